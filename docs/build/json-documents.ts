@@ -38,7 +38,7 @@ const run = [
   'status',
   'reason',
   'cause',
-  'doubts',
+  'warnings',
   'provisional',
   'started_at',
   'finished_at',
@@ -47,7 +47,7 @@ const run = [
   'metrics',
   'segments',
   'labels',
-  'answers_gone_at',
+  'answers_deleted_at',
   'forbidden',
   'no_answer',
   'stages',
@@ -56,7 +56,7 @@ const run = [
   'baseline',
   'deployment',
 ];
-const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'left_out', 'pinned_at', 'unpinned_at'];
+const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'excluded_runs', 'pinned_at', 'unpinned_at'];
 const key = ['id', 'name', 'scopes', 'created_at', 'revoked_at'];
 const topic = [
   'window_end',
@@ -130,7 +130,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'judgments_by_grade',
       'document_count',
       'tags',
-      'left_out',
+      'skipped',
     ],
   },
   'golden export': { is: 'object', keys: [...set, 'files'] },
@@ -197,7 +197,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'queries',
     ],
   },
-  'baselines pin': { is: 'object', keys: [...baseline, 'noise', 'doubts', 'power'] },
+  'baselines pin': { is: 'object', keys: [...baseline, 'noise', 'warnings', 'power'] },
   'baselines list': { is: 'list', keys: baseline },
   'baselines unpin': { is: 'object', keys: ['pipeline', 'golden_set', 'unpinned'] },
   checks: {

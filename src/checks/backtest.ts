@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
 import { failureSentence, type RunLabels } from '../golden/rules/run.ts';
-import { shiftsUpTo } from '../golden/runs/rotate-golden-set.ts';
+import { checkShiftsAt } from '../golden/runs/rotate-golden-set.ts';
 import type { GoldenRotation, GoldenRotations } from '../golden/sql/golden-rotations.ts';
 import { type ReplayedRun, replayRuns } from '../golden/sql/replayed-runs.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
@@ -46,7 +46,7 @@ export async function backtestGoldenChecks(
 ): Promise<CheckBacktest[]> {
   const { pipeline, goldenSet, checks, from, period } = set;
   const rotated = await rotations.list({ pipeline, goldenSet });
-  const shiftsOf = remember((version: number) => shiftsUpTo(rotated, version));
+  const shiftsOf = remember((version: number) => checkShiftsAt(rotated, version));
   const completed = latestCompleted(historyNeeded(checks));
   const replays = goldenChecksOf({ name: pipeline, checks }, goldenSet).map((check) => replayOf(check, period));
   const asked = {

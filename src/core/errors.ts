@@ -88,7 +88,7 @@ export const errorTable = {
     kind: 'conflict',
     meaning: 'The golden run has no scores, since it did not complete.',
   },
-  answers_gone: {
+  answers_deleted: {
     kind: 'conflict',
     meaning: 'The answers of an old golden run were deleted (`golden[].keep_answers`); its scores are kept.',
   },
@@ -97,7 +97,7 @@ export const errorTable = {
     kind: 'conflict',
     meaning: 'Two golden runs share nothing that they could be compared by.',
   },
-  baseline_doubtful: {
+  baseline_has_failures: {
     kind: 'conflict',
     meaning: 'Queries of the golden run failed, so that it makes no sound baseline.',
   },

@@ -90,7 +90,7 @@ async function testShadow(
   const ofVersion = tests.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
   const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
   const runs = (await context.db.golden.runs.list(filter)).filter(
-    ({ fingerprints, answersGoneAt }) => fingerprints['retriever'] === shadow.fingerprint && answersGoneAt === null,
+    ({ fingerprints, answersDeletedAt }) => fingerprints['retriever'] === shadow.fingerprint && answersDeletedAt === null,
   );
   if (!isTestDue(runs.length, ofVersion)) return;
   const pairs: (AnsweredPair & { readonly against: string })[] = [];
@@ -98,7 +98,7 @@ async function testShadow(
   for (const one of runs) {
     const against = (await context.db.golden.runs.comparisons(one.id)).find(({ kind }) => kind === 'baseline')?.against;
     const beside = against === undefined ? null : await context.db.golden.runs.find(against);
-    if (beside === null || beside.answersGoneAt !== null) continue;
+    if (beside === null || beside.answersDeletedAt !== null) continue;
     for (const { queryId } of await context.db.golden.runs.staleLabels(beside.id)) stale.add(queryId);
     const [before, after] = [await answersAsIn(context, one, beside), await answersAsIn(context, one, one)];
     pairs.push({ before, after, relevanceLevel: one.settings.relevanceLevel, against: beside.id });

@@ -1,4 +1,4 @@
-/** What the config of golden sets needs beside plain fields. */
+/** Schemas of the golden config that go beyond plain fields. */
 import { z } from 'zod';
 
 const time = z
@@ -7,21 +7,21 @@ const time = z
 
 export const quietHoursSchema = z
   .strictObject({
-    from: time.describe('First minute that is quiet.'),
-    to: time.describe('First minute that no longer is; earlier than `from` is on the next day.'),
+    from: time.describe('First quiet minute.'),
+    to: time.describe('First minute after the quiet hours; a time before `from` is on the next day.'),
   })
-  .refine(({ from, to }) => from !== to, { error: 'is the whole day; leave `cron` out instead' });
+  .refine(({ from, to }) => from !== to, { error: 'covers the whole day; remove `cron` instead' });
 
-/** @param text that the schema has accepted */
+/** @param text already validated by the schema */
 export function minuteOfDay(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
 }
 
 /**
- * Adds one problem per repeat, at the repeat.
+ * Adds one issue per repeated name, at its element.
  *
- * @param field the field of each element that holds the name; left out, the elements are the names
+ * @param field the field of each element that has the name; omit it if the elements are the names
  */
 export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {

@@ -1,4 +1,4 @@
-/** What golden sets and runs add to the context. */
+/** The part of the context for golden sets and runs. */
 import type { Pool } from 'pg';
 import type { Timetable } from './gauges.ts';
 import type { GoldenStatistics } from './golden-statistics.ts';
@@ -12,7 +12,7 @@ import { createGoldenTicks } from './sql/golden-ticks.ts';
 import { createRunReads } from './sql/run-results.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
-/** @param by who works on them, for the audit log; null: recalld itself */
+/** @param by the person who makes changes, for the audit log; null: recalld itself */
 export function goldenTables(pool: Pool, by: string | null) {
   return {
     sets: createGoldenSets(pool, by),
@@ -31,13 +31,13 @@ declare module '../core/context.ts' {
     readonly golden: ReturnType<typeof goldenTables>;
   }
   interface Hooks {
-    /** Evaluates the checks of some pipelines at once, because what they are evaluated by has changed. */
+    /** Evaluates the checks of some pipelines now, because their inputs have changed. */
     evaluateChecks(pipelines?: readonly string[]): Promise<void>;
-    /** Has shadows asked what a run asked, or looks at what a run of a shadow came to. */
+    /** Replays the queries of a run with the shadows, or evaluates the run of a shadow. */
     followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;
-    /** Hands a run to the workers; at most once a minute, however long the queue. */
+    /** Enqueues a run for the workers, at most once a minute. */
     resume(run: GoldenRun): Promise<void>;
-    /** Has the alerts of a pipeline diagnosed; equal ids are one request. */
+    /** Requests a diagnosis of the alerts of a pipeline; requests with equal ids are merged. */
     diagnose(pipeline: string, id: string): Promise<void>;
   }
   interface Context {

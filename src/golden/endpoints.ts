@@ -1,7 +1,4 @@
-/**
- * Endpoints of golden sets, runs and baselines. `/v1/golden-runs`: runs, what became of their queries, two of them side by
- * side; and what they are compared with.
- */
+/** Schemas and endpoints of golden sets, runs and baselines. */
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
 import { queryOutcomes } from '../core/model.ts';
@@ -31,7 +28,7 @@ import type { ChangedQuery } from './rules/listed-queries.ts';
 import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
-/** That of the config. */
+/** As in the config. */
 const MAX_CUTOFF = 1000;
 
 const outcomeField = z.enum(queryOutcomes);
@@ -43,7 +40,7 @@ const metricKeyField = z
 
 export const newGoldenRunSchema = z.strictObject({
   pipeline: nameSchema.describe('Pipeline of the config.'),
-  golden_set: nameSchema.describe('Its latest version is run.'),
+  golden_set: nameSchema.describe('Golden set whose latest version is run.'),
 });
 
 const goldenRunStatusSchema = z.object({ run_id: z.string(), status: runStatusField });
@@ -53,9 +50,9 @@ export const goldenRunParams = z.strictObject({ id: idField });
 export const comparedRunsParams = z.strictObject({ baseline: idField, candidate: idField });
 
 export const goldenRunListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
-  golden_set: nameSchema.optional().describe('Only those of this golden set.'),
-  status: runStatusField.optional().describe('Only those in this status.'),
+  pipeline: nameSchema.optional().describe('Only runs of this pipeline.'),
+  golden_set: nameSchema.optional().describe('Only runs of this golden set.'),
+  status: runStatusField.optional().describe('Only runs with this status.'),
   limit: limitField(100, 20),
   cursor: pageQueryShape.cursor,
 });
@@ -71,33 +68,35 @@ export const goldenRunSchema = z.object({
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   query_count: z.int(),
-  metrics: metricsSchema.describe('Over all queries; none unless it completed.'),
+  metrics: metricsSchema.describe('Over all queries; empty unless the run completed.'),
   verdict: verdictField,
 });
 
 export const runQueriesQuery = z.strictObject({
-  outcome: outcomeField.optional().describe('Only queries that came to this.'),
+  outcome: outcomeField.optional().describe('Only queries with this outcome.'),
   order_by: metricKeyField
     .optional()
-    .describe('Lowest first by this metric, such as `ndcg@10`; left out, in the order of the set.'),
+    .describe('Sorts by this metric, such as `ndcg@10`, lowest first. Default: the order of the set.'),
   ...numberedPageShape,
 });
 
 export const runQuerySchema = goldenQuerySchema.extend({
-  outcome: outcomeField.nullable().describe('Null while it has no answer.'),
+  outcome: outcomeField.nullable().describe('Null while the query has no answer.'),
   documents: z
     .array(z.object({ id: z.string(), score: z.number().nullable() }))
-    .describe('As the retriever ranked them.'),
+    .describe('In the order of the retriever.'),
   latency_ms: z.number().nullable(),
   attempts: z.int(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
-  stale_documents: z.array(z.string()).describe('Judged documents that are gone from the store.'),
-  metrics: z.record(z.string(), z.number()).describe('Its scores; a query without an answer scores 0.'),
+  stale_documents: z.array(z.string()).describe('Judged documents that are missing from the store.'),
+  metrics: z.record(z.string(), z.number()).describe('Scores of the query; 0 without an answer.'),
 });
 
 export const compareQuery = z.strictObject({
-  by: metricKeyField.optional().describe('Orders the queries; left out, nDCG at the largest cut-off of the candidate.'),
+  by: metricKeyField
+    .optional()
+    .describe('Metric that sorts the queries. Default: nDCG at the largest cut-off of the candidate.'),
   ...numberedPageShape,
 });
 
@@ -107,7 +106,7 @@ const changedQuerySchema = z.object({
   baseline: z.number(),
   candidate: z.number(),
   difference: z.number(),
-  newly_empty: z.boolean().describe('It had documents before and has none now.'),
+  newly_empty: z.boolean().describe('True if the query had results before and has none now.'),
 });
 
 const runComparisonSchema = z.object({
@@ -115,14 +114,17 @@ const runComparisonSchema = z.object({
   candidate_run_id: z.string(),
   ...comparedShape,
   ordered_by: z.string(),
-  queries: z.array(changedQuerySchema).describe('A page of those that changed, most regressed first.'),
+  queries: z.array(changedQuerySchema).describe('A page of the changed queries, most regressed first.'),
   next_cursor: nextCursor,
 });
 
 export const newBaselineSchema = z.strictObject({
   run_id: idField.describe('A completed run.'),
-  note: shortText.optional().describe('Why, in short.'),
-  with_failures: z.boolean().optional().describe('Pin it even if queries of it failed; they count 0 in the baseline.'),
+  note: shortText.optional().describe('A short reason.'),
+  with_failures: z
+    .boolean()
+    .optional()
+    .describe('Pins the run even if some of its queries failed; they count 0 in the baseline.'),
 });
 
 export const baselineParams = z.strictObject({ pipeline: nameSchema, golden_set: nameSchema });
@@ -132,9 +134,9 @@ export const baselineSchema = z.object({
   golden_set: z.string(),
   run_id: z.string(),
   note: z.string().nullable(),
-  left_out: z
+  excluded_runs: z
     .array(z.object({ run_id: z.string(), reason: z.string() }))
-    .describe('Runs that its noise was not learned from, each with the reason.'),
+    .describe('Runs excluded from the noise measurement, with the reason.'),
   pinned_at: z.iso.datetime(),
 });
 
@@ -166,13 +168,13 @@ export const goldenEndpoints: readonly Endpoint[] = [
     scope: 'read',
     query: goldenSetListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(goldenSetVersionSchema) } },
+    responses: { '200': { description: 'A page of golden sets.', body: pageOf(goldenSetVersionSchema) } },
   },
   {
     method: 'get',
     path: '/v1/golden-sets/{name}',
     tag: 'golden',
-    summary: 'A version of a golden set with its queries, and what other versions there are.',
+    summary: 'A version of a golden set with its queries, and a list of its versions.',
     scope: 'read',
     params: goldenSetParams,
     query: goldenSetQuery,
@@ -183,7 +185,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/golden-sets/{name}/versions',
     tag: 'golden',
-    summary: 'Import queries with their judgments as a new version. The same content again changes nothing.',
+    summary: 'Import queries with judgments as a new version. Importing the same content again changes nothing.',
     scope: 'admin',
     params: goldenSetParams,
     body: newGoldenSetSchema,
@@ -200,22 +202,22 @@ export const goldenEndpoints: readonly Endpoint[] = [
     scope: 'read',
     query: goldenRunListQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(goldenRunSchema) } },
+    responses: { '200': { description: 'A page of runs.', body: pageOf(goldenRunSchema) } },
   },
   {
     method: 'post',
     path: '/v1/golden-runs',
     tag: 'golden',
-    summary: 'Run a golden set now. The workers take it; its state is at the address in Location.',
+    summary: 'Start a golden run. Workers execute it; its status is at the address in Location.',
     scope: 'admin',
     body: newGoldenRunSchema,
-    responses: { '202': { description: 'It is stored and will be run.', body: goldenRunStatusSchema } },
+    responses: { '202': { description: 'The run is stored and will be executed.', body: goldenRunStatusSchema } },
   },
   {
     method: 'get',
     path: '/v1/golden-runs/{id}',
     tag: 'golden',
-    summary: 'A golden run: its scores by segment, its checks, and how it compares with its baseline.',
+    summary: 'A golden run: its scores by segment, its checks, and its comparison with the baseline.',
     scope: 'read',
     params: goldenRunParams,
     body: null,
@@ -225,39 +227,39 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/golden-runs/{id}/cancel',
     tag: 'golden',
-    summary: 'End a running golden run as cancelled; whoever works on it stops within seconds.',
+    summary: 'Cancel a running golden run. Its worker stops within seconds.',
     scope: 'admin',
     params: goldenRunParams,
     body: null,
-    responses: { '200': { description: 'It is cancelled.', body: goldenRunStatusSchema } },
+    responses: { '200': { description: 'The run is cancelled.', body: goldenRunStatusSchema } },
   },
   {
     method: 'get',
     path: '/v1/golden-runs/{id}/queries',
     tag: 'golden',
-    summary: 'What became of each query of a golden run, with its scores and stale labels.',
+    summary: 'The queries of a golden run with their outcomes, scores and stale labels.',
     scope: 'read',
     params: goldenRunParams,
     query: runQueriesQuery,
     body: null,
-    responses: { '200': { description: 'A page of them.', body: pageOf(runQuerySchema) } },
+    responses: { '200': { description: 'A page of queries.', body: pageOf(runQuerySchema) } },
   },
   {
     method: 'get',
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
-    summary: 'Two completed runs side by side. Segments are there when the two were compared as the candidate ended.',
+    summary: 'Compare two completed runs. Segments are included if the runs were compared when the candidate ended.',
     scope: 'read',
     params: comparedRunsParams,
     query: compareQuery,
     body: null,
-    responses: { '200': { description: 'The candidate against the baseline.', body: runComparisonSchema } },
+    responses: { '200': { description: 'The candidate compared with the baseline.', body: runComparisonSchema } },
   },
   {
     method: 'post',
     path: '/v1/baselines',
     tag: 'golden',
-    summary: 'Pin a completed run as the baseline of its pipeline and golden set, in place of the one before.',
+    summary: 'Pin a completed run as the baseline of its pipeline and golden set. Replaces the previous one.',
     scope: 'admin',
     body: newBaselineSchema,
     responses: { '201': { description: 'Pinned.', body: baselineSchema } },

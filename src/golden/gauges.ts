@@ -1,4 +1,4 @@
-/** When golden runs are due, what became of their ticks, where sentinels stand, and how well sets stand for live traffic. */
+/** Gauges of golden sets: due runs, skipped ticks, the status of sentinels, and coverage of live traffic. */
 
 import type { Context } from '../core/context.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
@@ -27,14 +27,14 @@ import { type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
 import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
-/** When the runs of a schedule are planned, its quiet hours left out. */
+/** Planned times of the runs of a schedule, outside its quiet hours. */
 export interface Timetable {
-  /** When this process began to look. */
+  /** When this process started. */
   readonly startedAt: Date;
-  /** Longest gap between two full runs; null for a set that runs by hand. */
+  /** Longest gap between two full runs; null for a set without a schedule. */
   intervalSeconds(golden: GoldenSchedule): number | null;
   sentinelIntervalSeconds(golden: GoldenSchedule): number | null;
-  /** Null for a set that runs by hand, or when every tick is quiet. */
+  /** Null for a set without a schedule, or when every tick is quiet. */
   nextRun(golden: GoldenSchedule, after: Date): Date | null;
   nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
 }
@@ -72,7 +72,7 @@ export async function readScheduleGauges(
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** What was measured of the latest run that ended, as long as a run is trusted. */
+/** Samples of a measurement of the latest ended run, until the run is too old to trust. */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -90,7 +90,7 @@ function ofEndedRun(
   return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
 }
 
-/** Of the latest run that was held against a pinned one. */
+/** For the latest run that was compared with a pinned one. */
 function stabilitySamples(set: SetLabels, newest: Newest): GaugeSample[] {
   const labels = { ...set, k: String(newest.details['k']) };
   return [
@@ -108,7 +108,7 @@ function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** By stage, those beside each other as one, and `failed` for what failed questions lose. */
+/** By stage, with parallel stages as one, and `failed` for the losses of failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -156,7 +156,7 @@ function skipSamples(
     );
 }
 
-/** The next success is due when the next planned run has had all the time that a run may take. */
+/** The next success is due when the next planned run has used up all the time that a run may take. */
 function dueSamples(
   { timetable }: Context,
   pipeline: WatchedPipeline,
@@ -200,11 +200,11 @@ function sentinelSamples(
   ];
   return (now) => {
     const isTrusted = ended !== null && ageSeconds(ended.finishedAt, now) <= INTERVALS_TO_TRUST * interval;
-    const stands = !isTrusted ? 'no_data' : ended.hasFallen ? 'fallen' : 'stands';
+    const current = !isTrusted ? 'no_data' : ended.hasFailed ? 'failed' : 'ok';
     return [
       ...fixed,
-      ...(['stands', 'fallen', 'no_data'] as const).map((state) =>
-        sample('recalld_golden_sentinel_state', { ...labels, state }, state === stands ? 1 : 0),
+      ...(['ok', 'failed', 'no_data'] as const).map((state) =>
+        sample('recalld_golden_sentinel_state', { ...labels, state }, state === current ? 1 : 0),
       ),
     ];
   };
@@ -234,11 +234,8 @@ function seconds(date: Date): number {
   return date.getTime() / 1000;
 }
 
-/** @param pipelines those of the config; what is stored of other pipelines and sets is left out */
-export function liveMixGauges(
-  pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden'>[],
-  { measurements }: MeasuredRows,
-): GaugesAt {
+/** @param pipelines of the config; stored measurements of other pipelines and sets are ignored */
+export function liveMixGauges(pipelines: readonly WatchedPipeline[], { measurements }: MeasuredRows): GaugesAt {
   const sets = pipelines.flatMap(({ name: pipeline, golden }) =>
     golden.map(({ set }) => ({
       labels: { pipeline, golden_set: set },

@@ -1,4 +1,4 @@
-/** Golden runs, divided among workers, and what keeps golden sets alive. */
+/** Jobs that run golden sets, divided among workers, and maintain their data. */
 
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
@@ -16,13 +16,13 @@ import { findAskedPipeline, type WatchedPipeline } from './watched-pipeline.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Most batches of one run that are asked at a time; what a retriever takes is bounded by its concurrency anyway. */
+/** Maximum number of batches of one run in progress; the concurrency limit of the retriever applies anyway. */
 const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
-  does: 'Divides a golden run among workers, or asks what is left of it, scores it and ends it.',
-  // `round` tells apart the jobs of a run that is begun again.
+  does: 'Divides a golden run among workers, or asks its remaining queries, scores it and ends it.',
+  // `round` distinguishes the jobs of a run that is resumed.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,
   attempts: 3,
@@ -42,7 +42,7 @@ export const runGoldenSetJob = defineJob({
 
 export const askGoldenBatchJob = defineJob({
   name: 'ask-golden-batch',
-  does: 'Asks the retriever one batch of a golden run, and hands the next one on to whichever worker is free.',
+  does: 'Asks the retriever one batch of a golden run, and enqueues the next one for any free worker.',
   payload: z.strictObject({
     run_id: z.string().min(1),
     lane: z.string().min(1),
@@ -70,7 +70,7 @@ interface FoundRun {
   readonly pipeline: WatchedPipeline;
 }
 
-/** Null when it has ended, or is of a pipeline that another deployment watches: then it is that one's to end. */
+/** Returns null when the run has ended, or belongs to a pipeline of another deployment, which will end it. */
 async function findRunning(context: Context, runId: string): Promise<FoundRun | null> {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);
@@ -81,13 +81,13 @@ function untilDeadline({ clock }: Context, run: GoldenRun): AbortSignal {
   return AbortSignal.timeout(Math.max(0, run.deadlineAt.getTime() - clock.now().getTime()));
 }
 
-/** One small job after the other, so that a large run does not keep all others waiting. */
+/** Enqueues one small job at a time, so that a large run does not block the others. */
 function enqueueBatch({ queue }: Context, runId: string, lane: string, step: number): Promise<void> {
   const payload = { run_id: runId, lane, step };
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
 }
 
-/** Whoever of several comes first ends the run; it asks what has no answer yet, and looks at what follows from the end. */
+/** Ends the run if no other worker has, after asking its open queries, and handles what follows. */
 async function endRun(context: Context, { run, pipeline }: FoundRun, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
@@ -132,7 +132,7 @@ export const recoverGoldenRunsJob = defineCronJob({
 
 const recordGoldenDocumentsJob = defineCronJob({
   name: 'record-golden-documents',
-  does: 'Keeps the texts of judged documents while they are in the store, so that lost labels can be found again.',
+  does: 'Stores the texts of judged documents while they are in the vector store, so that replacements of missing ones can be found.',
   cron: '51 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -142,7 +142,7 @@ const recordGoldenDocumentsJob = defineCronJob({
 
 const measureGoldenRepresentativenessJob = defineCronJob({
   name: 'measure-golden-representativeness',
-  does: 'Measures how well each golden set stands for live traffic, and its scores with the mix of live traffic.',
+  does: 'Measures how well each golden set represents live traffic, and its scores with the mix of live traffic.',
   cron: '23 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -152,9 +152,9 @@ const measureGoldenRepresentativenessJob = defineCronJob({
     ),
 });
 
-const forgetGoldenAnswersJob = defineCronJob({
-  name: 'forget-golden-answers',
-  does: 'Deletes the answers of golden runs that are older than `keep_answers`, but for baselines, runs of incidents, and the first and the last run of a day. Scores stay.',
+const deleteGoldenAnswersJob = defineCronJob({
+  name: 'delete-golden-answers',
+  does: 'Deletes the answers of golden runs that are older than `keep_answers`, except those of baselines, of runs in incidents, and of the first and last run of a day. Scores are kept.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -162,7 +162,7 @@ const forgetGoldenAnswersJob = defineCronJob({
     const now = clock.now();
     for (const { name: pipeline, golden } of pipelines) {
       for (const { set: goldenSet, keepAnswersMs } of golden) {
-        await db.golden.runs.forgetAnswers(
+        await db.golden.runs.deleteAnswers(
           { pipeline, goldenSet },
           new Date(now.getTime() - keepAnswersMs),
           now,
@@ -178,6 +178,6 @@ export const goldenJobs: readonly JobDefinition<Context>[] = [
   askGoldenBatchJob,
   recoverGoldenRunsJob,
   recordGoldenDocumentsJob,
-  forgetGoldenAnswersJob,
+  deleteGoldenAnswersJob,
   measureGoldenRepresentativenessJob,
 ];

@@ -1,4 +1,4 @@
-/** `/v1/golden-sets`: versions of golden sets, with their queries and judgments. */
+/** Schemas of golden sets with their queries and judgments, for `/v1/golden-sets` and JSONL files. */
 
 import { z } from 'zod';
 import type { GoldenQuery } from '../core/model.ts';
@@ -8,7 +8,6 @@ import { nextCursor, numberedPageShape, wireSchema } from '../platform/http/fiel
 import { toWire } from '../platform/http/wire.ts';
 import type { GoldenLineResult, GoldenSetVersion, ImportSummary, JudgmentDraft } from './rules/golden-set.ts';
 
-/** The JSONL form of a golden set: one query with its judgments on each line. */
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
 
 const gradeSchema = z
@@ -17,11 +16,11 @@ const gradeSchema = z
 
 const judgmentSchema = z
   .strictObject({
-    document_id: documentIdSchema.optional().describe('The id under which the retriever returns the document.'),
+    document_id: documentIdSchema.optional().describe('The id that the retriever returns for the document.'),
     document_text: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('The text of the document in place of its id, for a retriever whose documents have none.'),
+      .describe('The text of the document in place of its id, for a retriever that returns no ids.'),
     grade: gradeSchema.default(1),
   })
   .refine((one) => (one.document_id === undefined) !== (one.document_text === undefined), {
@@ -31,14 +30,14 @@ const judgmentSchema = z
     error: 'must not have an empty "document_text"',
   });
 
-/** Shape alone; lengths, characters and repeats are checked for every format alike in the rules. */
+/** Checks only the shape; lengths, characters and repeats are checked in the rules, for every format. */
 const goldenLineSchema = z
   .strictObject({
     id: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('Unique in the file. Without it the id is derived from the question and its tags.'),
-    text: z.string({ error: 'must be text' }).optional().describe('The question.'),
+      .describe('Unique in the file. Without it, the id is derived from text and tags.'),
+    text: z.string({ error: 'must be text' }).optional().describe('The text of the query.'),
     question: z.string({ error: 'must be text' }).optional().describe('Another name for text.'),
     tags: z
       .record(
@@ -47,7 +46,7 @@ const goldenLineSchema = z
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()
-      .describe('At most 32; a segment is made of each key and value.'),
+      .describe('At most 32; each key and value becomes a segment.'),
     judgments: z
       .union([z.array(judgmentSchema), z.record(z.string(), gradeSchema)], {
         error: 'must be a list of {"document_id": "...", "grade": 1} or an object such as {"d1": 1}',
@@ -57,17 +56,17 @@ const goldenLineSchema = z
     relevant: z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
-      .describe('Short for judgments that all have grade 1.'),
+      .describe('Short form of judgments that all have grade 1.'),
     forbidden: z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
       .describe(
-        'Documents that must never come back, ids or beginnings of ids with a `*` behind them; with them a query needs no judgments.',
+        'Documents that must never be returned: ids, or prefixes of ids followed by `*`. A query with forbidden documents needs no judgments.',
       ),
     no_answer: z
       .boolean({ error: 'must be true or false' })
       .optional()
-      .describe('True where nothing answers it, so that an empty answer is right; it then needs no judgments.'),
+      .describe('True if no document answers the query, so that an empty answer is right; it then needs no judgments.'),
   })
   .refine((line) => (line.text === undefined) !== (line.question === undefined), {
     error: 'must have either "text" or "question"',
@@ -83,9 +82,7 @@ const goldenLineSchema = z
 
 type LineValue = z.infer<typeof goldenLineSchema>;
 
-/**
- * Reads one parsed JSON value of the JSONL form. A problem is worded to follow `Line 3 of FILE`. Never throws.
- */
+/** Parses one JSON value of the JSONL form. A problem completes the sentence `Line 3 of FILE ...`. Never throws. */
 export function parseGoldenLine(value: unknown): GoldenLineResult {
   const result = goldenLineSchema.safeParse(value);
   if (!result.success) return { ok: false, problem: wording(result.error.issues.map(deepest)[0]) };
@@ -114,7 +111,7 @@ function judgmentsOf({ judgments, relevant = [] }: LineValue): JudgmentDraft[] {
   return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** Of the forms that judgments may have, the complaint of the one that was evidently meant. */
+/** Returns, among the forms that judgments may have, the issue of the one that was probably meant. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flat().find(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
@@ -135,18 +132,18 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   return `has a bad value: "${issue.path.join('.')}" ${issue.message}`;
 }
 
-/** Most queries of one upload. */
+/** Maximum number of queries in one upload. */
 export const MAX_QUERIES = 100_000;
 
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
   version: z.int(),
-  format: z.string().describe('What it was imported from, as `--format` calls it; json came over this API.'),
+  format: z.string().describe('Format of the import, as in `--format`; json means this API.'),
   content_hash: z.string(),
   imported_at: z.iso.datetime(),
   query_count: z.int(),
   judgment_count: z.int(),
-  origin: z.string().describe('Where its judgments come from, such as people or a model.'),
+  origin: z.string().describe('Who wrote the queries: `human` or `generated`.'),
   note: z.string().nullable(),
 });
 
@@ -155,8 +152,10 @@ export const goldenQuerySchema = z.object({
   text: z.string(),
   tags: z.record(z.string(), z.string()),
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
-  forbidden: z.array(z.string()).describe('Documents that must never come back; a `*` at the end stands for any rest.'),
-  no_answer: z.boolean().describe('Nothing answers it: an empty answer is right.'),
+  forbidden: z
+    .array(z.string())
+    .describe('Documents that must never be returned; a `*` at the end matches any rest of an id.'),
+  no_answer: z.boolean().describe('True if no document answers the query, so that an empty answer is right.'),
 });
 
 export const goldenSetListQuery = z.strictObject(numberedPageShape);
@@ -164,29 +163,29 @@ export const goldenSetListQuery = z.strictObject(numberedPageShape);
 export const goldenSetParams = z.strictObject({ name: nameSchema });
 
 export const goldenSetQuery = z.strictObject({
-  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Left out, the latest.'),
+  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Default: the latest.'),
   ...numberedPageShape,
 });
 
 export const goldenSetSchema = goldenSetVersionSchema.extend({
-  versions: z.array(goldenSetVersionSchema).describe('All of them, newest first.'),
-  queries: z.array(goldenQuerySchema).describe('A page of them, in the order of the import.'),
+  versions: z.array(goldenSetVersionSchema).describe('All versions, newest first.'),
+  queries: z.array(goldenQuerySchema).describe('A page of queries, in import order.'),
   next_cursor: nextCursor,
 });
 
-/** Each query is judged by itself afterwards, so that a refusal names it. */
+/** Queries are parsed one by one afterwards, so that an error names the query. */
 export const newGoldenSetSchema = z.strictObject({
   queries: z
     .array(z.unknown())
     .min(1)
     .max(MAX_QUERIES)
-    .describe('As in the lines of a JSONL file.')
+    .describe('Queries in the form of JSONL lines.')
     .meta({
       wire: {
         type: 'array',
         minItems: 1,
         maxItems: MAX_QUERIES,
-        description: 'As in the lines of a JSONL file.',
+        description: 'Queries in the form of JSONL lines.',
         items: wireSchema(goldenLineSchema),
       },
     }),
@@ -195,18 +194,18 @@ export const newGoldenSetSchema = z.strictObject({
 const importSummarySchema = z.object({
   columns: z
     .array(z.object({ column: z.string(), read_as: z.string(), reason: z.string().nullable() }))
-    .describe('How each column was read; empty for what has no columns.'),
+    .describe('How each column was read; empty for formats without columns.'),
   judgments_by_grade: z.record(z.string(), z.int()),
-  document_count: z.int().describe('Different judged documents.'),
-  tags: z.record(z.string(), z.int()).describe('How many queries have each tag.'),
-  left_out: z
+  document_count: z.int().describe('Number of distinct judged documents.'),
+  tags: z.record(z.string(), z.int()).describe('Number of queries by tag.'),
+  skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('What was sent and is not in the set, by reason, with the first place.'),
+    .describe('Rows, queries and judgments that were skipped, by reason, with the first place.'),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   created: z.boolean().describe('False when the latest version already has this content.'),
-  warnings: z.array(z.string()).describe('What was left out, merged or looks wrong.'),
+  warnings: z.array(z.string()).describe('What was skipped, merged or looks wrong.'),
   ...importSummarySchema.shape,
 });
 

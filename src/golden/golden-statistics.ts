@@ -1,10 +1,10 @@
-/** What is computed of golden runs, in worker threads or at once. */
+/** Computes scores and comparisons of golden runs, in worker threads or in process. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GoldenQuery } from '../core/model.ts';
 import type { MetricKey } from '../math/ir/metric-key.ts';
 import type { ThreadPool } from '../platform/threads/thread-pool.ts';
 import {
-  type BaselineKnowledge,
+  type BaselineStatistics,
   type ComparedSide,
   compareGoldenRuns,
   differencesOf,
@@ -29,10 +29,10 @@ import {
   segmentsToScore,
   summarizeSegments,
 } from './rules/score-run.ts';
-import { type StagedQuestion, summarizeStages } from './rules/stages.ts';
+import { type StagedQuery, summarizeStages } from './rules/stages.ts';
 import { type ComparisonSettings, storedComparison } from './rules/verdict.ts';
 
-/** What two retrievers answered to the same queries at about the same time. */
+/** Answers of two retrievers to the same queries at about the same time. */
 export interface AnsweredPair {
   readonly before: readonly QueryAnswer[];
   readonly after: readonly QueryAnswer[];
@@ -41,12 +41,11 @@ export interface AnsweredPair {
 
 export type PairsCompared = ReturnType<typeof pairsCompared>;
 
-/** What threads compute of golden runs. */
+/** Computations on golden runs that threads execute. */
 export const goldenTasks = {
   summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>
     summarizeSegments(input.perQuery, input.segments),
-  summarizeStages: (input: { questions: readonly StagedQuestion[]; k: number }) =>
-    summarizeStages(input.questions, input.k),
+  summarizeStages: (input: { queries: readonly StagedQuery[]; k: number }) => summarizeStages(input.queries, input.k),
   compareRuns: (input: { runs: RunsToCompare; settings: ComparisonSettings }) =>
     compareRuns(input.runs, input.settings),
   measureReruns: (input: {
@@ -56,16 +55,16 @@ export const goldenTasks = {
   }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
-/** Some milliseconds of scoring with 100 results a query. */
+/** Takes some milliseconds with 100 results per query. */
 const QUERIES_PER_TURN = 250;
 
 /**
- * Bootstraps and randomization tests in worker threads. Queries are scored here, some hundreds between other work: a
- * copy of what was answered would keep the main thread as long as scoring it, and the scores are a small part of that.
+ * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, some hundred at a time:
+ * copying the answers to a thread would take as long as scoring them, while the scores are small.
  */
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   return {
-    /** As `scoreRun` of the core. */
+    /** As `scoreRun` of the rules. */
     async scoreRun(
       queries: readonly GoldenQuery[],
       answers: readonly QueryAnswer[],
@@ -78,18 +77,15 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
-    /** As `summarizeStages` of the core. */
-    summarizeStages: (
-      questions: readonly StagedQuestion[],
-      k: number,
-      signal: AbortSignal,
-    ): Promise<RunStages | null> => pool.run('summarizeStages', { questions, k }, signal),
-    /** As `compareGoldenRuns` of the core. */
+    /** As `summarizeStages` of the rules. */
+    summarizeStages: (queries: readonly StagedQuery[], k: number, signal: AbortSignal): Promise<RunStages | null> =>
+      pool.run('summarizeStages', { queries, k }, signal),
+    /** As `compareGoldenRuns` of the rules. */
     async compareRuns(
       baseline: ComparedSide,
       candidate: ComparedSide,
       stale: ReadonlySet<string>,
-      known: BaselineKnowledge,
+      known: BaselineStatistics,
       signal: AbortSignal,
     ): Promise<RunDifference[] | null> {
       const pair = pairRuns(baseline, candidate, stale);
@@ -100,7 +96,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
     /**
-     * Several pairs of runs of the same queries, each question by its mean over the pairs.
+     * Compares several pairs of runs of the same queries, each query by its mean over the pairs.
      *
      * @param pairs at least one
      */
@@ -116,9 +112,9 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       return pairsCompared(metrics, pairs.length, noise);
     },
     /**
-     * What runs that asked the same queries tell of the retriever; see `measureReruns` of the core.
+     * Measures the noise of the retriever from runs of the same queries; see `measureReruns` of the rules.
      *
-     * @param runs the answers of each
+     * @param runs the answers of each run
      * @param settings of all runs
      */
     async measureReruns(
@@ -134,10 +130,10 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   };
 }
 
-/** All at once, for commands: nobody else waits for the process. */
+/** Computes in process, for commands, where no other work waits. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
-  summarizeStages: async (questions, k) => summarizeStages(questions, k),
+  summarizeStages: async (queries, k) => summarizeStages(queries, k),
   compareRuns: async (baseline, candidate, stale, known) => compareGoldenRuns(baseline, candidate, stale, known),
   async comparePairs(queries, pairs, key, settings) {
     const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
@@ -172,9 +168,9 @@ function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise
   if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
   return {
     metric,
-    /** Pairs. */
+    /** Number of pairs. */
     runs,
-    /** Standard deviation of one question's difference from pair to pair; null for one pair. */
+    /** Standard deviation of a query's difference between pairs; null for one pair. */
     noise,
   };
 }
@@ -191,7 +187,7 @@ function rerunsInput(
   };
 }
 
-/** As `scoreQueries`, with other work of the process between parts of the queries. */
+/** As `scoreQueries`, but yields to other work of the process between parts of the queries. */
 async function scoreInTurns(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -211,8 +207,8 @@ async function scoreInTurns(
 }
 
 /**
- * What is computed of golden runs. The seeds are fixed, so that every implementation comes to the same digits. The
- * daemon computes off the event loop; then every call rejects with the reason of `signal` when it aborts, and with
- * RecalldError overloaded when too many wait already.
+ * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon computes
+ * in threads; every call then rejects with the reason of `signal` when it aborts, and with RecalldError overloaded when too
+ * many calls wait already.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -14,18 +14,18 @@ import {
 } from '../platform/metrics/alert-rules.ts';
 
 /**
- * Burn rates: how many times faster than allowed the error budget of an objective is spent, over a long and a short
- * window at once (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
+ * A burn rate: how many times faster than allowed the error budget of an objective is spent, over a long and a short window
+ * at once (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
  */
 interface BurnRate {
-  /** Times the allowed speed. */
+  /** Multiple of the allowed rate. */
   readonly factor: number;
   readonly short: string;
   readonly long: string;
   readonly severity: Extract<AlertSeverity, 'critical' | 'warning'>;
 }
 
-/** Share of the budget that may be spent within the long window before somebody is called. */
+/** Share of the budget that may be spent within the long window before an alert fires. */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
   { budgetShare: 0.05, short: '30m', long: '6h', longHours: 6, severity: 'critical' },
@@ -34,11 +34,11 @@ const pairs = [
 ] as const;
 
 /**
- * The pairs of windows that can fire for an objective. At most all queries are bad, which spends the budget
- * 1 / (1 - target) times too fast, so that a pair whose factor x (1 - target) is 1 or more would never fire.
+ * Returns the pairs of windows that can fire for an objective. At worst all queries are bad, which spends the budget
+ * 1 / (1 - target) times too fast, so a pair with factor x (1 - target) of 1 or more would never fire.
  *
  * @param target share of good queries, in (0, 1)
- * @param windowDays days that the budget is for
+ * @param windowDays number of days that the budget covers
  */
 export function burnRates(target: number, windowDays: number) {
   const possible: BurnRate[] = [];
@@ -50,7 +50,7 @@ export function burnRates(target: number, windowDays: number) {
     else {
       const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
       refused.push(
-        `An objective of ${target} allows no burn rate of ${factor} over ${long}: it would take ${round(ratio * 100)} % of bad queries, and there are never more than 100 %. It takes an objective above ${needed} %.`,
+        `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. It needs an objective above ${needed} %.`,
       );
     }
   }
@@ -61,13 +61,13 @@ export function burnRates(target: number, windowDays: number) {
   };
 }
 
-/** Without the last digits of binary fractions, such as 14.399999999999999. */
+/** Rounds away binary fractions such as 14.399999999999999. */
 function round(value: number): number {
   return Number(value.toPrecision(10));
 }
 
 const by = ['pipeline'] as const;
-/** Fewer queries within the short window say nothing. */
+/** With fewer queries in the short window, no alert fires. */
 const MIN_QUERIES = 20;
 
 export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
@@ -79,28 +79,28 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
   };
 }
 
-/** One sentence for each burn rate, or each whole objective, that no rule can watch. */
-export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {
+/** Returns one sentence for each burn rate, or each whole objective, that no rule can watch. */
+export function objectiveProblems({ pipelines, latencyBuckets }: RuleSettings): {
   readonly impossible: readonly string[];
-  readonly leftOut: readonly string[];
+  readonly omitted: readonly string[];
 } {
   const impossible: string[] = [];
-  const leftOut: string[] = [];
+  const omitted: string[] = [];
   for (const { name, objectives } of pipelines) {
     for (const objective of objectives) {
       const where = `The objective ${objective.slo} of ${name}`;
       const { possible, refused } = burnRates(objective.target, objective.windowDays);
       const notes = refused.map((reason) => `${where}: ${reason}`);
-      if (possible.some(({ severity }) => severity === 'critical')) leftOut.push(...notes);
-      else impossible.push(...notes.map((sentence) => `${sentence} Raise it, or leave it out of slo.`));
+      if (possible.some(({ severity }) => severity === 'critical')) omitted.push(...notes);
+      else impossible.push(...notes.map((sentence) => `${sentence} Raise it, or remove it from slo.`));
       if (objective.slo === 'latency' && !latencyBuckets.includes(objective.withinSeconds)) {
         impossible.push(
-          `${where} counts queries within ${objective.withinSeconds} s, which the histogram recalld_query_latency_seconds does not tell apart; use one of ${latencyBuckets.join(', ')}, or add it to metrics.latency_buckets.`,
+          `${where} counts queries within ${objective.withinSeconds} s, but the histogram recalld_query_latency_seconds has no such bucket. Use one of ${latencyBuckets.join(', ')}, or add it to metrics.latency_buckets.`,
         );
       }
     }
   }
-  return { impossible, leftOut };
+  return { impossible, omitted };
 }
 
 function recorded(window: string): string {
@@ -117,7 +117,7 @@ function recordingsOf({ name }: RulePipeline, objective: Objective): RecordingRu
   }));
 }
 
-/** Share of the queries within the window that do not meet the objective. */
+/** Expression for the share of queries within the window that miss the objective. */
 function badShare(pipeline: string, objective: Objective, window: string): string {
   const all = rateBy(by, 'recalld_queries_total', window, { pipeline });
   switch (objective.slo) {
@@ -156,8 +156,8 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         ...(isFast ? {} : { silentWhile: { alerts: ['RecalldErrorBudgetFastBurn'], on: ['pipeline', 'slo'] } }),
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
-        summary: `{{ $labels.pipeline }} spends an error budget ${isFast ? 'fast' : 'too fast'}.`,
-        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window; the objective of ${objective.target} over ${objective.windowDays} days would soon be missed.`,
+        summary: `{{ $labels.pipeline }}: error budget for ${objective.slo} spent ${isFast ? 'fast' : 'too fast'}`,
+        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate the objective of ${objective.target} over ${objective.windowDays} days will be missed.`,
       },
     ];
   });

@@ -1,4 +1,4 @@
-/** The schema of a run's summary and of a comparison, as `golden run --json` and `runs compare --json` print them. */
+/** Schemas of the summary of a run and of a comparison, as `golden run --json` and `runs compare --json` print them. */
 import { z } from 'zod';
 import { runStatuses, severities, verdicts } from '../core/model.ts';
 import { comparisonVerdicts } from './rules/verdict.ts';
@@ -32,7 +32,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired, against the one run that is pinned.',
+      '`reruns`: against the mean of the runs that the baseline was pinned with, by their noise. The others are paired, against the pinned run alone.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -43,9 +43,9 @@ const metricComparisonSchema = z.object({
     .number()
     .exactOptional()
     .describe(
-      'By which the verdict is found, where that is not `p_randomization`: it knows the noise of the retriever.',
+      'The p that decides the verdict, if it is not `p_randomization`: it takes the noise of the retriever into account.',
     ),
-  mcnemar_p: z.number().exactOptional().describe('Only of hit_rate.'),
+  mcnemar_p: z.number().exactOptional().describe('Only for hit_rate.'),
   wins: count,
   losses: count,
   ties: count,
@@ -53,9 +53,9 @@ const metricComparisonSchema = z.object({
 });
 
 const comparisonShape = {
-  n: count.describe('Queries that are compared.'),
+  n: count.describe('Number of compared queries.'),
   metrics: z.record(z.string(), metricComparisonSchema),
-  primary: z.string().describe('Metric key of the metric that decides; the others are its context.'),
+  primary: z.string().describe('Key of the metric that decides the verdict; the other metrics are context.'),
   verdict: comparisonVerdict.describe('On the primary metric.'),
   smallest_detectable_difference: z.record(z.string(), z.number().nullable()),
 };
@@ -63,22 +63,22 @@ const comparisonShape = {
 const comparisonSchema = z.object(comparisonShape);
 
 export const comparedShape = {
-  run_id: z.string().describe('The run that is compared with.'),
-  excluded: count.describe('Queries left out: a label of theirs is stale, or the set versions differ.'),
+  run_id: z.string().describe('The run to compare with.'),
+  excluded: count.describe('Excluded queries, which have a stale label or differ between the set versions.'),
   advice: z.array(z.string()),
   ...comparisonShape,
-  segments: z.record(z.string(), comparisonSchema).describe('The same by segment.'),
+  segments: z.record(z.string(), comparisonSchema).describe('The comparison by segment.'),
 };
 
 const comparedSchema = z.object(comparedShape);
 
-/** What a regression check can see. */
+/** The power of a regression check. */
 export const detectableShape = {
   smallest_detectable_drop: z
     .number()
     .nullable()
-    .describe('The drop that a regression check would find in one run with a chance of 0.8; null for other checks.'),
-  blind: z.boolean().describe('Whether it passes although it would not find a drop of twice the size watched for.'),
+    .describe('Drop that a regression check detects in one run with a probability of 0.8; null for other checks.'),
+  blind: z.boolean().describe('True if the check passes but would miss a drop of twice its threshold.'),
 };
 
 export const checkResultSchema = z.object({
@@ -93,33 +93,33 @@ export const checkResultSchema = z.object({
 
 const stagesSchema = z.object({
   k: count.min(1).describe('Cut-off of the answer.'),
-  n: count.describe('Questions with a relevant document whose answers tell of stages, and those that failed.'),
+  n: count.describe('Queries with a relevant document whose answers report stages, and failed ones.'),
   failed: count,
-  untold: count.describe('Answered without a word of any stage, and left out.'),
+  unreported: count.describe('Excluded queries, whose answers report no stage.'),
   lost_to_failures: metricSchema,
   steps: z
     .array(
       z.object({
-        name: z.string().describe('Of the last one `answer`; `words and vectors` for two beside each other.'),
-        recall: metricSchema.describe('Mean share of the relevant documents among all that it hands on.'),
-        lost: metricSchema.describe('Mean share that it loses of what came before it; of the first, never found.'),
+        name: z.string().describe('`answer` for the last one; `words and vectors` for two parallel stages.'),
+        recall: metricSchema.describe('Mean share of the relevant documents among all that it passes on.'),
+        lost: metricSchema.describe('Mean share that it loses of what came before it; for the first, never found.'),
         moved: z
           .object({
             in: count.describe(
-              'Questions without a relevant document among the first k before it, and with one after.',
+              'Queries without a relevant document among the first k before it, and with one after it.',
             ),
             out: count,
-            difference: z.number().describe('Hit rate after less before.'),
+            difference: z.number().describe('Hit rate after minus before.'),
             ci_low: z.number(),
             ci_high: z.number(),
-            p: z.number().describe('That it is luck, two-sided.'),
+            p: z.number().describe('Two-sided p that the difference is chance.'),
           })
           .nullable(),
         latency_p95_ms: z.number().nullable(),
-        timed: count.describe('Answers that tell its time.'),
+        timed: count.describe('Answers that report its time.'),
       }),
     )
-    .describe('In the order in which they work.'),
+    .describe('In the order of execution.'),
 });
 
 export const runSummarySchema = z.object({
@@ -127,12 +127,12 @@ export const runSummarySchema = z.object({
   pipeline: z.string(),
   golden_set: z.string(),
   golden_set_version: z.int(),
-  purpose: z.enum(['full', 'sentinel']).describe('The whole set, or a few queries that stand for it.'),
+  purpose: z.enum(['full', 'sentinel']).describe('The whole set, or a few representative queries.'),
   status: runStatusField,
-  reason: z.string().nullable().describe('Why it is void or failed, or why a sentinel fell.'),
-  cause: z.string().nullable().describe('Why it runs outside its schedule.'),
-  doubts: z.array(z.string()).describe('What its answers show to be a mistake of the config or of the set.'),
-  provisional: z.boolean().describe('It goes on; metrics are those of the queries answered so far.'),
+  reason: z.string().nullable().describe('Why the run is void or failed, or why a sentinel failed.'),
+  cause: z.string().nullable().describe('Why the run started outside its schedule.'),
+  warnings: z.array(z.string()).describe('Likely mistakes of the config or of the set, as the answers show them.'),
+  provisional: z.boolean().describe('True while the run is running; metrics are those of the queries answered so far.'),
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   queries: z.object({
@@ -146,33 +146,35 @@ export const runSummarySchema = z.object({
   failure: z
     .object({
       explanation: z.string().describe('One sentence with the error and the numbers.'),
-      code: z.string().describe('Of the first error: `connection_refused`, `http_500`, `timeout`.'),
-      queries: count.describe('Queries that failed in this way.'),
-      others: count.describe('Queries that failed in another.'),
-      not_asked: count.describe('Queries that were spared a retriever which is gone.'),
+      code: z.string().describe('Code of the first error: `connection_refused`, `http_500`, `timeout`.'),
+      queries: count.describe('Queries that failed with this code.'),
+      others: count.describe('Queries that failed with another code.'),
+      not_asked: count.describe('Queries that were not sent because the retriever was down.'),
     })
     .nullable()
-    .describe('The first real error and how often; null when no query failed.'),
+    .describe('The first error and its frequency; null when no query failed.'),
   metrics: metricsSchema,
-  segments: z.record(z.string(), metricsSchema).describe('The same by segment, such as `language=en`.'),
+  segments: z.record(z.string(), metricsSchema).describe('Metrics by segment, such as `language=en`.'),
   labels: z.object({
     probed: count.nullable().describe('Judged documents that were looked up in the store.'),
     stale: count
       .nullable()
-      .describe('Superseded: under another id, or deleted by the manifest. Their queries leave comparisons.'),
-    lost: count.nullable().describe('Gone without anything in their place. They count 0 in comparisons.'),
+      .describe(
+        'Superseded documents, with another id or deleted by the manifest. Their queries are excluded from comparisons.',
+      ),
+    lost: count.nullable().describe('Documents missing without a replacement. They count 0 in comparisons.'),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
-  answers_gone_at: z.iso
+  answers_deleted_at: z.iso
     .datetime()
     .nullable()
-    .describe('When its answers were deleted because they were old (`keep_answers`); null while they are there.'),
+    .describe('When its answers were deleted after the retention time (`keep_answers`); null while they exist.'),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
-    .describe('Forbidden documents that came back, asked twice, those at the top first.'),
+    .describe('Forbidden documents that were returned, confirmed by a second request, by rank.'),
   no_answer: z
     .object({
-      false_answer_ratio: z.number().describe('Share of them that was answered, or failed.'),
+      false_answer_ratio: z.number().describe('Share of these queries that were answered, or failed.'),
       n: count,
       ci_low: z.number(),
       ci_high: z.number(),
@@ -180,28 +182,28 @@ export const runSummarySchema = z.object({
       answered: count,
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
-        .describe('At most 50, most documents first, each with the highest score.'),
+        .describe('At most 50, most documents first, each with its highest score.'),
     })
     .nullable()
-    .describe('The questions without an answer; null when the set has none, or while the run goes on.'),
+    .describe('Results of the queries without an answer; null when the set has none, or while the run is running.'),
   stages: stagesSchema
     .nullable()
-    .describe('What the stages of the retriever keep and lose; null when it tells of none, or while the run goes on.'),
-  baseline: comparedSchema.nullable().describe('Against the pinned baseline.'),
-  deployment: comparedSchema.nullable().describe('Against the last run before the store or the model changed.'),
+    .describe(
+      'What the stages of the retriever keep and lose; null when it reports none, or while the run is running.',
+    ),
+  baseline: comparedSchema.nullable().describe('Comparison with the pinned baseline.'),
+  deployment: comparedSchema.nullable().describe('Comparison with the last run before the store or the model changed.'),
   checks: z.array(checkResultSchema),
   verdict: verdictField,
 });
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
-/** A mean with its bounds. */
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** How one metric of two runs compares; a bound is null where there is none: dcg, when so few queries tell nothing. */
+/** A bound is null for dcg of so few queries that it has none. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
-/** What `compare --json` prints. */
+/** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;
-/** A run against another one. */
 export type ComparedJson = DeepReadonly<z.infer<typeof comparedSchema>>;
-/** What `golden run --json` and `runs show --json` print. */
+/** Printed by `golden run --json` and `runs show --json`. */
 export type RunSummaryJson = DeepReadonly<z.infer<typeof runSummarySchema>>;

@@ -99,7 +99,7 @@ const aStore = () =>
   });
 
 const generate = (questions: number, set = 'made') =>
-  `golden generate --pipeline docs --set ${set} --questions ${questions} --json`;
+  `golden generate --pipeline docs --set ${set} --queries ${questions} --json`;
 
 interface Report {
   readonly end: string;

@@ -334,7 +334,7 @@ describe('a golden set over HTTP', () => {
     expect(await ask('runs', { limit: 1 })).toMatchObject({ runs: [{ run_id: broken, verdict: 'critical' }] });
     expect(await ask('run', { run_id: broken, limit: 1 })).toMatchObject({
       answers: [{ query_id: 'q0' }],
-      answers_left_out: QUERIES - 1,
+      answers_omitted: QUERIES - 1,
     });
     const question = { pipeline: 'docs', query: 'question 3', document: 'd3' };
     expect(await ask('explain', question)).toMatchObject({ verdict: 'returned', rank: 1 });

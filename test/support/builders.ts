@@ -132,13 +132,13 @@ export function aGoldenRun(parts: Partial<GoldenRun> = {}): GoldenRun {
     finishedAt: null,
     queriesTotal: 3,
     reason: null,
-    doubts: [],
+    warnings: [],
     fingerprints: {},
     labels: noLabels,
     forbidden: null,
     noAnswer: null,
     stages: null,
-    answersGoneAt: null,
+    answersDeletedAt: null,
     ...parts,
   };
 }

@@ -50,7 +50,7 @@ export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
   return {
     status: 'completed',
     reason: null,
-    doubts: [],
+    warnings: [],
     finishedAt: minutes(2),
     scores: [ndcg],
     checks: [floor],

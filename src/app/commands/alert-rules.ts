@@ -22,11 +22,11 @@ export interface AlertRules {
  */
 export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
   const settings = ruleSettings(config);
-  const { impossible, leftOut } = objectiveProblems(settings);
+  const { impossible, omitted } = objectiveProblems(settings);
   if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
   return {
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
-    notes: [...leftOut, ...missingLinks(config)],
+    notes: [...omitted, ...missingLinks(config)],
   };
 }
 

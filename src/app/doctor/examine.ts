@@ -78,7 +78,7 @@ async function examineGoldenSets(
     // That it does not answer was said above.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
-    const { ids, depth } = answers.doubts;
+    const { ids, depth } = answers.warnings;
     const { asked, empty } = answers;
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';

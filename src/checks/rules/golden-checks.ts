@@ -3,7 +3,7 @@
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
-import type { ForbiddenResults } from '../../golden/rules/unwanted-answers.ts';
+import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';

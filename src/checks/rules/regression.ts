@@ -5,9 +5,9 @@ import type { Severity, Verdict } from '../../core/model.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
   type ComparedRun,
+  classifyDifference,
   confirmRegression,
   isOneSided,
-  judgeDifference,
   storedComparison,
   testPlan,
 } from '../../golden/rules/verdict.ts';
@@ -149,7 +149,7 @@ export function evaluateRegression(
     const explanation = `${numbers}: a fall, in ${confirmation.consecutive} of the ${check.runs} runs in a row that it takes.`;
     return { ...judged, verdict: 'ok', explanation };
   }
-  const shown = isOneSided(found, { alpha: 2 * check.alpha })
+  const shown = isOneSided(found, 2 * check.alpha)
     ? `${found.losses > found.wins ? 'more queries score worse than better, and' : 'more queries score better than worse;'} the mean shows no drop of ${decimals(check.drop)}`
     : 'no drop that matters is shown';
   return {
@@ -187,7 +187,7 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 }
 
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
-  return judgeDifference(
+  return classifyDifference(
     { ...found, measure: found.key.measure },
     // Half of the level of the two-sided test lies on the side of a fall.
     { alpha: 2 * check.alpha, minEffect: check.drop },

@@ -1,10 +1,10 @@
-/** Lists in cells of a table, as JSON, Python and people write them. */
+/** Parses lists in table cells, written as JSON, by Python or by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
 /**
- * The items of a list in JSON or in Python's notation, which pandas writes into cells.
+ * Parses a list in JSON or in Python's notation, which pandas writes into cells.
  *
- * @returns null for a text that is no list, or one whose items are not all ids
+ * @returns null for text that is not a list, or a list with items that are not ids
  */
 export function idsOfList(text: string): string[] | null {
   if (!/^\s*\[.*\]\s*$/s.test(text)) return null;
@@ -27,9 +27,9 @@ function isId(value: unknown): value is string | number {
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
 
 /**
- * A list of strings and whole numbers as Python's repr writes it, which is what pandas puts into a cell of a CSV file.
+ * Parses a list of strings and whole numbers in the form of Python's repr, which pandas writes into CSV cells.
  *
- * @returns null for anything else, such as an array of NumPy
+ * @returns null for anything else, such as a NumPy array
  */
 export function parsePythonList(text: string): (string | number)[] | null {
   const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;

@@ -1,18 +1,18 @@
 /**
- * Which runs may teach how much a retriever differs by itself. A run of an incident, with failures, or of another
- * deployment would teach a noise that hides the next fault of the same size.
+ * Chooses the runs that the noise of a retriever is measured on. A run during an incident, with failures, or of another
+ * deployment would overstate the noise and hide the next fault of the same size.
  */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
 
-/** What is stored of a run that speaks against learning from it. */
+/** The stored facts that may exclude a run from the measurement of noise. */
 export interface RunFacts {
   readonly runId: string;
   /** Queries that failed or timed out. */
   readonly failed: number;
-  /** Names of checks that the run by itself failed, confirmed by others or not. */
+  /** Names of the checks that the run failed, confirmed by later runs or not. */
   readonly failedChecks: readonly string[];
   /** Ids of the incidents that were open during the run. */
   readonly incidents: readonly string[];
@@ -22,41 +22,41 @@ export interface RunFacts {
   readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];
 }
 
-/** A run that was not learned from. */
-export interface LeftOutRun {
+/** A run that the noise was not measured on. */
+export interface ExcludedRun {
   readonly runId: string;
-  /** One clause. */
+  /** One clause that completes "excluded because ...". */
   readonly reason: string;
 }
 
-/** With fewer runs, the pinned one included, a spread is a guess: the noise is unknown. */
+/** With fewer runs, the pinned one included, the spread would be a guess, so the noise is unknown. */
 export const MIN_CLEAN_RUNS = 3;
 
-/** A mean that lies further from the median than so many robust standard deviations is an outlier. */
+/** A mean further from the median than this many robust standard deviations is an outlier. */
 const OUTLYING = 4;
-/** The median absolute deviation of a normal distribution is its standard deviation over this. */
+/** The standard deviation of a normal distribution divided by its median absolute deviation. */
 const MAD_TO_DEVIATION = 1.4826;
 
 /**
- * Chooses from the runs beside a pinned one those that may teach its noise: no failed query, no failed check, no open
- * incident, no deployment between them, and no mean that is an outlier among all of them.
+ * Chooses the clean runs among those beside a pinned one: no failed query, no failed check, no open incident, no
+ * deployment in between, and no mean that is an outlier among all of them.
  *
- * A mean is an outlier when it lies further from the median than 4 robust standard deviations (1.4826 times the median
- * absolute deviation; Rousseeuw and Croux 1993) and than the smallest difference that matters for its measure. Rare
- * small noise is kept: without it every small difference would count as a change.
+ * A mean is an outlier when it is further from the median than 4 robust standard deviations (1.4826 times the median
+ * absolute deviation; Rousseeuw and Croux 1993) and than the minimum effect of its measure. Rare small noise is kept:
+ * without it, every small difference would count as a change.
  *
- * @param pinned what the person who pins it accepts: a check that fails in it, and an incident that is open, do not
- *   speak against reruns that were asked for at the same time
- * @param isRequested whether the runs were made for this pin; earlier runs get no such allowance
+ * @param pinned its failed checks and open incidents are accepted by the person who pins it, so they do not exclude
+ *   reruns requested at the same time
+ * @param isRequested true if the runs were made for this pin; earlier runs get no such allowance
  */
 export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean) {
   const accepted = isRequested ? pinned : { failedChecks: [], incidents: [] };
-  const leftOut: LeftOutRun[] = [];
+  const excluded: ExcludedRun[] = [];
   const candidates: RunFacts[] = [];
   for (const run of others) {
     const reason = reasonAgainst(run, accepted);
     if (reason === null) candidates.push(run);
-    else leftOut.push({ runId: run.runId, reason });
+    else excluded.push({ runId: run.runId, reason });
   }
   const limits = outlierLimits([pinned, ...candidates]);
   const kept: string[] = [];
@@ -66,26 +66,26 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
     else {
       const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
       const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the usual ${decimal(usual)}`;
-      leftOut.push({ runId: run.runId, reason });
+      excluded.push({ runId: run.runId, reason });
     }
   }
   return {
-    /** Ids, in the given order. */
+    /** Ids in the given order. */
     kept,
-    leftOut,
+    excluded,
   };
 }
 
 function reasonAgainst(
   { failed, failedChecks, incidents, deployments }: RunFacts,
-  accepted: Pick<RunFacts, 'failedChecks' | 'incidents'>,
+  accepted: { readonly failedChecks: readonly string[]; readonly incidents: readonly string[] },
 ): string | null {
   if (failed > 0) return failed === 1 ? '1 query failed or timed out' : `${failed} queries failed or timed out`;
   const checks = failedChecks.filter((name) => !accepted.failedChecks.includes(name));
   if (checks.length > 0) return `it failed the check ${checks.join(', ')}`;
   const open = incidents.filter((id) => !accepted.incidents.includes(id));
   if (open.length > 0) return `incident ${open.join(', ')} was open`;
-  return deployments === 0 ? null : 'a deployment lies between it and the pinned run';
+  return deployments === 0 ? null : 'there was a deployment between it and the pinned run';
 }
 
 interface OutlierLimit {

@@ -1,6 +1,6 @@
-/** What the columns of a table of judgments are called, and what each was read as. */
+/** Recognizes the columns of a table of judgments by their names. */
 
-/** What a column holds. `document_text` names a document by its text; `no_answer` marks a query that nothing answers. */
+/** Content of a column. `document_text` names a document by its text; `no_answer` marks a query that no document answers. */
 export type ColumnRole =
   | 'query'
   | 'query_id'
@@ -11,7 +11,7 @@ export type ColumnRole =
   | 'no_answer'
   | 'iteration';
 
-/** Without blanks, `_` and `-`, in small letters. */
+/** In lower case, without blanks, `_` and `-`. */
 const names: Readonly<Record<ColumnRole, readonly string[]>> = {
   query: ['query', 'question', 'text', 'userinput', 'querytext'],
   query_id: ['queryid', 'qid'],
@@ -40,36 +40,36 @@ const roles = new Map(
   Object.entries(names).flatMap(([role, known]) => known.map((name) => [name, role as ColumnRole] as const)),
 );
 
-/** The name in small letters without blanks, `_` and `-`: equal for names that mean the same column. */
+/** Returns the name in lower case without blanks, `_` and `-`, which is equal for names of the same column. */
 export function plainName(name: string): string {
   return name.replaceAll(/[\s_\-\uFEFF]+/g, '').toLowerCase();
 }
 
-/** What a column of that name holds; null where the name does not say, as `id` does not. */
+/** Returns null when the name is ambiguous, as `id` is. */
 export function roleOfColumn(name: string): ColumnRole | null {
   return roles.get(plainName(name)) ?? null;
 }
 
-/** Whether a column has no name of its own; pandas calls such a column after its place. */
+/** True if a column has no name of its own; pandas names such a column after its position. */
 export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }
 
-/** Whether a column is called as row numbers are, by pandas and by people. */
+/** True if the name is one that pandas or people give to row numbers. */
 export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
 
-/** How one column of a file was read. */
+/** How a column of a file was interpreted. */
 export interface ColumnReading {
-  /** Its name in the file, or its number from 1 where it has none. */
+  /** Its name in the file, or its number from 1 when it has no name. */
   readonly column: string;
   readonly readAs: ColumnRole | 'judgments' | 'tag' | 'rater' | 'ignored';
-  /** Why, where the name does not say it. */
+  /** Why, when the name does not explain it. */
   readonly reason: string | null;
 }
 
-/** `label: read as grade`, for people. */
+/** Formats a reading for people: `label: read as grade`. */
 export function readingText({ column, readAs, reason }: ColumnReading): string {
   const as = readAs === 'ignored' ? 'ignored' : `read as ${readAs.replaceAll('_', ' ')}`;
   return `${/^\d+$/.test(column) ? `column ${column}` : column}: ${as}${reason === null ? '' : ` (${reason})`}`;

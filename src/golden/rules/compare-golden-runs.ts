@@ -1,4 +1,4 @@
-/** A golden run against another one, over the queries by which both can be judged. */
+/** Compares two golden runs over the queries that both can be scored on. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -17,32 +17,32 @@ import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
-/** One side of a comparison. The sides may differ in queries and cut-offs; what they share is compared. */
+/** One side of a comparison. The sides may differ in queries and cut-offs; only the shared ones are compared. */
 export interface ComparedSide {
   readonly queries: readonly GoldenQuery[];
   readonly answers: readonly QueryAnswer[];
   readonly settings: RunSettings;
 }
 
-/** What was learned of a baseline beside its own answers. */
-export interface BaselineKnowledge {
+/** Statistics about a baseline from its reruns and from accepted changes since. */
+export interface BaselineStatistics {
   readonly noise: NoiseTable;
-  /** In the order of the baseline's queries; null when it was pinned without reruns. */
+  /** In the order of the queries of the baseline; null when it was pinned without reruns. */
   readonly means: MeanScores | null;
   readonly accepted: Accepted;
 }
 
-export const nothingKnown: BaselineKnowledge = { noise: {}, means: null, accepted: nothingAccepted };
+export const noStatistics: BaselineStatistics = { noise: {}, means: null, accepted: nothingAccepted };
 
-/** How one metric of one segment differs between two runs. */
+/** The difference of one metric in one segment between two runs. */
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Queries of the candidate's set that were left out, because a label of theirs is stale or the sets differ. */
+  /** Queries of the candidate's set that are excluded because they have a stale label or the sets differ. */
   readonly excluded: number;
 }
 
-/** A run against another one, over all queries and over each segment. */
+/** The comparison of a run with another one, over all queries and over each segment. */
 export interface ComparedRuns {
   /** Id of the other run. */
   readonly against: string;
@@ -57,18 +57,18 @@ export interface StoredComparison extends ComparedRuns {
 /**
  * Compares a run with another one, metric by metric, over all queries and over each segment.
  *
- * Queries that the two sets have in common are compared: the same id, text and judgments. Those in `stale` are left
- * out, because a judged document that left the store lowers a score without any fault of the retriever. Cut-offs that
- * one side lacks are left out too.
+ * Compares queries that both sets have, with the same id, text and judgments. Queries in `stale` are excluded: a judged
+ * document that left the store lowers the score through no fault of the retriever. Cut-offs that one side lacks are
+ * excluded too.
  *
- * @param known of the baseline
- * @returns null when no query or no cut-off is left
+ * @param known statistics of the baseline
+ * @returns null when no query or no cut-off remains
  */
 export function compareGoldenRuns(
   baseline: ComparedSide,
   candidate: ComparedSide,
   stale: ReadonlySet<string>,
-  known: BaselineKnowledge = nothingKnown,
+  known: BaselineStatistics = noStatistics,
 ): RunDifference[] | null {
   const pair = pairRuns(baseline, candidate, stale);
   if (pair === null) return null;
@@ -78,33 +78,32 @@ export function compareGoldenRuns(
   return differencesOf(pair, compareRuns(runs, storedComparison));
 }
 
-/** What two runs have in common. */
+/** The queries and settings that two runs share. */
 export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 
-/** The first step of `compareGoldenRuns`. */
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
   if (queries.length === 0 || cutoffs.length === 0) return null;
   return {
-    /** Of the candidate's set. */
+    /** The queries of the candidate's set. */
     queries,
-    /** Those of the candidate, with the cut-offs of both. */
+    /** The settings of the candidate, with the shared cut-offs. */
     settings: { ...candidate.settings, cutoffs },
     excluded: candidate.queries.length - queries.length,
   };
 }
 
-/** The second step: what the statistics need to know, given the scores of both runs. */
+/** Second step of `compareGoldenRuns`: adds the scores of both runs. */
 export function runsOfPair(
   { queries, settings }: RunPair,
   side: ComparedSide,
   baseline: QueryScores,
   { keys, columns }: QueryScores,
-  { noise, means, accepted }: BaselineKnowledge,
+  { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // What is a hit was another question when the baseline was pinned.
+  // With another relevance level, the means of the baseline counted other documents as hits.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,
@@ -117,7 +116,7 @@ export function runsOfPair(
   };
 }
 
-/** The means of the baseline's queries, put into the order of some of them; null when a metric is not among them. */
+/** Reorders the means of the baseline to match `queries`; null when a metric has none. */
 function meansOf(
   queries: readonly GoldenQuery[],
   known: readonly GoldenQuery[],
@@ -133,7 +132,7 @@ function meansOf(
   return columns.map((column) => Float64Array.from(queries, ({ id }) => column[rowOf.get(id) ?? -1] ?? 0));
 }
 
-/** The last step: the statistics under the keys that both runs have. */
+/** Last step: names the statistics by the keys that both runs have. */
 export function differencesOf({ settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
   const keys = runMetricKeys(settings.cutoffs);
   return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>
@@ -141,7 +140,7 @@ export function differencesOf({ settings, excluded }: RunPair, compared: RunComp
   );
 }
 
-/** Queries of `after` that `before` has with the same text and the same judgments. */
+/** Returns the queries of `after` that `before` has with the same text and judgments. */
 export function sharedQueries(before: readonly GoldenQuery[], after: readonly GoldenQuery[]): readonly GoldenQuery[] {
   const known = new Map(before.map((query) => [query.id, query]));
   return after.filter((query) => {
@@ -150,7 +149,7 @@ export function sharedQueries(before: readonly GoldenQuery[], after: readonly Go
   });
 }
 
-/** The same text with the same judgments; tags only sort a question into segments. */
+/** True for the same text and judgments. Tags are ignored: they only assign a query to segments. */
 function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
   if (a.text !== b.text || a.judgments.length !== b.judgments.length) return false;
   const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
@@ -163,7 +162,7 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
   return key;
 }
 
-/** One segment, with the verdict on it: by nDCG at the largest cut-off. */
+/** Returns one segment with its verdict, which is on nDCG at the largest cut-off. */
 export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
   const largest = Math.max(...metrics.map(({ key }) => key.k));
@@ -171,7 +170,7 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
-/** What a comparison with the baseline says to checks. */
+/** Returns what the checks need from a comparison with the baseline. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

@@ -1,4 +1,4 @@
-/** Paired comparison of one metric of two runs over the same queries. */
+/** Paired comparison of one metric between two runs over the same queries. */
 import { formatMetricKey, isUnbounded, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import {
@@ -15,37 +15,37 @@ import { acceptedFallVariance, type Expected, knownVariance, type RerunNoise } f
 import {
   type ComparisonSettings,
   type ComparisonVerdict,
-  type JudgedDifference,
-  judgeDifference,
+  classifyDifference,
+  type MeasuredDifference,
   minEffectOf,
   testPlan,
 } from './verdict.ts';
 
-export interface MetricComparison extends JudgedDifference {
+export interface MetricComparison extends MeasuredDifference {
   readonly key: MetricKey;
   /** Number of queries. */
   readonly n: number;
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  /** Null when the differences have no spread and are not zero. */
+  /** Null when all differences are equal and not zero. */
   readonly t: number | null;
   readonly df: number;
   readonly pT: number;
   readonly pRandomization: number;
   readonly pMethod: 'exact' | 'monte_carlo';
-  /** Exact; null for every measure but hit_rate. */
+  /** McNemar's exact p; null for every measure except hit_rate. */
   readonly mcnemarP: number | null;
   readonly ties: number;
   /** Standard deviation of the differences. */
   readonly standardDeviation: number;
-  /** Of the mean, at the level of the test and power 0.8; null for one query. */
+  /** Smallest mean difference that the test detects with power 0.8; null for one query. */
   readonly smallestDetectableDifference: number | null;
   readonly verdict: ComparisonVerdict;
 }
 
 const CONFIDENCE = 0.95;
-/** Scores that differ by no more than this are equal; the difference is rounding. */
+/** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
 /** With fewer queries whose differences are all equal, the sign-flip test cannot reject any mean at the 5 % level. */
 const MIN_EQUAL = 6;
@@ -53,23 +53,23 @@ const MIN_EQUAL = 6;
 /**
  * Compares a metric of two runs query by query, difference = candidate - baseline.
  *
- * - 95 % bounds of the mean difference: Newcombe's for hit_rate; else BCa or t as `meanInterval` chooses. No
- *   difference at all gives [0, 0]. Equal differences that are not 0 give a point from 6 queries on. With fewer, the
- *   sign-flip test cannot reject any mean, and the bounds are the range of the measure.
- * - `p`, by which the verdict is found, is that of the sign-flip randomization; for hit_rate this is McNemar's.
+ * - 95 % CI of the mean difference: Newcombe's for hit_rate, else BCa or t as `meanInterval` chooses. If all differences
+ *   are 0, it is [0, 0]. Equal differences other than 0 give a point from 6 queries on; with fewer, the sign-flip test
+ *   cannot reject any mean, and the interval is the range of the measure.
+ * - `p`, which decides the verdict, is that of the sign-flip randomization; for hit_rate this is McNemar's.
  * - For a retriever with noise, `p` is the larger of the p of the randomization and that of `rerunNoiseP`, and the
- *   bounds reach at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
- * - Where it is known how the mean of an unchanged retriever moves, that decides instead: the difference is that from
- *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the bounds reach 1.96 sd to each side, sd^2 being
- *   `knownVariance`. A retriever that always answers the same has sd 0: any difference is a change.
- * - Where that is not known, because the index is another one, `p` is no less than that of a normal deviation with
- *   `acceptedFallVariance`, and the bounds are no narrower: what a rebuild does to all queries no paired test can see.
+ *   interval extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
+ * - If the variance of the mean of an unchanged retriever is known, that decides instead: the difference is taken from
+ *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the interval extends 1.96 sd to each side, where sd^2 is
+ *   `knownVariance`. A retriever that always returns the same has sd 0, so any difference is a change.
+ * - If it is unknown because the index was rebuilt, `p` is at least that of a normal deviation with
+ *   `acceptedFallVariance`, and the interval is at least as wide: no paired test sees what a rebuild does to all queries.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
- * @param noise of this metric over these queries, or null for a retriever that always answers the same
- * @param expected what was learned before the run; null where the queries alone have to tell
- * @throws RangeError without queries, or when both do not have as many
+ * @param noise of this metric over these queries, or null for a retriever that always returns the same
+ * @param expected statistics from before the run; null if only the queries can decide
+ * @throws RangeError without queries, or when the lengths differ
  */
 export function compareMetric(
   key: MetricKey,
@@ -96,10 +96,10 @@ export function compareMetric(
   const accepted = acceptedFallVariance(expected?.accepted ?? []) ?? 0;
   const { p, ciMethod, low, high, smallest } =
     variance === null
-      ? atLeast(judgeByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)
-      : judgeByVariance(test, variance, settings);
+      ? atLeast(testByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)
+      : testByVariance(test, variance, settings);
   const limit = isUnbounded(key.measure) ? Number.POSITIVE_INFINITY : 1;
-  const judged: JudgedDifference = {
+  const measured: MeasuredDifference = {
     measure: key.measure,
     difference: test.mean,
     ciLow: Math.max(-limit, low),
@@ -110,7 +110,7 @@ export function compareMetric(
     ciMethod,
   };
   return {
-    ...judged,
+    ...measured,
     key,
     n,
     baseline: mean(reference),
@@ -124,7 +124,7 @@ export function compareMetric(
     ties: n - wins - losses,
     standardDeviation: test.standardDeviation,
     smallestDetectableDifference: smallest,
-    verdict: judgeDifference(judged, settings),
+    verdict: classifyDifference(measured, settings),
   };
 }
 
@@ -135,21 +135,21 @@ function differencesFrom(before: ArrayLike<number>, after: ArrayLike<number>): F
   });
 }
 
-/** What a difference is judged by. */
-interface Judgement extends Interval {
+/** The statistics that decide the verdict on a difference. */
+interface DifferenceTest extends Interval {
   readonly p: number;
   readonly ciMethod: MetricComparison['ciMethod'];
   readonly smallest: number | null;
 }
 
-function judgeByQueries(
+function testByQueries(
   differences: Float64Array,
   test: PairedT,
   pRandomization: number,
   hits: PairedHits | null,
   noise: RerunNoise | null,
   settings: ComparisonSettings,
-): Judgement {
+): DifferenceTest {
   const { n } = test;
   const noisy = noise === null ? null : noisyVariance(test, noise);
   const { method: ciMethod, ...reach } =
@@ -165,7 +165,7 @@ function judgeByQueries(
   };
 }
 
-function judgeByVariance({ mean: centre }: PairedT, variance: number, settings: ComparisonSettings): Judgement {
+function testByVariance({ mean: centre }: PairedT, variance: number, settings: ComparisonSettings): DifferenceTest {
   const deviation = Math.sqrt(variance);
   const reach = normalQuantile((1 + CONFIDENCE) / 2) * deviation;
   const { alpha, sided, power } = testPlan(settings);
@@ -178,19 +178,24 @@ function judgeByVariance({ mean: centre }: PairedT, variance: number, settings: 
   };
 }
 
-/** No surer than this variance allows. */
-function atLeast(judged: Judgement, test: PairedT, variance: number, settings: ComparisonSettings): Judgement {
-  const { low, high, p, smallest } = judgeByVariance(test, variance, settings);
+/** Limits the certainty of a test to what this variance allows. */
+function atLeast(
+  test: DifferenceTest,
+  paired: PairedT,
+  variance: number,
+  settings: ComparisonSettings,
+): DifferenceTest {
+  const { low, high, p, smallest } = testByVariance(paired, variance, settings);
   return {
-    low: Math.min(judged.low, low),
-    high: Math.max(judged.high, high),
-    p: Math.max(judged.p, p),
-    ciMethod: judged.ciMethod,
-    smallest: judged.smallest === null ? null : Math.max(judged.smallest, smallest ?? 0),
+    low: Math.min(test.low, low),
+    high: Math.max(test.high, high),
+    p: Math.max(test.p, p),
+    ciMethod: test.ciMethod,
+    smallest: test.smallest === null ? null : Math.max(test.smallest, smallest ?? 0),
   };
 }
 
-/** Two-sided p of a difference whose standard deviation is known. */
+/** Two-sided p of a difference with a known standard deviation. */
 function knownNoiseP(difference: number, deviation: number): number {
   if (difference === 0) return 1;
   return deviation === 0 ? 0 : 2 * normalCdf(-Math.abs(difference) / deviation);
@@ -202,14 +207,15 @@ function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, 
   return { low: centre - reach, high: centre + reach, method: 't' as const };
 }
 
-/** Variance of a difference of means between runs of an unchanged retriever, and how well it is known. */
 type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 
 /**
+ * Variance of a difference of means between runs of an unchanged retriever, with its degrees of freedom.
+ *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is that of the n paired
  * differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n - 1) + v^2 /
- * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by luck; the
- * degrees of freedom are then few as well, and the bounds wide.
+ * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by chance; then
+ * the degrees of freedom are few as well, and the interval is wide.
  *
  * @returns null for one query, and when the reruns did not differ
  */
@@ -228,26 +234,26 @@ function widen({ low, high }: Interval, centre: number, noisy: NoisyVariance | n
 }
 
 /**
- * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 when they did not
+ * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 when the reruns did not
  * differ.
  *
  * It is the larger of two: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the shared
- * variance. Runs are compared with one baseline for months; an estimate of the noise that is too low by luck would make
- * run after run look like a change.
+ * variance. Runs are compared with one baseline for months; a noise estimate that is too low by chance would make run
+ * after run look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);
   if (noisy === null) return 0;
   const difference = -Math.abs(test.mean);
   const sampling = test.standardDeviation ** 2 / test.n;
-  const most = sampling + sharedVarianceBound(noise);
+  const upper = sampling + sharedVarianceBound(noise);
   return Math.max(
     2 * studentTCdf(difference / Math.sqrt(noisy.variance), noisy.freedom),
-    most > 0 ? 2 * studentTCdf(difference / Math.sqrt(most), test.df) : 0,
+    upper > 0 ? 2 * studentTCdf(difference / Math.sqrt(upper), test.df) : 0,
   );
 }
 
-/** Upper 95 % bound of the shared variance: chi-square, with one degree of freedom less than there are reruns. */
+/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom less than reruns. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

@@ -1,9 +1,6 @@
-/**
- * Paired comparison of two runs over all judged queries and over segments of them; of more than two, every pair; and
- * of answers without a judgment.
- */
+/** Paired comparisons of two runs over all judged queries and by segment, of several runs pairwise, and of unjudged answers. */
 
-import { decimal } from '../../core/format.ts';
+import { count, decimal, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy, rankBiasedOverlap } from '../../math/ir/ranking.ts';
@@ -16,7 +13,7 @@ import type { Accepted, Expected, NoiseTable } from './run-noise.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,
-  judgeDifference,
+  classifyDifference,
   minEffectOf,
   primaryOf,
   testPlan,
@@ -27,17 +24,15 @@ const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * What to know about the size of the golden set, in sentences: a warning under 100 queries, and for each metric whose
- * least difference that matters is too small to be found, how many queries would find it if the differences spread
- * as they did here. Empty when the set is large enough.
+ * Returns advice on the size of the golden set: a warning below 100 queries, and for each metric whose minimum effect is
+ * too small to detect, how many queries would detect it with the observed spread. Empty when the set is large enough.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
-  const queries = n === 1 ? '1 query is' : `${n} queries are`;
   const small =
     n < MIN_QUERIES
       ? [
-          `${queries} few: have at least ${MIN_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
+          `${plural(n, 'query', 'queries')}: use at least ${MIN_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
             'before you trust a verdict.',
         ]
       : [];
@@ -46,14 +41,14 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
     if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
     if (ciMethod === 'reruns') {
       return [
-        `${formatMetricKey(key)}: differences below ${decimal(smallest)} cannot be told from the noise of the retriever.`,
+        `${formatMetricKey(key)}: differences below ${decimal(smallest)} are within the noise of the retriever.`,
       ];
     }
     const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
-    const remedy = needed > n ? `; about ${needed} queries would tell ${minEffect}` : '';
+    const remedy = needed > n ? `; about ${count(needed)} queries would detect ${decimal(minEffect)}` : '';
     return [
-      `${formatMetricKey(key)}: differences below ${decimal(smallest)} cannot be told from luck with ` +
-        `${n} queries${remedy}.`,
+      `${formatMetricKey(key)}: with ${plural(n, 'query', 'queries')}, differences below ${decimal(smallest)} ` +
+        `may be chance${remedy}.`,
     ];
   });
   return [...small, ...blind];
@@ -64,14 +59,14 @@ export type ScoreColumns = readonly ArrayLike<number>[];
 
 export interface RunsToCompare {
   readonly keys: readonly MetricKey[];
-  /** Columns in the order of the keys, rows in the order of the judged queries, the same in every run. */
+  /** Columns in the order of the keys; rows in the order of the judged queries, equal in every run. */
   readonly baseline: ScoreColumns;
   readonly candidate: ScoreColumns;
-  /** The noise of a retriever that does not always answer the same; left out, there is none. */
+  /** The noise of a retriever that does not always return the same; absent for one that does. */
   readonly noise?: NoiseTable;
-  /** Means over the reruns by which the baseline was pinned; left out, they are not known. */
+  /** Means over the reruns that the baseline was pinned with; absent when unknown. */
   readonly means?: ScoreColumns | null;
-  /** Since the baseline; left out, nothing was. */
+  /** Differences accepted since the baseline; absent for none. */
   readonly accepted?: Accepted;
   readonly segments?: readonly Segment[];
 }
@@ -82,14 +77,14 @@ export interface SegmentComparison {
   readonly n: number;
   /** In the order of the keys. */
   readonly metrics: readonly MetricComparison[];
-  /** Metric key, such as `ndcg@10`, of the metric that decides; the others are its context. */
+  /** Key of the metric that decides the verdict, such as `ndcg@10`; the other metrics are context. */
   readonly primary: string;
   /** On the primary metric. */
   readonly verdict: ComparisonVerdict;
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** Each is judged by itself: p is not adjusted for the number of segments, and the verdict on `all` ignores them. */
+  /** Each segment stands alone: p is not adjusted for their number, and the verdict on `all` ignores them. */
   readonly segments: readonly SegmentComparison[];
 }
 
@@ -107,7 +102,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** While the index is that of the baseline. */
+/** For a baseline whose index is still in use. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(
@@ -130,14 +125,13 @@ function compareRows(
   return { segment, n: rows.length, metrics, ...decided(primaryOf(metrics)) };
 }
 
-/** What a primary metric says of a comparison; without any there is nothing to tell. */
-export function decided(primary: MetricComparison | null): Pick<SegmentComparison, 'primary' | 'verdict'> {
+/** Returns the primary metric and its verdict; without a metric the verdict is inconclusive. */
+export function decided(primary: MetricComparison | null): { primary: string; verdict: ComparisonVerdict } {
   return primary === null
     ? { primary: '', verdict: 'inconclusive' }
     : { primary: formatMetricKey(primary.key), verdict: primary.verdict };
 }
 
-/** A query with its scores in both runs. */
 interface QueryDifference {
   readonly queryId: string;
   readonly baseline: number;
@@ -147,23 +141,23 @@ interface QueryDifference {
 }
 
 /**
- * The queries that score less in the candidate, most regressed first, ties in the given order.
+ * Returns the queries that score less in the candidate, most regressed first, ties in the given order.
  *
  * @param baseline one score per query id
  * @param candidate one score per query id
- * @param most how many at most
+ * @param limit maximum number of queries
  */
 export function mostRegressed(
   queryIds: readonly string[],
   baseline: ArrayLike<number>,
   candidate: ArrayLike<number>,
-  most: number,
+  limit: number,
 ): QueryDifference[] {
   const differences = Float64Array.from(queryIds, (_, row) => (candidate[row] ?? 0) - (baseline[row] ?? 0));
   const rows = [...differences.keys()].filter((row) => (differences[row] ?? 0) < 0);
   return rows
     .toSorted((a, b) => (differences[a] ?? 0) - (differences[b] ?? 0) || a - b)
-    .slice(0, most)
+    .slice(0, limit)
     .map((row) => ({
       queryId: queryIds[row] ?? '',
       baseline: baseline[row] ?? 0,
@@ -175,9 +169,9 @@ export function mostRegressed(
 export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**
- * Paired comparisons of all pairs, as `compareMetric` makes them. p is adjusted by Holm over the pairs of a measure, so that
- * with equal configurations any verdict of it but no_change and inconclusive comes with a chance of alpha at most; measures
- * are not adjusted for each other, as the first decides and the others are its context. Bounds are of each pair alone.
+ * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure, so that with equal
+ * configurations the chance of any regression or improvement in that measure is at most alpha. Measures are not adjusted
+ * for each other: the first one decides, the others are context. Intervals are of each pair alone.
  *
  * @param configurations at least two, each with a column per key and a row per query
  * @throws RangeError without keys, queries or two configurations
@@ -192,10 +186,10 @@ export function compareMany(
   const primary = primaryOf(measures);
   if (primary === null) throw new RangeError('There is no measure to compare by.');
   return {
-    /** Queries. */
+    /** Number of queries. */
     n: primary.pairs[0]?.metric.n ?? 0,
     measures,
-    /** The one that decides: the first that can be better or worse. */
+    /** The measure that decides: the first one with a minimum effect. */
     primary,
   };
 }
@@ -217,7 +211,7 @@ function compareBy(
   const adjusted = holm(compared.map(({ metric }) => metric.p));
   const pairs = compared.map((pair, place) => {
     const pHolm = adjusted[place] ?? 1;
-    return { ...pair, pHolm, verdict: judgeDifference({ ...pair.metric, p: pHolm }, settings) };
+    return { ...pair, pHolm, verdict: classifyDifference({ ...pair.metric, p: pHolm }, settings) };
   });
   const beaten = new Set(
     pairs.flatMap(({ before, after, verdict }) =>
@@ -226,16 +220,16 @@ function compareBy(
   );
   return {
     key,
-    /** Of each configuration, in their order. */
+    /** Of each configuration, in the given order. */
     means: scores.map((one) => mean(one)),
-    /** Of each two configurations, the earlier one before, by their places; the verdict is by the p that Holm adjusts. */
+    /** All pairs by index, the earlier configuration as `before`; the verdict is by the adjusted p. */
     pairs,
-    /** Places of those that no other one is better than. */
+    /** Indexes of the configurations that no other one beats. */
     unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),
   };
 }
 
-/** Whether one of them is worse than the first, by the measure that decides. */
+/** True if any of them is worse than the first, by the primary measure. */
 export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }
@@ -247,10 +241,10 @@ export interface AnswerOverlap {
 }
 
 /**
- * A question that failed now has nothing in common with its answer before; one that failed before, or was not asked, is left
- * out. A document that comes twice counts at its first rank.
+ * Rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; one that failed
+ * before, or was not asked now, is excluded. A repeated document counts at its first rank.
  *
- * @param now by question
+ * @param now by query id
  * @returns in the order of `before`
  */
 export function stabilityOf(

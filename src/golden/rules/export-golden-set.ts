@@ -1,4 +1,4 @@
-/** A golden set in the form of a file format, such that importing it gives the same set. */
+/** Writes golden sets in the supported file formats, such that importing a file gives the same set. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { quoted } from '../../core/text/source-line.ts';
@@ -10,7 +10,7 @@ import { tableRoleOf } from './table-columns.ts';
 const notTrec = 'use --format jsonl, beir or csv';
 
 /**
- * TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade).
+ * Writes TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade).
  *
  * @throws RecalldError export_impossible for tags, for a text with a tab or a line break, and for an id with a space
  */
@@ -18,7 +18,7 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
-  // Without a header of its own, a first query that reads like one would be taken for it.
+  // Without a header, a first query that looks like one would be read as the header.
   const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
     judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),
@@ -47,7 +47,7 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
-/** Neither TREC nor BEIR has a place for what is no judgment. @throws RecalldError export_impossible */
+/** TREC and BEIR cannot express forbidden documents and queries without an answer. @throws RecalldError export_impossible */
 function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
   for (const { id, forbidden = [], noAnswer } of queries) {
     const problem =
@@ -63,10 +63,11 @@ function readsLikeHeader(query: GoldenQuery | undefined): boolean {
 const notCsv = 'use --format jsonl or beir';
 
 /**
- * CSV (RFC 4180): a row for each judgment, each forbidden document and each question without an answer, a column for each tag; every cell is in double quotes, and none is a formula for a spreadsheet.
+ * Writes CSV (RFC 4180): a row for each judgment, each forbidden document and each query without an answer, and a column
+ * for each tag. Every cell is in double quotes, and none is a spreadsheet formula.
  *
- * @throws RecalldError export_impossible for a tag named as a column of the format, for more tags than a table may have, for an id that reads as a list, and
- * for a text with CRLF, which would come back as LF
+ * @throws RecalldError export_impossible for a tag named like a column of the format, for more tags than a table may have,
+ *   for an id that looks like a list, and for a text with CRLF, which would be read as LF
  */
 function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   const tags = [...new Set(queries.flatMap((query) => Object.keys(query.tags)))];
@@ -92,11 +93,11 @@ function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
 function refuseCsv({ id, text, tags, judgments }: GoldenQuery, tagColumns: number): void {
   const list = judgments.find(({ documentId }) => /^\[.*\]$/s.test(documentId));
   if (list !== undefined) {
-    const problem = `the document id ${quoted(list.documentId)} reads as a list`;
+    const problem = `the document id ${quoted(list.documentId)} looks like a list`;
     throw cannotHold('CSV', id, problem, notCsv);
   }
   if (text.includes('\r\n')) {
-    throw cannotHold('CSV', id, 'its text has a CRLF, which would come back as LF', notCsv);
+    throw cannotHold('CSV', id, 'its text has a CRLF, which would be read as LF', notCsv);
   }
   const taken = Object.keys(tags).find((tag) => tableRoleOf(tag) !== null || plainName(tag) === 'id');
   if (taken !== undefined) {
@@ -104,7 +105,7 @@ function refuseCsv({ id, text, tags, judgments }: GoldenQuery, tagColumns: numbe
     throw cannotHold('CSV', id, problem, notCsv);
   }
   if (tagColumns > goldenLimits.tags) {
-    const problem = `the set has ${tagColumns} different tags, and a table may have ${goldenLimits.tags}`;
+    const problem = `the set has ${tagColumns} different tags, but a table may have at most ${goldenLimits.tags}`;
     throw cannotHold('CSV', id, problem, notCsv);
   }
 }
@@ -113,10 +114,10 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** The reader's limit of a line, less than what the bytes of a character can make of it. */
+/** Below the reader's limit of a line in bytes, even if all characters are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
-/** The JSONL form: one query with its tags and judgments on each line; holds everything that can be imported. */
+/** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
 function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
   const lines = queries.map((query) =>
     jsonLine('JSONL', query, {
@@ -138,32 +139,30 @@ function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
   }
   const line = JSON.stringify(value);
   if (line.length <= MAX_LINE_LENGTH) return line;
-  const problem = `it takes a line of ${line.length} characters, and a line may have ${MAX_LINE_LENGTH}`;
+  const problem = `its line of ${line.length} characters exceeds the limit of ${MAX_LINE_LENGTH}`;
   throw cannotHold(format, query.id, problem, 'use --format csv or beir');
 }
 
-/** A file of an export. */
 export interface ExportFile {
-  /** Under the folder of the export, or null when the export is this one file. */
+  /** Relative to the folder of the export, or null when the export is a single file. */
   readonly path: string | null;
   /** Ends with a line feed. */
   readonly text: string;
 }
 
-/** The error for what the format would lose or change; `problem` follows `The query "q1"`. */
-function cannotHold(format: string, queryId: string, problem: string, wayOut: string): RecalldError {
+/** The error for what the format would lose or change; `problem` follows `The query "q1"`, `fix` is a clause. */
+function cannotHold(format: string, queryId: string, problem: string, fix: string): RecalldError {
   return new RecalldError(
     'export_impossible',
-    `${format} cannot hold the query ${quoted(queryId)}: ${problem}; ${wayOut}.`,
+    `${format} cannot express the query ${quoted(queryId)}: ${problem}; ${fix}.`,
   );
 }
 
-/** Lines as text. */
 function joinLines(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. The corpus is not ours to export. */
+/** Writes BEIR: queries.jsonl with the tags as metadata, and qrels/test.tsv. recalld has no corpus to export. */
 function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('BEIR', queries);
   const lines = queries.map((query) =>
@@ -182,12 +181,12 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-/** An id in double quotes where it begins with one, as Python's csv writes it, by which BEIR reads its judgments. */
+/** Quotes an id that begins with a double quote, as Python's csv does, with which BEIR reads its judgments. */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }
 
-/** A question a line; nothing else has a place there. @throws RecalldError export_impossible */
+/** Writes one query text per line; the format holds nothing else. @throws RecalldError export_impossible */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
   for (const { id, text, tags, judgments, forbidden = [], noAnswer } of queries) {
     const problem =
@@ -200,7 +199,7 @@ function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
             : /[\r\n]/.test(text)
               ? 'its text has a line break'
               : null;
-    if (problem !== null) throw cannotHold('A list of questions', id, problem, 'use --format jsonl');
+    if (problem !== null) throw cannotHold('A list of queries', id, problem, 'use --format jsonl');
   }
   return [{ path: null, text: joinLines(queries.map(({ text }) => text)) }];
 }
@@ -214,14 +213,14 @@ const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: rea
   };
 
 /**
- * Importing what is returned gives equal ids, texts, tags and grades in the same order; what a format cannot hold is
- * refused, never changed.
+ * Importing the result gives equal ids, texts, tags and grades in the same order. What a format cannot express is an
+ * error, never a silent change.
  *
  * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
  */
 export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenFormat): ExportFile[] {
   if (queries.length === 0) {
-    throw new RecalldError('golden_set_empty', 'The golden set holds no queries, so there is nothing to export.');
+    throw new RecalldError('golden_set_empty', 'The golden set has no queries, so there is nothing to export.');
   }
   if (format === 'questions') return exportQuestions(queries);
   const unjudged = queries.find(
@@ -230,7 +229,7 @@ export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenF
   if (unjudged !== undefined) {
     throw new RecalldError(
       'export_impossible',
-      `The query ${quoted(unjudged.id)} has no judgment, and ${format} would not bring it back; use --format questions for a set without any.`,
+      `The query ${quoted(unjudged.id)} has no judgment, so ${format} would lose it. Use --format questions for a set without judgments.`,
     );
   }
   return writers[format](queries);

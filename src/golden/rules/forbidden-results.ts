@@ -1,34 +1,31 @@
-/**
- * What must not come back: forbidden documents, called when a second asking brought them again, and anything for
- * questions that nothing in the store answers.
- */
+/** Finds forbidden documents in answers, confirmed by a second request, and answers to queries that have none. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
 
-/** A forbidden document that a query brought. */
+/** A forbidden document that the retriever returned for a query. */
 export interface ForbiddenResult {
   readonly queryId: string;
   readonly documentId: string;
-  /** From 1, in the order that the retriever returned. */
+  /** From 1, in the order of the results. */
   readonly rank: number;
 }
 
-/** What a run, or a sentinel, found of the forbidden documents of its set. */
+/** The forbidden documents that a run, full or sentinel, returned. */
 export interface ForbiddenResults extends ForbiddenCounts {
-  /** By query in the order of the set, then by rank. Those alone that a second asking brought again. */
+  /** By query in the order of the set, then by rank; only those that a second request returned again. */
   readonly confirmed: readonly ForbiddenResult[];
 }
 
-/** The first of the ids, or beginnings of ids that end in `*`, by which a document is forbidden; null for none. */
+/** Returns the first pattern that forbids the document, or null; a pattern is an id, or a prefix of ids with `*` at the end. */
 export function forbids(forbidden: readonly string[], documentId: string): string | null {
-  const isMeant = (pattern: string): boolean =>
+  const matches = (pattern: string): boolean =>
     pattern.endsWith('*') ? documentId.startsWith(pattern.slice(0, -1)) : documentId === pattern;
-  return forbidden.find(isMeant) ?? null;
+  return forbidden.find(matches) ?? null;
 }
 
-/** Every forbidden document in the answers, each at its first rank. @param answers in any order */
+/** Returns every forbidden document in the answers, each at its first rank. @param answers in any order */
 export function forbiddenResults(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -46,11 +43,11 @@ export function forbiddenResults(
 }
 
 /**
- * One answer may be of a moment, such as of an index that is being swapped: what a second asking of the same query does
- * not bring again is no result.
+ * Drops forbidden documents that a second request of the same query does not return: the first answer may have come from
+ * a transient state, such as an index swap.
  *
- * @param first of every query
- * @param again of those at least that brought a forbidden document at first
+ * @param first answers of every query
+ * @param again second answers, at least of the queries that returned a forbidden document
  */
 export function confirmForbidden(
   queries: readonly GoldenQuery[],
@@ -76,15 +73,15 @@ function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
   return outcome === 'ok' || outcome === 'empty';
 }
 
-/** An empty answer is right, and so is one within these limits: no document at all, unless the config says otherwise. */
+/** Allows no document at all, unless the config says otherwise. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Stored with each run. */
+/** Maximum number of false answers stored with a run. */
 export const MAX_NAMED = 50;
 
 /**
- * Null when every question has an answer. A document without a score counts whatever `maxScore` is, and one that comes
- * twice counts once. A question without a stored answer counts as failed.
+ * Returns null when every query has an answer. A document without a score counts whatever `maxScore` is; a repeated one
+ * counts once. A query without a stored answer counts as failed.
  *
  * @param answers in any order
  */
@@ -119,11 +116,11 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   return {
     query,
     documents: new Set(above.map(({ id }) => id)).size,
-    score: scores.length === 0 ? null : scores.reduce((most, score) => Math.max(most, score)),
+    score: scores.length === 0 ? null : scores.reduce((highest, score) => Math.max(highest, score)),
   };
 }
 
-/** Share of the questions without an answer that were answered or failed, with its 95 % bounds (Wilson). */
+/** Returns the share of queries without an answer that were answered or failed, with its 95 % CI (Wilson). */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults): {
   readonly value: number;
   readonly ciLow: number;

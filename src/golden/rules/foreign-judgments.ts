@@ -1,4 +1,4 @@
-/** What Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench write, as queries with judged documents. */
+/** Converts the files of Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench to queries with judgments. */
 import { contentId } from '../../core/text/content-id.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { idsOfList, parsePythonList } from './cell-lists.ts';
@@ -10,7 +10,7 @@ import { binaryGrade } from './table-rows.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A value of a file, and where it stands. */
+/** A value of a file with its place. */
 export interface Placed {
   readonly value: unknown;
   readonly place: SourcePlace;
@@ -20,8 +20,8 @@ export function fieldsOf(value: unknown): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** Questions by their text, since these programs give them no id. */
-export class QuestionsByText {
+/** Assigns ids to queries by their text, since these tools write no ids. */
+export class QueriesByText {
   readonly #builder: GoldenSetBuilder;
   readonly #ids = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class QuestionsByText {
     this.#builder = builder;
   }
 
-  /** The id of the question. @throws RecalldError file_malformed for a text that can be none */
+  /** Returns the id of the query. @throws RecalldError file_malformed for an invalid text */
   add(text: string, place: SourcePlace, tags: Readonly<Record<string, string>> = {}): string {
     const key = JSON.stringify([text.trim(), tags]);
     const known = this.#ids.get(key);
@@ -40,14 +40,15 @@ export class QuestionsByText {
   }
 }
 
-/** An id of a document, which some programs write as a number; null for anything else. */
+/** Returns a document id, which some tools write as a number; null for anything else. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
 }
 
 /**
- * The grade that several raters give: the mean, rounded, a half upwards.
- * @throws RecalldError file_malformed for a rating that is no number
+ * Returns the mean grade of several raters, rounded half up; null without any rating.
+ *
+ * @throws RecalldError file_malformed for a rating that is not a number
  */
 function gradeOfRaters(ratings: readonly unknown[], place: SourcePlace): number | null {
   const given = ratings.filter((rating) => rating !== null && rating !== undefined && rating !== '');
@@ -60,11 +61,11 @@ function numberOf(rating: unknown, place: SourcePlace): number {
   const number = typeof rating === 'string' ? decimalOf(rating.trim()) : rating;
   if (typeof number === 'number' && Number.isFinite(number)) return number;
   const shown = typeof rating === 'string' ? quoted(rating) : `a ${typeof rating}`;
-  throw malformed(place, `has the rating ${shown}, which is not a number; mend it, or choose another --format`);
+  throw malformed(place, `has the rating ${shown}, which is not a number; correct it, or choose another --format`);
 }
 
-/** A pair of a Quepid book as its export and its API have it; one without a rating that counts adds nothing. */
-export function addQuepidPair({ value, place }: Placed, questions: QuestionsByText, builder: GoldenSetBuilder): void {
+/** Adds a pair of a Quepid book, in the form of its export and its API; a pair without a usable rating adds nothing. */
+export function addQuepidPair({ value, place }: Placed, questions: QueriesByText, builder: GoldenSetBuilder): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
   const document = idOf(pair['doc_id']);
@@ -76,9 +77,9 @@ export function addQuepidPair({ value, place }: Placed, questions: QuestionsByTe
   addRated(questions, builder, { text, document, ratings }, place);
 }
 
-/** A question with a document and what each rater said of it; what is not rated, or names no document, is counted. */
+/** Adds a query with a document and its ratings. Unrated documents and empty document ids are counted as warnings. */
 export function addRated(
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
   rated: { readonly text: string; readonly document: string; readonly ratings: readonly unknown[] },
   place: SourcePlace,
@@ -90,28 +91,26 @@ export function addRated(
   else builder.addJudgment(id, rated.document, grade, place);
 }
 
-/** Which of its columns become tags, so that a run tells them apart. */
+/** Columns that become tags, so that a run can show them as segments. */
 const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_style', 'query_length'];
 
 /**
- * A row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids`, else `reference_contexts` (before
- * 0.2 `contexts`), each of which answers it. A context is called by its text, without the `<1-hop>` that questions over
- * several contexts put before it.
+ * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids`, else
+ * `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its text,
+ * without the prefix `<1-hop>` of multi-hop queries.
  *
- * @returns whether a model made the query, and whether its documents are named by ids
- * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or ids that cannot be
- * read
+ * @returns whether a model wrote the query, and whether its documents are named by ids
+ * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable ids
  */
 export function addRagasRow(
   { value, place }: Placed,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): { readonly isGenerated: boolean; readonly hasIds: boolean } {
   const row = fieldsOf(value) ?? {};
   const text = row['user_input'] ?? row['question'];
-  if (Array.isArray(text))
-    throw malformed(place, 'is a conversation; a golden set holds single questions, leave it out');
-  if (typeof text !== 'string') throw malformed(place, 'has no user_input, which is the question of a Ragas test set');
+  if (Array.isArray(text)) throw malformed(place, 'is a conversation, but a golden set has single queries; remove it');
+  if (typeof text !== 'string') throw malformed(place, 'has no user_input, the query of a Ragas test set');
   const ids = idsOf(row['reference_context_ids'], place);
   const documents = ids ?? contextsOf(row, place);
   const tags = ragasTags.flatMap((name) => {
@@ -124,7 +123,7 @@ export function addRagasRow(
   return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
 
-/** Null where the row has none. @throws RecalldError file_malformed for what is no list of ids */
+/** Returns null when the row has no ids. @throws RecalldError file_malformed for a value that is not a list of ids */
 function idsOf(value: unknown, place: SourcePlace): string[] | null {
   if (value === undefined || value === null || (typeof value === 'string' && /^\s*(nan|none)?\s*$/i.test(value)))
     return null;
@@ -134,7 +133,7 @@ function idsOf(value: unknown, place: SourcePlace): string[] | null {
   const shown = typeof value === 'string' ? `: ${quoted(value)}` : '';
   throw malformed(
     place,
-    `has reference_context_ids that are no list of ids${shown}; write ["id-1", "id-2"], or empty the column to name documents by their texts`,
+    `has reference_context_ids that are not a list of ids${shown}; write ["id-1", "id-2"], or empty the column to name documents by their texts`,
   );
 }
 
@@ -143,7 +142,7 @@ function contextsOf(row: Fields, place: SourcePlace): string[] {
   if (contexts === null || !contexts.every((context) => typeof context === 'string')) {
     throw malformed(
       place,
-      'has no list of texts under reference_contexts; save the test set as JSON lines (testset.to_jsonl), which keeps it',
+      'has no list of texts in reference_contexts; save the test set as JSON lines (testset.to_jsonl), which keeps the list',
     );
   }
   return contexts.flatMap((context) => contentId(context.replace(/^\s*<\d+-hop>\s*/, '')) ?? []);
@@ -154,7 +153,7 @@ function listOf(value: unknown): unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** The list of judged queries in an answer or a request of the workbench; null where there is none, or more than one. */
+/** Returns the list of judged queries in a request or response of the workbench; null unless there is exactly one. */
 export function judgedQueriesOf(
   value: unknown,
 ): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {
@@ -171,18 +170,18 @@ export interface RatedDocument extends Placed {
 }
 
 /**
- * Adds ratings. Where all are whole numbers they are grades. Fractions are clicks over expected clicks in judgments that the
- * workbench made of user behaviour: 0 is not relevant, a document with clicks has grade 1, and one that is clicked at least
- * as often as its ranks let expect has grade 2. Other fractions, such as those of a model, need a threshold.
+ * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are clicks
+ * over expected clicks: 0 is not relevant, a document with clicks has grade 1, and one clicked at least as often as its
+ * ranks predict has grade 2. Other fractions, such as those of a model, need a threshold.
  *
- * @param ofClicks whether the list says that it was made of user behaviour
+ * @param ofClicks true if the list says that it was derived from user behavior
  * @throws RecalldError file_malformed
  */
 export function addUbiRatings(
   rated: readonly RatedDocument[],
   ofClicks: boolean,
   threshold: number | undefined,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): void {
   const judged = rated.map(({ text, value, place }) => {
@@ -196,11 +195,11 @@ export function addUbiRatings(
     if (!ofClicks) {
       throw malformed(
         fraction.place,
-        `has the rating ${fraction.rating}, a fraction, and the list is not of type UBI_JUDGMENT; add --relevance-threshold, from which on a document is relevant`,
+        `has the rating ${fraction.rating}, a fraction, and the list is not of type UBI_JUDGMENT; set --relevance-threshold, the minimum rating of a relevant document`,
       );
     }
     builder.warnings.note(
-      'Ratings with fractions are taken for clicks over expected clicks: 0 has grade 0, below 1 grade 1, from 1 on grade 2.',
+      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, below 1 grade 1, from 1 on grade 2.',
     );
   }
   for (const { text, docId, rating, place } of judged) {
@@ -210,17 +209,17 @@ export function addUbiRatings(
   }
 }
 
-/** The columns of a table of Quepid: a book has one for each rater, the detailed export of a case one rating among others. */
+/** Columns of a Quepid table: a book has one per rater, the detailed export of a case has one rating among others. */
 export interface QuepidColumns {
   readonly text: number;
   readonly document: number;
   readonly ratings: readonly number[];
 }
 
-/** Columns beside `query` and `docid` that hold what no rater gave; a table with one is a table like any other. */
+/** Columns beside `query` and `docid` that are not ratings; a table with one of them is an ordinary table. */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
-/** Null for the header of another table; Quepid itself writes `query,docid` and the name of each rater. */
+/** Returns null for the header of another table; Quepid writes `query,docid` and the name of each rater. */
 export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
   const names = header.map(plainName);
   const [first, second] = header.map((name) =>
@@ -239,18 +238,18 @@ export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null
 }
 
 /**
- * Adds the rated queries of a case of Quepid, `{"query", "ratings": {"doc": 3}}`.
+ * Adds a rated query of a Quepid case, `{"query", "ratings": {"doc": 3}}`.
  *
  * @throws RecalldError file_malformed
  */
 export function addQuepidCaseQuery(
   { value, place }: Placed,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): void {
   const { query, query_text: queryText, ratings } = fieldsOf(value) ?? {};
   const text = query ?? queryText;
-  if (typeof text !== 'string') throw malformed(place, 'is no query of a Quepid case, which has "query" and "ratings"');
+  if (typeof text !== 'string') throw malformed(place, 'is not a query of a Quepid case with "query" and "ratings"');
   const rated = Array.isArray(ratings)
     ? ratings.map((one: unknown) => [fieldsOf(one)?.['doc_id'], fieldsOf(one)?.['rating']] as const)
     : Object.entries(fieldsOf(ratings) ?? {});
@@ -278,7 +277,7 @@ export function addQuepidCaseQuery(
 export function addRreGroups(
   value: unknown,
   placed: (part: unknown) => Placed,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): void {
   if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, questions, builder);
@@ -304,7 +303,7 @@ export function addRreGroups(
   }
 }
 
-/** The query text: `$query`, or the only one. */
+/** Returns the query text: `$query`, or the only placeholder. */
 function textOfPlaceholders(placeholders: Fields): string | null {
   const values = Object.values(placeholders);
   const text = placeholders['$query'] ?? (values.length === 1 ? values[0] : null);
@@ -326,7 +325,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
     );
   }
   for (const [id, text] of Object.entries(texts)) {
-    if (typeof text !== 'string') throw malformed(place, `has a query ${quoted(id)} whose text is no text`);
+    if (typeof text !== 'string') throw malformed(place, `has a query ${quoted(id)} whose text is not a string`);
     builder.addQuery({ id, text, tags: {} }, place, 'reject');
   }
   for (const [id, list] of Object.entries(documents)) {
@@ -334,7 +333,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
     for (const one of list) {
       const document = idOf(one);
       if (document === null) {
-        throw malformed(place, `has a node of the query ${quoted(id)} that is no id; write the ids of nodes alone`);
+        throw malformed(place, `has a node of the query ${quoted(id)} that is not an id; write only the ids of nodes`);
       }
       builder.addJudgment(id, document, 1, place);
     }
@@ -342,10 +341,12 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
 }
 
 /**
- * @param extension with its dot, in small letters
+ * Detects the file formats of other tools.
+ *
+ * @param extension with its dot, in lower case
  * @param head some kilobytes from the beginning of the file
- * @param names of a table, the names in its first line
- * @returns null for a file that is not plainly of one of them
+ * @param names the column names of a table
+ * @returns null for a file that is not clearly of one of them
  */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
@@ -366,14 +367,14 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/** `query, docid` and known columns alone, which means the same in a table of recalld. */
+/** True for `query, docid` with known columns only, which recalld's own table format reads in the same way. */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'
   );
 }
 
-/** Both, since a record of a chat may have a `user_input` too. */
+/** Requires both keys, since a chat record may have a `user_input` too. */
 function isRagas(text: string): boolean {
   return /"user_input"\s*:/.test(text) && /"reference_context(s|_ids)"\s*:/.test(text);
 }

@@ -1,4 +1,4 @@
-/** Questions of a model: what it is told and must answer, what they cost, and which of them know their source. */
+/** Prompts and checks for generated queries: styles, costs, and the queries that reveal their source. */
 
 import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { createRandom } from '../../math/stats/random.ts';
@@ -7,10 +7,10 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** Questions that no person would ask: they know the source. */
+/** Why no real user would ask a query: it reveals its source. */
 export type QuestionProblem = 'quotes_chunk' | 'points_at_text' | 'unfit_length';
 
-/** Words that a question may not have in common with its source in one run. */
+/** Number of consecutive words that a query may not share with its source. */
 const QUOTED_RUN = 6;
 const MIN_WORDS = 2;
 const MAX_WORDS = 60;
@@ -31,8 +31,8 @@ const pointing: readonly RegExp[] = [
 ];
 
 /**
- * Null for a question that may stand. `quotes_chunk`: six or more words in a row are those of the chunk.
- * `points_at_text`: it speaks of "the text", "this document" and the like (English, German, French, Spanish).
+ * Returns null for an acceptable query. `quotes_chunk`: six or more consecutive words are in the chunk. `points_at_text`:
+ * it mentions "the text", "this document" and the like (English, German, French, Spanish).
  */
 export function questionProblem(question: string, chunk: string): QuestionProblem | null {
   const words = wordsOf(question);
@@ -49,8 +49,8 @@ const ITERATIONS = 15;
 const MAX_CLUSTERS = 50;
 
 /**
- * An order of all rows of which every beginning holds each cluster in proportion to its size, up to chance: within a
- * cluster of m rows the row at place i of a random order gets the key (i + u) / m, u uniform in [0, 1) for the
+ * Orders all rows such that every prefix contains each cluster in proportion to its size, up to chance: within a
+ * cluster of m rows, the row at index i of a random order gets the key (i + u) / m, u uniform in [0, 1) for the
  * cluster, and the keys are sorted (systematic sampling, Madow 1949). Clusters are those of spherical k-means, about
  * sqrt(rows / 2) of them. The same seed gives the same order.
  */
@@ -73,7 +73,7 @@ export function stratifiedOrder(rows: Matrix, seed: number): number[] {
 }
 
 export interface TokenPrices {
-  /** Price of a million tokens, in US dollars as in the config. */
+  /** US dollars per million tokens. */
   readonly input: number;
   readonly output: number;
 }
@@ -83,16 +83,16 @@ export interface Tokens {
   readonly output: number;
 }
 
-/** Tokens of an answer that may not be exceeded. */
+/** Maximum number of tokens in an answer. */
 export const MAX_OUTPUT_TOKENS = 300;
-/** Tokens of a usual answer. */
+/** Typical number of tokens in an answer. */
 const USUAL_OUTPUT_TOKENS = 50;
 /** Tokens of the role and the separators of each message. */
 const MESSAGE_TOKENS = 8;
-/** Calls for each question that stays; the others are repairs, or questions that are dropped again. */
+/** Calls per accepted query, repairs and rejected queries included. */
 const CALLS_PER_QUESTION = 1.7;
 
-/** A token is about four letters of English; other languages have more tokens, so bytes are counted, three a token. */
+/** Estimates three UTF-8 bytes per token: about right for English, and not too low for languages with more tokens. */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + byteLength(text), 0);
   return Math.ceil(bytes / 3) + MESSAGE_TOKENS * texts.length;
@@ -102,14 +102,14 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
   return (input * prices.input + output * prices.output) / 1e6;
 }
 
-/** What `questions` questions will come to, from the tokens that some requests have. */
+/** Estimates the tokens for `questions` queries from the prompt sizes of a sample. */
 export function estimateTotal(questions: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
   const calls = questions * CALLS_PER_QUESTION;
   return { input: Math.ceil(calls * mean), output: Math.ceil(calls * USUAL_OUTPUT_TOKENS) };
 }
 
-/** Length in UTF-8. */
+/** Length in UTF-8 bytes. */
 function byteLength(text: string): number {
   let bytes = text.length;
   for (const character of text) {
@@ -121,7 +121,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** Who asks, how, and at what length: people do not ask alike, and a model left alone always does. */
+/** Persona, manner and length: real users differ in them, while a model left alone repeats itself. */
 type QuestionStyle = ReturnType<typeof questionStyle>;
 
 const personas = [
@@ -145,7 +145,7 @@ const manners = [
 
 const lengths = ['3 to 6 words', '7 to 12 words', '13 to 25 words'];
 
-/** The style of the question at a place; the same seed gives the same styles. */
+/** Returns the style of the query at an index; the same seed gives the same styles. */
 export function questionStyle(place: number, seed: number) {
   const random = createRandom(seed + 7919 * (place + 1));
   const draw = new Uint32Array(3);
@@ -154,7 +154,7 @@ export function questionStyle(place: number, seed: number) {
   return { persona: pick(personas, 0), manner: pick(manners, 1), length: pick(lengths, 2) };
 }
 
-/** Longer chunks are cut: what comes later would hardly be asked about. */
+/** Longer chunks are truncated: their later part would hardly be asked about. */
 const MAX_CHUNK = 6000;
 
 export const questionSchema = {
@@ -195,7 +195,7 @@ export function questionMessages(chunk: string, { persona, manner, length }: Que
   ];
 }
 
-/** The messages that ask again after an answer without the right shape. */
+/** The messages that ask again after a malformed answer. */
 export function repairMessages(asked: readonly PromptMessage[], answer: string, problem: string): PromptMessage[] {
   return [
     ...asked,
@@ -207,7 +207,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string, 
   ];
 }
 
-/** What the hash of the prompt is taken of: everything that is the same for all questions. */
+/** Returns what the prompt hash covers: everything that is the same for all queries. */
 export function promptIdentity(): string {
   return JSON.stringify([questionMessages('', { persona: '', manner: '', length: '' }), questionSchema]);
 }

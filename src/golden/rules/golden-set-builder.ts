@@ -1,8 +1,9 @@
-/** Puts queries and judgments together, checked and merged, whatever format they were read from. */
+/** Collects, checks and merges queries and judgments, whatever format they were read from. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ColumnReading } from './column-roles.ts';
+import { forbids } from './forbidden-results.ts';
 import {
   forbiddenProblem,
   type GoldenLine,
@@ -20,36 +21,35 @@ import { GoldenWarnings } from './golden-warnings.ts';
 import { isMissing } from './grade-text.ts';
 import { describeIdDifference, differenceInWords, shownIds } from './id-mismatch.ts';
 import { trimBlanks } from './qrels-form.ts';
-import { forbids } from './unwanted-answers.ts';
 
 /**
- * What to do with a query that the set already has. `reject`: refuse it. `join`: add its judgments to the query that is
- * there. `separate`: add it as another query under a numbered id.
+ * What to do with a query that the set already has. `reject`: fail. `join`: add its judgments to the existing query.
+ * `separate`: add it as another query with a numbered id.
  */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
-interface Entry extends Question {
+interface Entry extends TaggedText {
   readonly place: SourcePlace;
-  /** Grades by document: a set may have a million of them, so that each is no object of its own. */
+  /** Grades by document. A set may have a million judgments, so they are not objects. */
   readonly judgments: Map<string, number>;
-  /** Of the judgments that stand elsewhere than the query. */
+  /** Places of the judgments that are not on the line of the query. */
   judgedAt: Map<string, SourcePlace> | null;
-  /** With the place of the first time that each is named. */
+  /** With the first place that names each. */
   forbidden: Map<string, SourcePlace> | null;
-  /** Where it says that it has no answer; null where it does not. */
+  /** The place that says the query has no answer, else null. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }
 
 type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summary'>;
 
-/** Queries and judgments. */
+/** Queries and judgments per step. */
 const STEP = 2000;
 
-/** As many ids tell how two kinds of them differ. */
+/** Enough ids to show how two kinds of them differ. */
 const SOME_IDS = 200;
 
-/** A number that a program made a fraction of, or that a spreadsheet rounded. */
+/** A number that a tool turned into a fraction, or that a spreadsheet rounded. */
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
@@ -60,38 +60,39 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Query ids of judgments without a query, to say how they differ. */
+  /** Query ids of judgments without a query, to describe how they differ. */
   readonly #unknownQueries = new Set<string>();
 
-  /** `digest` maps text to a hex hash of at least 16 digits; queries without an id are named by it. */
+  /** `digest` maps text to a hex hash of at least 16 digits, from which ids of queries without one are made. */
   constructor(digest: (text: string) => string, skipOwnDocument = false) {
     this.#digest = digest;
     this.#skipOwnDocument = skipOwnDocument;
   }
 
   /**
-   * Adds a query and returns the id under which its judgments belong. A query without an id gets `q-` and 16 digits
-   * of the hash of its question and tags, so the same question keeps its id from version to version.
-   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or a repeat that may not be.
+   * Adds a query and returns the id that its judgments belong to. A query without an id gets `q-` and 16 digits of the
+   * hash of its text and tags, so that it keeps its id from version to version.
+   *
+   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or a rejected repeat
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
-    const question = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
-    const id = question.id ?? `q-${this.#digest(questionKey(question)).slice(0, 16)}`;
+    const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
+    const id = query.id ?? `q-${this.#digest(queryKey(query)).slice(0, 16)}`;
     const known = this.#entries.get(id);
-    this.#countDoubtful(question.text, place);
-    if (known === undefined) return this.#insert(id, question, place);
+    this.#countDoubtful(query.text, place);
+    if (known === undefined) return this.#insert(id, query, place);
     if (repeat === 'reject') {
       throw malformed(
         place,
-        question.id === null
-          ? `repeats the question and tags of ${at(known.place)}; put their judgments on one line or give each an id`
+        query.id === null
+          ? `repeats the text and tags of ${at(known.place)}; put their judgments on one line or give each query an id`
           : `repeats the query id ${quoted(id)} of ${at(known.place)}; give each query its own id`,
       );
     }
-    if (!isSameQuestion(known, question)) {
+    if (!isSameQuery(known, query)) {
       throw malformed(
         place,
-        `gives the query id ${quoted(id)} another question or other tags than ${at(known.place)}; use two ids`,
+        `reuses the query id ${quoted(id)} of ${at(known.place)} with another text or other tags; use two ids`,
       );
     }
     if (repeat === 'join') {
@@ -101,14 +102,15 @@ export class GoldenSetBuilder {
     known.repeats += 1;
     const numbered = `${id}#${known.repeats + 1}`;
     const taken = this.#entries.get(numbered);
-    if (taken === undefined) return this.#insert(numbered, question, place);
-    throw malformed(place, `needs the query id ${quoted(numbered)}, which ${at(taken.place)} has; rename that one`);
+    if (taken === undefined) return this.#insert(numbered, query, place);
+    throw malformed(place, `needs the query id ${quoted(numbered)}, which ${at(taken.place)} uses; rename that one`);
   }
 
   /**
-   * Adds a judgment. Negative grades and queries that the set lacks are counted and left out; the same judgment
-   * twice counts once.
-   * @throws RecalldError `file_malformed` for an id or grade out of bounds, or a document judged in two ways.
+   * Adds a judgment. Negative grades and judgments of unknown queries are counted and skipped; a repeated judgment counts
+   * once.
+   *
+   * @throws RecalldError `file_malformed` for an id or grade out of bounds, or a document with two grades
    */
   addJudgment(queryId: string, documentId: string, grade: number, place: SourcePlace): void {
     const query = this.#trimmedId('query id', queryId, place);
@@ -138,9 +140,10 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Adds a document that a query must never bring, or with a `*` at its end all whose ids begin so. The same twice counts
-   * once.
-   * @throws RecalldError `file_malformed` for an id out of bounds, or too many of one query.
+   * Adds a document that must never be returned for a query, or with a `*` at the end a prefix of document ids. A repeated
+   * pattern counts once.
+   *
+   * @throws RecalldError `file_malformed` for an id out of bounds, or too many patterns of one query
    */
   addForbidden(queryId: string, pattern: string, place: SourcePlace): void {
     const query = this.#trimmedId('query id', queryId, place);
@@ -152,21 +155,18 @@ export class GoldenSetBuilder {
     if (entry === undefined) return this.warnings.count('forbidden_unknown_query', place);
     entry.forbidden ??= new Map();
     if (!entry.forbidden.has(trimmed)) entry.forbidden.set(trimmed, place);
-    const most = goldenLimits.forbidden;
-    if (entry.forbidden.size > most)
-      throw malformed(
-        place,
-        `has more than ${most} forbidden documents of one query; forbid beginnings of ids with a *`,
-      );
+    const max = goldenLimits.forbidden;
+    if (entry.forbidden.size > max)
+      throw malformed(place, `has more than ${max} forbidden documents for one query; forbid prefixes of ids with a *`);
   }
 
-  /** Says that nothing answers a query of the set. */
+  /** Marks a query as having no answer in the store. */
   addNoAnswer(queryId: string, place: SourcePlace): void {
     const entry = this.#entries.get(queryId);
     if (entry !== undefined) entry.noAnswer ??= place;
   }
 
-  /** Adds a query that the set may not have yet, with its judgments. @throws as addQuery, addJudgment, addForbidden */
+  /** Adds a new query with its judgments. @throws as addQuery, addJudgment, addForbidden */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
@@ -174,7 +174,7 @@ export class GoldenSetBuilder {
     if (line.noAnswer) this.addNoAnswer(id, place);
   }
 
-  /** Every document that some query has a judgment for. */
+  /** Returns every document that a query has a judgment for. */
   judgedDocuments(): Set<string> {
     const documents = new Set<string>();
     for (const entry of this.#entries.values()) {
@@ -184,10 +184,12 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * The queries with a judgment, a forbidden document or no answer, in the order they were added. `source` is the name of the file
-   * or folder, for the message; `isUnjudged` keeps all.
+   * Returns the queries that have a judgment, a forbidden document or no answer, in the order they were added.
+   *
+   * @param source name of the file or folder, for error messages
+   * @param isUnjudged keeps all queries
    * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
-   * `file_malformed` for a relevant document that is forbidden, or that answers a query without an answer.
+   *   `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
    */
   finish(source: string, isUnjudged = false): FinishedSet {
     const steps = this.finishInSteps(source, isUnjudged);
@@ -197,7 +199,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** As `finish`, in steps of some hundred queries, between which other work has its turn. */
+  /** As `finish`, in steps of some hundred queries, so that the caller can yield to other work in between. */
   *finishInSteps(source: string, isUnjudged = false): Generator<void, FinishedSet> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
@@ -207,7 +209,7 @@ export class GoldenSetBuilder {
     const summary = new SetSummary();
     for (const [id, entry] of this.#entries) {
       const { text, tags, place, judgments, forbidden, noAnswer } = entry;
-      // What is finished needs no second copy.
+      // Frees the memory of finished entries.
       this.#entries.delete(id);
       entries += 1;
       sinceStep += 1 + judgments.size;
@@ -221,7 +223,7 @@ export class GoldenSetBuilder {
         continue;
       }
       const list = noAnswer === null ? Array.from(judgments, ([documentId, grade]) => ({ documentId, grade })) : [];
-      if (noAnswer !== null) this.#leaveOut(entry, noAnswer);
+      if (noAnswer !== null) this.#skipJudgments(entry, noAnswer);
       if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
       const query: GoldenQuery = { id, text, tags, judgments: list };
       if (forbidden !== null) refuseRelevant(list, forbidden);
@@ -236,7 +238,7 @@ export class GoldenSetBuilder {
     if (queries.length === 0) {
       const problem =
         entries === 0
-          ? 'holds no queries; a golden set needs at least one query with a judged document.'
+          ? 'has no queries; a golden set needs at least one query with a judged document.'
           : `has no judgment for any of its queries${this.#whyUnjudged(ids)}`;
       throw new RecalldError('golden_set_empty', `${source} ${problem}`);
     }
@@ -245,45 +247,45 @@ export class GoldenSetBuilder {
       queries,
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
-      summary: { ...summary.counts(), columns: this.columns, leftOut: this.warnings.leftOut() },
+      summary: { ...summary.counts(), columns: this.columns, skipped: this.warnings.skipped() },
     };
   }
 
-  /** The judgments of a query that says it has no answer. */
-  #leaveOut(entry: Entry, noAnswer: SourcePlace): void {
+  /** Counts the irrelevant judgments of a query without an answer. @throws RecalldError file_malformed for a relevant one */
+  #skipJudgments(entry: Entry, noAnswer: SourcePlace): void {
     for (const [documentId, grade] of entry.judgments) {
       const place = entry.judgedAt?.get(documentId) ?? entry.place;
       if (grade > 0)
         throw malformed(
           noAnswer,
-          `says that a query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep one of the two`,
+          `says that the query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep one of the two`,
         );
       this.warnings.count('no_answer_judged', place);
     }
   }
 
-  /** How the ids of judgments differ from those of the queries, else what else was left out. */
+  /** Describes how the ids of judgments differ from those of the queries, else why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
-    const reasons = this.warnings.leftOutSentences();
+    const reasons = this.warnings.skippedSentences();
     if (unknown.length === 0) return reasons.length === 0 ? '; judge at least one document.' : `. ${reasons.join(' ')}`;
     const difference = describeIdDifference(unknown, queries);
-    const [judged, asked] = shownIds(difference);
+    const [judged, asked] = shownIds(difference.judged, difference.returned);
     return (
-      `: judgments have the query id ${judged}, and queries ${asked}, which ${differenceInWords(difference)}. ` +
+      `: judgments have the query id ${judged}, but queries ${asked}; they ${differenceInWords(difference.differences)}. ` +
       'Use the same query ids for both.'
     );
   }
 
-  /** Counts what another program may have put there for a value that was missing, or that it changed. */
+  /** Counts values that another tool may have written for a missing value, or changed. */
   #countDoubtful(value: string, place: SourcePlace): void {
     if (value.length <= LONGEST_DOUBTFUL && (isMissing(value) || CHANGED_NUMBER.test(value))) {
       this.warnings.count('value_doubtful', place);
     }
   }
 
-  #insert(id: string, question: Question, place: SourcePlace): string {
-    const { text, tags } = question;
+  #insert(id: string, query: TaggedText, place: SourcePlace): string {
+    const { text, tags } = query;
     this.#entries.set(id, {
       text,
       tags,
@@ -306,7 +308,6 @@ export class GoldenSetBuilder {
   }
 }
 
-/** What the queries of a set come to. */
 class SetSummary {
   readonly #grades = new Map<number, number>();
   readonly #tags = new Map<string, number>();
@@ -337,23 +338,23 @@ function refuseRelevant(judgments: GoldenQuery['judgments'], forbidden: Readonly
     if (place !== undefined)
       throw malformed(
         place,
-        `forbids the document ${quoted(documentId)} that the same query judges relevant; keep one of the two`,
+        `forbids the document ${quoted(documentId)}, but the same query judges it relevant; keep one of the two`,
       );
   }
 }
 
-/** A question with its tags: how it is cleaned, and when two are the same. */
-export interface Question {
+/** The text and tags that identify a query without an id. */
+export interface TaggedText {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * Removes white space around id, text and tags, drops tags without a value, and checks what is left. `onTrim` is
- * called for each value that was cut.
- * @throws RecalldError `file_malformed` for what is empty, too long or not storable.
+ * Trims id, text and tags, drops tags without a value, and checks the rest. `onTrim` is called for each trimmed value.
+ *
+ * @throws RecalldError `file_malformed` for what is empty, too long or cannot be stored
  */
-function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): Question & Pick<QueryDraft, 'id'> {
+function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): QueryDraft {
   const trim = (value: string): string => {
     const trimmed = value.trim();
     if (trimmed !== value) onTrim();
@@ -383,13 +384,12 @@ function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): 
   return { id, text, tags: Object.fromEntries(tags) };
 }
 
-/** Text that is equal exactly for equal questions; the order of the tags does not count. */
-export function questionKey(question: Question): string {
-  const tags = Object.entries(question.tags).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
-  return JSON.stringify([question.text, tags]);
+/** Returns a string that is equal exactly for equal text and tags; the order of the tags does not matter. */
+export function queryKey(query: TaggedText): string {
+  const tags = Object.entries(query.tags).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return JSON.stringify([query.text, tags]);
 }
 
-/** Whether text and tags are equal. */
-function isSameQuestion(a: Question, b: Question): boolean {
-  return a.text === b.text && questionKey(a) === questionKey(b);
+function isSameQuery(a: TaggedText, b: TaggedText): boolean {
+  return a.text === b.text && queryKey(a) === queryKey(b);
 }

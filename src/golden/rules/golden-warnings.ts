@@ -1,59 +1,50 @@
-/** What an import left out, merged or found odd, counted by kind. */
+/** Counts what an import skipped, merged or found suspicious, by kind. */
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ImportSummary } from './golden-set.ts';
 
-/** In the order in which they are told. `{n}` and `{first}` are filled in. */
+/** In reporting order. `{n}` and `{first}` are placeholders. */
 const sentences = [
   [
     'document_empty',
-    'Rows left out because they name no document: {n} (first: {first}); a query that nothing answers has true under no_answer.',
+    'Skipped rows without a document: {n} (first: {first}). Mark a query without an answer with true in the column no_answer.',
   ],
-  ['grade_missing', 'Judgments left out because their grade is empty, which means unjudged: {n} (first: {first}).'],
-  ['own_document', 'Judgments left out because their document has the id of their query: {n} (first: {first}).'],
-  ['query_unjudged', 'Queries left out because they have no judgment: {n} (first: {first}).'],
-  ['judgment_unknown_query', 'Judgments left out because their query is not among the queries: {n} (first: {first}).'],
-  [
-    'judgment_negative',
-    'Judgments left out because their grade is negative, which means unjudged: {n} (first: {first}).',
-  ],
-  [
-    'forbidden_unknown_query',
-    'Forbidden documents left out because their query is not among the queries: {n} (first: {first}).',
-  ],
-  [
-    'no_answer_judged',
-    'Judgments left out because their query has no answer, so that every grade is 0: {n} (first: {first}).',
-  ],
-  ['judgment_repeated', 'Judgments that repeat an earlier one and were merged with it: {n} (first: {first}).'],
+  ['grade_missing', 'Skipped judgments with an empty grade, which means unjudged: {n} (first: {first}).'],
+  ['own_document', 'Skipped judgments whose document has the id of their query: {n} (first: {first}).'],
+  ['query_unjudged', 'Skipped queries without a judgment: {n} (first: {first}).'],
+  ['judgment_unknown_query', 'Skipped judgments of unknown queries: {n} (first: {first}).'],
+  ['judgment_negative', 'Skipped judgments with a negative grade, which means unjudged: {n} (first: {first}).'],
+  ['forbidden_unknown_query', 'Skipped forbidden documents of unknown queries: {n} (first: {first}).'],
+  ['no_answer_judged', 'Skipped judgments of queries without an answer, where every grade is 0: {n} (first: {first}).'],
+  ['judgment_repeated', 'Merged judgments that repeat an earlier one: {n} (first: {first}).'],
   [
     'row_joined',
-    'Rows joined to an earlier row with the same question and tags: {n} (first: {first}); --rows-as-queries keeps each row a query.',
+    'Merged rows with the query and tags of an earlier row: {n} (first: {first}). Use --rows-as-queries to keep each row as a query.',
   ],
-  ['query_all_zero', 'Queries whose every grade is 0, so that they always score 0: {n} (first: {first}).'],
+  ['query_all_zero', 'Queries whose grades are all 0, so that they always score 0: {n} (first: {first}).'],
   [
     'document_separators',
-    'Document cells that hold a comma or a semicolon and were read as one id: {n} (first: {first}); --documents-separator "," reads several.',
+    'Document cells with a comma or a semicolon that were read as one id: {n} (first: {first}). Use --documents-separator "," to split them.',
   ],
   [
     'value_doubtful',
-    'Queries and document ids that another program may have left empty or changed, such as nan, None, 12.0 and 1.2E+12: {n} (first: {first}).',
+    'Queries and document ids that another tool may have left empty or changed, such as nan, None, 12.0 and 1.2E+12: {n} (first: {first}).',
   ],
   [
     'apostrophe_removed',
-    'Cells without the apostrophe that golden export writes before a sign of a formula: {n} (first: {first}).',
+    'Cells from which the apostrophe that golden export writes before formulas was removed: {n} (first: {first}).',
   ],
   ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
   [
     'metadata_skipped',
     'Metadata values that did not become tags because they are not short text: {n} (first: {first}).',
   ],
-  ['value_trimmed', 'Questions, ids and tags with white space around them, which was removed: {n} (first: {first}).'],
+  ['value_trimmed', 'Queries, ids and tags with surrounding white space, which was removed: {n} (first: {first}).'],
 ] as const;
 
 type WarningKind = (typeof sentences)[number][0];
 
-/** What of the file is not in the set. */
-const leftOut: readonly WarningKind[] = [
+/** Kinds that count what is in the file but not in the set. */
+const skipped: readonly WarningKind[] = [
   'document_empty',
   'grade_missing',
   'own_document',
@@ -69,25 +60,25 @@ export class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
   readonly #notes: string[] = [];
 
-  /** Counts one more of its kind; the first place is kept. */
+  /** Adds one to the count of a kind and keeps the first place. */
   count(kind: WarningKind, place: SourcePlace): void {
     const tally = this.#tallies.get(kind);
     if (tally === undefined) this.set(kind, 1, at(place));
     else tally.count += 1;
   }
 
-  /** States a count that was taken elsewhere; 0 is not told. */
+  /** Sets a count that was made elsewhere; 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }
 
-  /** Adds a sentence of its own, told before the counts. */
+  /** Adds a sentence that is reported before the counts. */
   note(sentence: string): void {
     this.#notes.push(sentence);
   }
 
-  leftOut(): ImportSummary['leftOut'] {
-    return leftOut.flatMap((reason) => {
+  skipped(): ImportSummary['skipped'] {
+    return skipped.flatMap((reason) => {
       const tally = this.#tallies.get(reason);
       return tally === undefined ? [] : [{ reason, ...tally }];
     });
@@ -97,9 +88,8 @@ export class GoldenWarnings {
     return [...this.#notes, ...this.#counted(() => true)];
   }
 
-  /** Those of `leftOut`. */
-  leftOutSentences(): readonly string[] {
-    return this.#counted((kind) => leftOut.includes(kind) && kind !== 'query_unjudged');
+  skippedSentences(): readonly string[] {
+    return this.#counted((kind) => skipped.includes(kind) && kind !== 'query_unjudged');
   }
 
   #counted(isWanted: (kind: WarningKind) => boolean): string[] {

@@ -1,57 +1,57 @@
-/** Grades as files write them: what is no grade and why, and which columns may hold some under another name. */
+/** Checks the text of grades: what is wrong with it, and which unnamed columns may hold grades. */
 
 import { quoted } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
 
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** How programs write that there is no value. */
+/** Spellings of a missing value. */
 const MISSING = /^(?:nan|none|null|nil|undefined|<na>|#?n\/?a|-|\?)?$/i;
 
-/** Whether a text stands for a value that is not there, as `nan` of pandas and `None` of Python do. */
+/** True if the text is a spelling of a missing value, such as `nan` of pandas and `None` of Python. */
 export function isMissing(text: string): boolean {
   return MISSING.test(text.trim());
 }
 
-/** A decimal number; null for anything else, which a number in hexadecimal and an infinity are too. */
+/** Parses a decimal number; null for anything else, including hexadecimal numbers and infinity. */
 export function decimalOf(text: string): number | null {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : null;
 }
 
-/** What is wrong with the text of a grade that `readGrade` does not read, with the fix; completes `Line 3 of FILE ...`. */
+/** Says what is wrong with a grade that `readGrade` cannot read, and the fix; completes `Line 3 of FILE ...`. */
 export function gradeTextProblem(text: string): string {
   const shown = `has the grade ${quoted(text)}, which is `;
   if (/^[+-]?\d+$/.test(text)) return `${shown}too large; use 0, 1, 2, ...`;
   if (decimalOf(text) !== null) {
-    return `${shown}not a whole number; round it, or import it with --relevance-threshold, from which on a document is relevant`;
+    return `${shown}not a whole number; round it, or set --relevance-threshold, the minimum grade of a relevant document`;
   }
   const isOfComma = decimalOf(text.replace(',', '.')) !== null;
   const fix = isOfComma
-    ? 'write a point and no comma'
+    ? 'write a decimal point instead of the comma'
     : isMissing(text)
-      ? 'leave unjudged documents out'
+      ? 'remove unjudged documents'
       : 'use 0, 1, 2, ... or true and false';
   return `${shown}not a whole number; ${fix}`;
 }
 
 const NUMBER = /^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?$/i;
 
-/** Truth values and marks, also those that a spreadsheet writes in other languages. */
+/** Truth values and marks, including those of spreadsheets in other languages. */
 const TRUTH =
   /^(?:true|false|yes|no|correct|incorrect|wahr|falsch|ja|nein|vrai|faux|oui|non|verdadero|falso|sí|si|vero|waar|onwaar|[✓✔✗✘☑☒])$/iu;
 
 const RELEVANCE = /^[\p{L}\s_-]*(?:relevan|related|pertinent)[\p{L}\s_-]*$/iu;
 
-/** Letters for truth values. */
+/** Letter pairs used as truth values. */
 const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 
-/** Larger scales than up to 100 are not in use. */
+/** Grade scales rarely go beyond 100. */
 const MAX_GRADE_LIKE = 100;
 
 /**
- * Whether a column of an unknown name may hold grades: small whole numbers, fractions, shares, truth values, or words for
- * relevance. Values that are missing do not count.
+ * True if a column of an unknown name may hold grades: small whole numbers, fractions, shares, truth values, or words for
+ * relevance. Missing values are ignored.
  */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
@@ -60,7 +60,7 @@ export function mayHoldGrades(values: readonly string[]): boolean {
     const whole = present.map(readGrade);
     return whole.some((grade, i) => grade === null || !/^[+-]?\d+$/.test(present[i] ?? '')) || whole.every(isSmall);
   }
-  // A mark says nothing unless it is missing in other rows.
+  // A mark has a meaning only if other rows lack it.
   if (present.length < values.length && present.every((value) => /^x$/i.test(value))) return true;
   if (TRUTH_LETTERS.some((letters) => present.every((value) => letters.test(value)))) return true;
   return present.every((value) => TRUTH.test(value) || RELEVANCE.test(value) || isSmall(readGrade(value)));

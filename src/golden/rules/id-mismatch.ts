@@ -1,12 +1,12 @@
-/** How ids differ that should be the same: those of judgments and those that a retriever or a run returns. */
+/** Describes how ids differ that should be equal: those of judgments and those that a retriever or a run returns. */
 
 import { quoted } from '../../core/text/source-line.ts';
 
-/** One id of each side, and by what they differ. */
+/** One id of each side, and their differences. */
 export interface IdDifference {
   readonly judged: string;
   readonly returned: string;
-  /** In words that follow `differ in`; empty where the ids have nothing in common. */
+  /** Phrases that follow `differ in`; empty when the ids have nothing in common. */
   readonly differences: readonly string[];
 }
 
@@ -15,7 +15,7 @@ interface Rule {
   readonly apply: (id: string) => string;
 }
 
-/** In the order in which they are applied: each works on what the ones before have left. */
+/** Applied in this order, each to the result of the one before. */
 const rules: readonly Rule[] = [
   { name: 'percent-encoding', apply: decodePercents },
   { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },
@@ -31,14 +31,14 @@ const rules: readonly Rule[] = [
 
 const everyRule: ReadonlySet<Rule> = new Set(rules);
 
-/** More pairs than this tell nothing new about what all ids have in common. */
-const MOST_PAIRS = 200;
+/** More pairs would add nothing to what all ids have in common. */
+const MAX_PAIRS = 200;
 
 /**
- * Looks for a judged and a returned id that are the same but for the case, the encoding, zeros, a prefix and the like.
+ * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix and the like.
  *
- * @param judged and `returned` have at least one id each and none in common
- * @returns the pair whose difference is the commonest; without one, the first ids of both sides and no difference
+ * @param judged at least one id; so has `returned`, and they share none
+ * @returns the pair with the most common difference; without one, the first ids of both sides and no difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
   return (
@@ -47,17 +47,16 @@ export function describeIdDifference(judged: readonly string[], returned: readon
   );
 }
 
-/** `differ in case and the prefix "kb/"`, or that no common form was found. */
-export function differenceInWords({ differences }: Pick<IdDifference, 'differences'>): string {
+/** Returns `differ in case and the prefix "kb/"`, or that the ids have no common form. */
+export function differenceInWords(differences: readonly string[]): string {
   if (differences.length === 0) return 'have no form in common';
   const [last = '', ...others] = differences.toReversed();
   return `differ in ${others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`}`;
 }
 
-/** The pair for a message: in quotes, with escapes for what cannot be seen. */
-export function shownIds({ judged, returned }: Pick<IdDifference, 'judged' | 'returned'>): readonly [string, string] {
-  // A letter and its accent look the same in one character and in two.
-  // So do a blank and one that does not break.
+/** Returns the pair for a message: in quotes, with escapes for invisible characters. */
+export function shownIds(judged: string, returned: string): readonly [string, string] {
+  // Composed and decomposed accents look the same, and so do ordinary and non-breaking spaces.
   const unseen =
     judged.normalize('NFC') === returned.normalize('NFC') ? /[\p{C}\p{M}]|[^\p{ASCII}]/gu : /\p{C}|(?! )\p{Z}/gu;
   const shown = (id: string): string => quoted(id).replaceAll(unseen, escaped);
@@ -73,7 +72,7 @@ function canonical(id: string, left: ReadonlySet<Rule> = everyRule): string {
   return form;
 }
 
-/** As few rules as make the two the same, which all together do; a weaker one before a stronger one. */
+/** Returns a minimal list of rules that make the two equal, preferring weaker rules. */
 function neededRules(judged: string, returned: string): string[] {
   if (judged === returned) return [];
   const needed = new Set(rules);
@@ -90,18 +89,19 @@ interface FoundDifference {
 }
 
 function differenceOfForm(judged: readonly string[], returned: readonly string[]): IdDifference | null {
-  return idsAlike(judged, returned, MOST_PAIRS).pair;
+  return idsAlike(judged, returned, MAX_PAIRS).pair;
 }
 
 /**
- * How many judged ids are returned in another form (case, encoding, zeros and the like), and the commonest difference.
+ * Counts the judged ids that are returned in another form (case, encoding, zeros and the like), and returns the most common
+ * difference.
  *
- * @param most after so many no further ones are looked for
+ * @param max stops after this many
  */
 export function idsAlike(
   judged: readonly string[],
   returned: readonly string[],
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): { readonly count: number; readonly pair: IdDifference | null } {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const found = new Map<string, FoundDifference>();
@@ -112,12 +112,12 @@ export function idsAlike(
     if (form === '' || twin === undefined || twin === id) continue;
     count(found, { judged: twin, returned: id, differences: neededRules(twin, id) });
     alike.add(twin);
-    if (alike.size >= most) break;
+    if (alike.size >= max) break;
   }
   return { count: alike.size, pair: commonest(found) };
 }
 
-/** A prefix or suffix that the ids of one side have more, or another than those of the other side. */
+/** Searches for a prefix or suffix that one side adds, or that differs between the sides. */
 function differenceOfAffix(judged: readonly string[], returned: readonly string[]): IdDifference | null {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const judgedParts = partsOf(judged);
@@ -127,7 +127,7 @@ function differenceOfAffix(judged: readonly string[], returned: readonly string[
     const pair = longerJudged(id, judgedParts) ?? longerReturned(id, byForm) ?? otherAffix(id, judgedParts);
     if (pair === null) continue;
     count(found, pair);
-    if (++pairs === MOST_PAIRS) break;
+    if (++pairs === MAX_PAIRS) break;
   }
   return commonest(found);
 }
@@ -151,7 +151,7 @@ function longerReturned(returned: string, judgedByForm: ReadonlyMap<string, stri
 
 function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): IdDifference | null {
   for (const [form, part] of partsOf([returned])) {
-    const other = form.length < LEAST_COMMON ? undefined : judgedParts.get(form);
+    const other = form.length < MIN_COMMON ? undefined : judgedParts.get(form);
     if (other === undefined || other.side !== part.side) continue;
     const affixes = `${JSON.stringify(affixOf(other))}, ${JSON.stringify(affixOf(part))}`;
     return {
@@ -163,20 +163,20 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Shorter ends in common are chance. */
-const LEAST_COMMON = 4;
+/** Shorter common parts are chance. */
+const MIN_COMMON = 4;
 
 interface Part {
   readonly id: string;
   readonly side: 'prefix' | 'suffix';
-  /** The id without it, as written. */
+  /** The id without the affix, as written. */
   readonly kept: string;
 }
 
 const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
-/** Every beginning and end of the ids that a separator, or a change between letters and digits, sets off, by its form. */
+/** Returns every prefix and suffix of the ids that ends at a separator or between letters and digits, by canonical form. */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const id of ids) {
@@ -208,7 +208,7 @@ function commonest(found: ReadonlyMap<string, FoundDifference>): IdDifference | 
   return [...found.values()].toSorted((a, b) => b.count - a.count)[0]?.pair ?? null;
 }
 
-/** Also of forms, where a plus is a blank. */
+/** Decodes percent-encoding, and `+` as a blank as in form data. */
 function decodePercents(id: string): string {
   const spaced = id.replaceAll('+', ' ');
   try {

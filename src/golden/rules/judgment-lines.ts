@@ -1,12 +1,13 @@
-/** Lines of query files, those of BEIR and those of TREC. */
+/** Parses lines of the query files of BEIR and TREC. */
 import { malformed, parseJson, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
 /**
- * Reads `{"_id", "text", "metadata"?}`, or with the names that topics have; other keys are ignored, as BEIR does. Metadata
- * that are short text, numbers or truth values become tags; `onSkip` is called for each value that cannot.
- * @throws RecalldError `file_malformed` when there is no id or no text.
+ * Parses `{"_id", "text", "metadata"?}`, or the same with the keys of TREC topics; other keys are ignored, as BEIR does.
+ * Metadata that are short texts, numbers or truth values become tags; `onSkip` is called for every other value.
+ *
+ * @throws RecalldError `file_malformed` when there is no id or no text
  */
 export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
   const value = jsonObject(line, '{"_id": "...", "text": "..."}');
@@ -20,7 +21,7 @@ export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDra
     (one) => one !== 'title' && value[one] !== text && value[one] !== '' && value[one] !== null,
   );
   if (other !== undefined) {
-    throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep the one that is asked`);
+    throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep the one to ask`);
   }
   const metadata = value['metadata'];
   return {
@@ -31,28 +32,30 @@ export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDra
 }
 
 /**
- * The `_id` of a line of corpus.jsonl, trimmed; the document itself is not looked at.
- * @throws RecalldError `file_malformed` when there is none.
+ * Returns the trimmed `_id` of a line of corpus.jsonl, without parsing the document.
+ *
+ * @throws RecalldError `file_malformed` when there is none
  */
 export function parseCorpusId(line: SourceLine): string {
   return idOf(jsonObject(line, '{"_id": "...", "text": "..."}'), line).trim();
 }
 
 /**
- * Reads `id<TAB>text`; null for a header such as `query_id<TAB>text` in the first line.
- * @throws RecalldError `file_malformed` when there is not exactly one tab.
+ * Parses `id<TAB>text`; returns null for a header such as `query_id<TAB>text` on the first line.
+ *
+ * @throws RecalldError `file_malformed` unless there is exactly one tab
  */
 export function parseQueryRow(line: SourceLine): QueryDraft | null {
   const cells = cellsOf(line.text);
   const [id, text] = cells;
   if (cells.length !== 2 || id === undefined || text === undefined) {
-    throw malformed(line, 'is not a query id, one tab and the text; write topics of other forms that way');
+    throw malformed(line, 'is not a query id, one tab and the text; convert other topic formats to that form');
   }
   if (line.line === 1 && isHeader(id, text)) return null;
   return { id, text, tags: {} };
 }
 
-/** The columns, without the quotes that writers of CSV put around a text with quotes in it, or around all. */
+/** Splits columns and removes CSV quotes from a text with quotes inside, or when all columns have them. */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));
@@ -80,7 +83,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Numbers are taken as well, for qrels write ids as text anyway. */
+/** Accepts numbers too, since qrels write ids as text anyway. */
 function idOf(value: Record<string, unknown>, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;

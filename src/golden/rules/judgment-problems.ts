@@ -1,20 +1,20 @@
-/** What is wrong with a golden set by itself, without a look at any store. */
+/** Finds problems of a golden set that need no store. */
 import type { GoldenQuery } from '../../core/model.ts';
-import { questionKey } from './golden-set-builder.ts';
+import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
-/** Jaccard similarity of words from which two questions count as nearly equal. */
+/** Minimum Jaccard similarity of words for two queries to count as near-duplicates. */
 export const NEAR_TEXT = 0.9;
 
 export interface DuplicateQueries {
   readonly first: string;
   readonly second: string;
-  /** `equal`: but for case and punctuation. `near`: nearly the same words. */
+  /** `equal`: except for case and punctuation. `near`: nearly the same words. */
   readonly likeness: 'equal' | 'near';
   readonly similarity: number;
 }
 
-/** One question whose copies disagree on a document. */
+/** Two equal queries that disagree on a document. */
 export interface ContradictoryJudgment {
   readonly first: string;
   readonly second: string;
@@ -23,11 +23,10 @@ export interface ContradictoryJudgment {
 }
 
 /**
- * Duplicates have the same tags and texts that are equal but for case and punctuation, or share at least 0.9 of their
- * words (Jaccard). Contradictions are equal questions that give a document a relevant grade here and an irrelevant one
- * there.
+ * Duplicates have the same tags and texts that are equal except for case and punctuation, or share at least 0.9 of their
+ * words (Jaccard). Contradictions are equal queries where one judges a document relevant and the other irrelevant.
  *
- * @param relevanceLevel least grade that counts as relevant
+ * @param relevanceLevel minimum grade that counts as relevant
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: DuplicateQueries[] = [];
@@ -58,11 +57,11 @@ function alike(group: readonly GoldenQuery[]) {
   );
 }
 
-/** Equal questions of different tenants or languages are different questions. */
+/** Groups queries by tags: the same text for different tenants or languages is a different query. */
 function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
   const groups = new Map<string, GoldenQuery[]>();
   for (const query of queries) {
-    const key = questionKey({ text: '', tags: query.tags });
+    const key = queryKey({ text: '', tags: query.tags });
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [query]);
     else group.push(query);

@@ -1,25 +1,25 @@
-/** Judgments whose document left the store: which they are, what took its place, and what people accept of it. */
+/** Judgments of documents that left the store: which they are, which chunks replaced them, and accepted replacements. */
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** A chunk that may have taken the place. */
+/** A chunk that may have replaced a missing document. */
 interface ChunkCandidate {
   readonly documentId: string;
   readonly content: string;
-  /** Cosine of its vector to that of the lost text. */
+  /** Cosine between its vector and that of the missing text. */
   readonly similarity: number;
 }
 
-/** Why a chunk is taken for the lost document. */
+/** Why a chunk is proposed as the replacement. */
 export type AnchorEvidence =
-  /** The texts are equal but for case, white space and punctuation. */
+  /** The texts are equal except for case, white space and punctuation. */
   | { readonly kind: 'same_content'; readonly cosine: number }
   | {
-      /** `whole`: the chunk holds the lost text. `part`: the lost text holds the chunk. */
+      /** `whole`: the chunk contains the missing text. `part`: the missing text contains the chunk. */
       readonly kind: 'whole' | 'part';
-      /** Share of the runs of words of the lost text that the chunk has, 0..1. */
+      /** Share of the word runs of the missing text that the chunk has, 0..1. */
       readonly ofLost: number;
-      /** Share of the runs of words of the chunk that the lost text has, 0..1. */
+      /** Share of the word runs of the chunk that the missing text has, 0..1. */
       readonly ofChunk: number;
       readonly cosine: number;
     };
@@ -29,20 +29,20 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Share of runs of words that must agree before a chunk is proposed. */
+/** Share of word runs that must match before a chunk is proposed. */
 const MIN_AGREEMENT = 0.8;
-/** Words in a run. */
+/** Words per run. */
 const RUN = 3;
-/** A chunk of fewer runs agrees with too much to be a part of anything. */
+/** Shorter chunks match too many texts to be identified as a part. */
 const MIN_RUNS_OF_PART = 5;
-/** A document is rarely cut into more. */
+/** Documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
- * The chunks that a person may take for the lost text, best first. An equal text ends the search. Else the chunk that
- * holds at least 0.8 of the lost text's runs of three words, the one that agrees most; where there is none, the chunks
- * of which at least 0.8 come from the lost text, the longest first, as when a document was cut in two. Empty when
- * nothing comes near: then nobody should guess.
+ * Returns the chunks that may replace a missing text, best first. If some have an equal text, returns only those. Else
+ * returns the best chunk that contains at least 0.8 of the missing text's runs of three words; without one, the chunks of
+ * which at least 0.8 come from the missing text, the longest first, as after a document was split. Empty when nothing is
+ * similar enough: then a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -86,44 +86,42 @@ function anchor(kind: 'whole' | 'part', { documentId, similarity, ofLost, ofChun
 }
 
 /**
- * What became of a judged document that the store no longer has. `superseded`: its text is there under another id, or the
- * manifest deleted it, so that the judgment is out of date. `lost`: nothing took its place, so that retrieval is worse.
+ * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest deleted it, so
+ * the judgment is out of date. `lost`: nothing replaced it, so retrieval got worse.
  */
-export const documentFates = ['superseded', 'lost'] as const;
+export type DocumentFate = 'superseded' | 'lost';
 
-export type DocumentFate = (typeof documentFates)[number];
-
-/** From this share of all judged documents on, their disappearance without a known text is a new chunking or naming. */
+/** If at least this share of all judged documents disappears without a known text, the index was re-chunked or renamed. */
 const NEARLY_ALL = 0.8;
 
 /**
- * A document whose text is known and not found is lost. Where its text is unknown, it is lost too, unless nearly all
- * judged documents went at once: that is what new ids look like.
+ * A document whose text is known but not found is lost. If its text is unknown, it is lost too, unless nearly all judged
+ * documents disappeared at once, which indicates new ids.
  *
- * @param search what a search of the store for its text found; `unknown` without a text or a search
- * @param goneShare share of the judged documents that are gone, 0..1
+ * @param search result of a search of the store for its text; `unknown` without a text or a search
+ * @param missingShare share of the judged documents that are missing, 0..1
  */
-export function fateOf(search: 'replaced' | 'not_found' | 'unknown', goneShare: number): DocumentFate {
+export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {
   if (search === 'replaced') return 'superseded';
-  return search === 'unknown' && goneShare >= NEARLY_ALL ? 'superseded' : 'lost';
+  return search === 'unknown' && missingShare >= NEARLY_ALL ? 'superseded' : 'lost';
 }
 
-/** A judgment whose document is gone. */
-export interface GoneLabel {
+/** A judgment whose document is missing from the store. */
+export interface MissingJudgment {
   readonly queryId: string;
   readonly documentId: string;
   readonly grade: number;
 }
 
-export interface StaleLabel extends GoneLabel {
+export interface StaleLabel extends MissingJudgment {
   readonly fate: DocumentFate;
 }
 
-/** What a probe of the store found of the judged documents of a golden set. */
+/** Result of probing the store for the judged documents of a golden set. */
 export type LabelProbe =
   | {
       readonly kind: 'probed';
-      /** Different judged documents that were looked up. */
+      /** Distinct judged documents that were looked up. */
       readonly probed: number;
       /** How many of them are superseded. */
       readonly stale: number;
@@ -131,17 +129,17 @@ export type LabelProbe =
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with a superseded document: their scores may drop without any fault of the retriever. A query
-       * that only lost documents stays: it counts what it still finds.
+       * Ids of queries with a superseded document, whose scores may drop through no fault of the retriever. A query with
+       * only lost documents is not included: it is scored on what it still finds.
        */
       readonly touched: ReadonlySet<string>;
       /** Ids of queries whose every relevant document is superseded. */
       readonly dead: ReadonlySet<string>;
     }
-  /** Nobody could look. */
+  /** The store could not be probed. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Documents with a grade above 0: only their absence changes a score. */
+/** Returns the documents with a grade above 0: only their absence changes a score. */
 export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
   const ids = queries.flatMap(({ judgments }) =>
     judgments.filter(({ grade }) => grade > 0).map(({ documentId }) => documentId),
@@ -150,11 +148,11 @@ export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
 }
 
 /**
- * Compares the judged documents of a set with those that the store still holds.
+ * Compares the judged documents of a set with those in the store.
  *
  * @param existing those of `judgedDocuments` that are in the store
  * @param relevanceLevel minimum grade that counts as relevant
- * @param fates of the others; one that is left out is taken for superseded
+ * @param fates of the missing documents; default: superseded
  */
 export function probeLabels(
   queries: readonly GoldenQuery[],
@@ -168,32 +166,32 @@ export function probeLabels(
   const touched = new Set<string>();
   const dead = new Set<string>();
   for (const { id: queryId, judgments } of queries) {
-    const gone = judgments.filter(({ grade, documentId }) => grade > 0 && !existing.has(documentId));
-    labels.push(...gone.map(({ documentId, grade }) => ({ queryId, documentId, grade, fate: fate(documentId) })));
-    if (gone.some(({ documentId }) => isSuperseded(documentId))) touched.add(queryId);
+    const missing = judgments.filter(({ grade, documentId }) => grade > 0 && !existing.has(documentId));
+    labels.push(...missing.map(({ documentId, grade }) => ({ queryId, documentId, grade, fate: fate(documentId) })));
+    if (missing.some(({ documentId }) => isSuperseded(documentId))) touched.add(queryId);
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel);
     if (relevant.length > 0 && relevant.every(({ documentId }) => isSuperseded(documentId))) dead.add(queryId);
   }
   const judged = judgedDocuments(queries);
-  const gone = judged.filter((id) => !existing.has(id));
-  const lost = gone.filter((id) => fate(id) === 'lost').length;
-  return { kind: 'probed', probed: judged.length, stale: gone.length - lost, lost, labels, touched, dead };
+  const missing = judged.filter((id) => !existing.has(id));
+  const lost = missing.filter((id) => fate(id) === 'lost').length;
+  return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
 }
 
-/** To be accepted by a person, by its number. */
+/** A proposal to move a judgment, which a person accepts by its number. */
 export interface LabelProposal {
-  /** From 1; the same for the same set and store. */
+  /** From 1; stable for the same set and store. */
   readonly number: number;
   readonly queryId: string;
   readonly from: string;
-  /** In their place; more than one when the document was cut. */
+  /** Replacements; more than one when the document was split. */
   readonly to: readonly { readonly documentId: string; readonly evidence: AnchorEvidence }[];
   readonly grade: number;
 }
 
-/** A proposal for each stale label whose document has an anchor, in the order of the labels. */
+/** Returns a proposal for each missing judgment whose document has a candidate, in the order of the judgments. */
 export function proposeLabels(
-  labels: readonly GoneLabel[],
+  labels: readonly MissingJudgment[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
 ): LabelProposal[] {
   return labels
@@ -205,8 +203,8 @@ export function proposeLabels(
 }
 
 /**
- * The queries with the accepted proposals carried out: the judgment of the lost document goes, its grade passes to the
- * chunks in its place. A chunk that has a judgment keeps the higher of the two grades.
+ * Applies accepted proposals: removes the judgment of the missing document and gives its grade to the chunks that replaced
+ * it. A chunk that is already judged keeps the higher grade.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = new Map<string, LabelProposal[]>();
@@ -220,10 +218,10 @@ export function applyProposals(queries: readonly GoldenQuery[], accepted: readon
 }
 
 function moved(judgments: readonly Judgment[], proposals: readonly LabelProposal[]): Judgment[] {
-  const gone = new Set(proposals.map(({ from }) => from));
+  const missing = new Set(proposals.map(({ from }) => from));
   const grades = new Map(
     judgments
-      .filter(({ documentId }) => !gone.has(documentId))
+      .filter(({ documentId }) => !missing.has(documentId))
       .map((judgment) => [judgment.documentId, judgment.grade]),
   );
   for (const { to, grade } of proposals) {
@@ -232,14 +230,14 @@ function moved(judgments: readonly Judgment[], proposals: readonly LabelProposal
   return Array.from(grades, ([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** What was accepted: a proposal, perhaps without some of its chunks. */
+/** An accepted proposal, perhaps without some of its chunks. */
 export interface Acceptance {
   readonly queryId: string;
   readonly from: string;
   readonly to: readonly string[];
 }
 
-/** Takes of each accepted proposal the chunks that were accepted and are still proposed. */
+/** Reduces each accepted proposal to the chunks that were accepted and are still proposed. */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];
@@ -252,7 +250,7 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   }
   return {
     accepted,
-    /** Accepted, but proposed no more: the set or the store has changed since. */
+    /** Accepted, but no longer proposed: the set or the store has changed. */
     unknown,
   };
 }

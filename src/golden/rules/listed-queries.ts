@@ -1,4 +1,4 @@
-/** Queries of golden runs as people look through them: which ones, in which order, and what they scored before. */
+/** Lists of the queries of a golden run: filtered, sorted, and with the scores of an earlier run. */
 
 import type { GoldenQuery, QueryOutcome } from '../../core/model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
@@ -6,9 +6,9 @@ import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
  * - `worst`: all, lowest score first
- * - `regressed`: those that score less than before, greatest loss first
- * - `newly_empty`: those without a document that had some before, whatever became of their labels
- * - `stale`: those with a label whose document left the store, lowest score first
+ * - `regressed`: those that score less than before, largest drop first
+ * - `newly_empty`: those without results that had some before, stale labels or not
+ * - `stale`: those with a judged document that left the store, lowest score first
  * - `failed`: those whose retrieval failed or timed out
  */
 export const queryViews = ['worst', 'regressed', 'newly_empty', 'stale', 'failed'] as const;
@@ -17,23 +17,23 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Null while it has none. */
+  /** Null while the query has no answer. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** In the run that it is held against; null without one, for another question, and where a label is stale. */
+  /** Score in the compared run; null without one, for a changed query, and for one with a stale label. */
   readonly before: number | null;
   readonly staleDocuments: number;
 }
 
 export interface ListedRun {
   readonly run: ComparedSide;
-  /** What it is held against; null for nothing. */
+  /** The run to compare with, or null. */
   readonly against: ComparedSide | null;
-  /** Judged documents that left the store, by query. */
+  /** Number of judged documents that left the store, by query. */
   readonly staleDocuments: ReadonlyMap<string, number>;
 }
 
-/** All queries of a view, in its order; ties by id. */
+/** Returns all queries of a view in its order, ties by id. */
 export function listQueries(
   { run, against, staleDocuments }: ListedRun,
   view: QueryView,
@@ -87,27 +87,27 @@ function byId(a: ListedQuery, b: ListedQuery): number {
   return a.query.id < b.query.id ? -1 : 1;
 }
 
-/** Ids of the queries that came back with documents, or of those that came back without. */
+/** Returns the ids of the queries with results, or of those without. */
 function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<string> {
   const answers = side?.answers ?? [];
   return new Set(answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])));
 }
 
-/** Which queries moved between two runs, and how. */
+/** A query whose score changed between two runs. */
 export interface ChangedQuery {
   readonly queryId: string;
   readonly text: string;
   readonly baseline: number;
   readonly candidate: number;
   readonly difference: number;
-  /** It had documents before and has none now. */
+  /** True if the query had results before and has none now. */
   readonly isNewlyEmpty: boolean;
 }
 
 /**
- * Queries that both runs were asked and whose score changed, most regressed first, ties by id.
+ * Returns the queries of both runs whose score changed, most regressed first, ties by id.
  *
- * @param key by which they are scored
+ * @param key the metric of the scores
  */
 export function changedQueries(
   baseline: ComparedSide,

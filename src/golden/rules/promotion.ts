@@ -1,12 +1,12 @@
-/** Which live questions are worth a judgment, and the documents that a person is to judge for each. */
+/** Selects live queries that are worth judging, and the documents to judge for each. */
 
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isPlaceholderId } from '../../core/text/content-id.ts';
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
-import { type Question, questionKey } from './golden-set-builder.ts';
+import { queryKey, type TaggedText } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
-/** Why a question was chosen, in the order in which the choice goes round. */
+/** Why a query was chosen, in the order of the round robin. */
 export const choiceReasons = [
   'judged_bad',
   'negative_feedback',
@@ -19,37 +19,37 @@ export const choiceReasons = [
 export type ChoiceReason = (typeof choiceReasons)[number];
 
 export interface ChosenQuery {
-  /** Whose text is taken. Of equal questions the one with most feedback, then grades, then the latest. */
+  /** The query whose text is used: among equal ones, the one with most feedback, then most grades, then the latest. */
   readonly source: CandidateQuery;
   readonly reasons: readonly ChoiceReason[];
-  /** Live queries that the equal ones stand for: the sum of 1 / probability. */
+  /** Estimated number of equal live queries: the sum of 1 / probability. */
   readonly asked: number;
-  /** Of all equal questions together. */
+  /** Feedback on all equal queries. */
   readonly feedback: readonly CandidateFeedback[];
   readonly tally: FeedbackTally;
-  /** What the grades of the worst answer come to, as `judgedBy` has it; null where none was graded. */
+  /** Grade of the worst answer by `judgedBy`; null when none was graded. */
   readonly judged: number | null;
 }
 
-/** Jaccard similarity of words from which a question counts as one that is there. */
+/** Minimum Jaccard similarity of words for a query to count as already known. */
 const NEAR = 0.8;
-/** A question that was asked once is not frequent. */
+/** Minimum number of equal queries that count as frequent. */
 const FREQUENT = 2;
-/** From this grade of people or a judge on, 0 to 3, a document holds an answer or a part of one. */
+/** Minimum grade, 0 to 3, of a document that holds an answer or a part of one. */
 const RELEVANT_GRADE = 2;
 
 /**
- * Joins questions that are equal but for case and punctuation and have equal tags, leaves out near-duplicates of the
- * golden set and of each other, and chooses in turns among those of which no graded document holds an answer, with negative
- * feedback, without a golden query near by, with positive feedback, with clicks, and asked often; within a turn the one
- * that was asked most, or judged worst. Questions with none of these reasons are not chosen.
+ * Groups queries that have equal tags and are equal except for case and punctuation, drops near-duplicates of the golden set
+ * and of each other, and chooses in turns among those with no relevant graded document, with negative feedback, without a
+ * similar golden query, with positive feedback, with clicks, and frequent ones. Within a turn it takes the most frequent
+ * query, or the worst graded one. Queries with none of these reasons are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
   settings: {
-    readonly most: number;
-    /** The golden set that the questions are to join: what is nearly there already is left out. */
-    readonly golden: readonly Question[];
+    readonly max: number;
+    /** Queries that the golden set already has; near-duplicates of them are dropped. */
+    readonly golden: readonly TaggedText[];
     /** Ids of live queries in topics without a golden query. */
     readonly uncovered: ReadonlySet<string>;
   },
@@ -62,11 +62,11 @@ export function chooseQueries(
   );
   const open = new Set(known);
   const chosen: ChosenQuery[] = [];
-  while (open.size > 0 && chosen.length < settings.most) {
+  while (open.size > 0 && chosen.length < settings.max) {
     for (const reason of choiceReasons) {
       const of = reason === 'judged_bad' ? worst : known;
       const next = of.find((one) => open.has(one) && one.reasons.includes(reason));
-      if (next === undefined || chosen.length === settings.most) continue;
+      if (next === undefined || chosen.length === settings.max) continue;
       chosen.push(next);
       open.delete(next);
     }
@@ -79,7 +79,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
   for (const candidate of candidates) {
     const text = normalisedText(candidate.text);
     if (text === '') continue;
-    const key = questionKey({ text, tags: candidate.tags });
+    const key = queryKey({ text, tags: candidate.tags });
     groups.set(key, [...(groups.get(key) ?? []), candidate]);
   }
   return [...groups.values()].map((group) => {
@@ -109,7 +109,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
   });
 }
 
-/** The grade of each document, that of a person before that of the model. */
+/** Returns the grade of each document; a person's grade takes precedence over the model's. */
 function bestGrades(grades: readonly CandidateGrade[]): number[] {
   const byDocument = new Map<string, number>();
   for (const { documentId, grade, judge } of grades)
@@ -117,17 +117,17 @@ function bestGrades(grades: readonly CandidateGrade[]): number[] {
   return [...byDocument.values()];
 }
 
-/** The best grade of a document, and among equal ones the mean of all, as one number; null without grades. */
+/** Returns the best grade plus a tenth of the mean, which breaks ties; null without grades. */
 function judgedBy(grades: readonly CandidateGrade[]): number | null {
   const of = bestGrades(grades);
   if (of.length === 0) return null;
   return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
 }
 
-/** Equal words with other tags are another question. */
-function withoutKnown(groups: readonly ChosenQuery[], golden: readonly Question[]): ChosenQuery[] {
+/** Drops near-duplicates; equal words with other tags are another query. */
+function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedText[]): ChosenQuery[] {
   const questions = [...golden, ...groups.map(({ source }) => source)];
-  const tags = questions.map((question) => questionKey({ text: '', tags: question.tags }));
+  const tags = questions.map((question) => queryKey({ text: '', tags: question.tags }));
   const texts = questions.map(({ text }) => text);
   const known = new Set<number>();
   for (const { first, second } of nearDuplicates(texts, NEAR)) {
@@ -136,16 +136,16 @@ function withoutKnown(groups: readonly ChosenQuery[], golden: readonly Question[
   return groups.filter((_, index) => !known.has(golden.length + index));
 }
 
-/** A live query that may become a golden one, with what its user thought of the answer. */
+/** User feedback on the answer to a live query. */
 export interface CandidateFeedback {
   readonly kind: string;
   readonly sentiment: Sentiment;
-  /** The document that it is about; null when it is about the answer. */
+  /** The document that it is about; null when it is about the whole answer. */
   readonly documentId: string | null;
   readonly count: number;
 }
 
-/** A grade 0 to 3 of a document that its user saw. */
+/** A grade 0 to 3 of a document that the user saw. */
 export interface CandidateGrade {
   readonly documentId: string;
   readonly grade: number;
@@ -157,7 +157,7 @@ export interface CandidateQuery {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly askedAt: Date;
-  /** It stands for 1 / probability live queries. */
+  /** Sampling probability: the query represents 1 / probability live queries. */
   readonly probability: number;
   readonly userHash: string | null;
   readonly results: readonly RetrievedDocument[];
@@ -165,28 +165,28 @@ export interface CandidateQuery {
   readonly grades: readonly CandidateGrade[];
 }
 
-/** What users thought of the answers to one question. */
+/** Feedback counts on the answers to one query. */
 type FeedbackTally = ReturnType<typeof tallyOf>;
 
 export function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
-    /** Opinions on the answer, clicks left out. */
+    /** Opinions on the answer, without clicks. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),
   };
 }
 
-/** The documents that a person is to judge for a question, with the grades that feedback suggests. */
+/** A document to judge for a query, with the grade that feedback suggests. */
 export interface SuggestedJudgment {
   readonly documentId: string;
-  /** Null: nothing suggests a grade, a person must judge. */
+  /** Null when nothing suggests a grade: a person must judge. */
   readonly grade: number | null;
-  /** Rank in the answer that the user saw, from 1; null when it was not shown. */
+  /** Rank in the results that the user saw, from 1; null when it was not shown. */
   readonly shownRank: number | null;
-  /** Rank in the answer that the retriever gives now; null when it is not among it. */
+  /** Rank in the current results of the retriever; null when it is not among them. */
   readonly rank: number | null;
   readonly clicks: number;
 }
@@ -196,14 +196,14 @@ export interface SuggestedJudgment {
  *
  * Grades, by the first rule that applies:
  *
- * - A person graded the document for *Judge*: one less than that grade, and 0 for 0, since from 1 on a golden document
- *   counts as relevant and 1 there is none. What a model gave suggests nothing.
+ * - A person graded the document for *Judge*: one less than that grade, but at least 0, since a golden document counts
+ *   as relevant from grade 1 on. A model's grade suggests nothing.
  * - Users judged the document (feedback of the kind `relevance`): 2 when more of them found it relevant, 0 when more
  *   did not.
  * - The document was clicked: 2 when the answer got positive opinions and no negative one, else 1.
- * - Otherwise none, since a document that nobody clicked may still be right.
+ * - Otherwise none, since a document without clicks may still be relevant.
  *
- * @param depth ranks that are pooled of each answer
+ * @param depth number of ranks pooled from each list
  */
 export function suggestJudgments(
   shown: readonly RetrievedDocument[],

@@ -1,7 +1,4 @@
-/**
- * The form of a qrels file, decided once from its first lines: what parts its columns, how many there are, and which of
- * them hold the query, the document and the grade.
- */
+/** Detects the form of a qrels file from its first lines: the separator, the number of columns, and their roles. */
 
 import { parseBoundedJson, parseExactJson } from '../../core/text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
@@ -9,24 +6,24 @@ import { readGrade } from '../../math/ir/trec-line.ts';
 import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
 import { decimalOf } from './grade-text.ts';
 
-/** `blanks`: any number of spaces and tabs. `tabs`: each tab, so that ids may hold blanks. `json`: an object a line. */
+/** `blanks`: any number of spaces and tabs. `tabs`: each tab, so that ids may contain blanks. `json`: one object per line. */
 export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
 
 export interface QrelsForm {
   readonly separator: QrelsSeparator;
-  /** The number of columns of every line, and the line that sets it. */
+  /** Number of columns of every line, and the line that sets it. */
   readonly width: number;
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /** Null where the header names no grade: every line then judges its document relevant, with grade 1. */
+  /** Null when the header has no grade: every line then judges its document relevant, with grade 1. */
   readonly grade: number | null;
   readonly headerLine: number | null;
-  /** In the order of the columns; of `json`, the keys. */
+  /** In column order; of `json`, the keys. */
   readonly columns: readonly ColumnReading[];
 }
 
-/** Names of columns that a user gave, which go before what the names say. */
+/** Column names given by the user, which take precedence over detection. */
 export interface ColumnChoices {
   readonly query?: string;
   readonly document?: string;
@@ -47,7 +44,7 @@ const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
 
 const BLANKS = /[ \t\v\f\r]+/;
 
-/** The text without the blanks and line ends of ASCII around it; a non-breaking space is a part of an id. */
+/** Trims ASCII blanks and line ends. A non-breaking space is part of an id. */
 export function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text.charCodeAt(start))) start++;
@@ -59,13 +56,13 @@ function isBlank(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }
 
-/** The columns of a line; those that are parted by tabs, commas or semicolons may stand in double quotes. */
+/** Splits a line into columns. Columns separated by tabs, commas or semicolons may be in double quotes. */
 export function qrelsCells(text: string, separator: Exclude<QrelsSeparator, 'json'>): string[] {
   if (separator === 'blanks') return trimBlanks(text).split(BLANKS);
   if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
   const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
   const parts = (cells ?? []).map((cell) => (cell.endsWith(separator) ? cell.slice(0, -1) : cell));
-  // The expression finds one more, empty, behind the end, unless the line ends with a separator.
+  // The expression matches an extra empty cell at the end, unless the line ends with a separator.
   if (parts.length > 1 && !text.endsWith(separator)) parts.pop();
   return parts.map((cell) => unquoted(trimBlanks(cell)));
 }
@@ -74,7 +71,7 @@ function unquoted(cell: string): string {
   return /^".*"$/.test(cell) && cell.length > 1 ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
-/** The value of each column of a JSON line. @throws RecalldError file_malformed */
+/** Returns the value of each column of a JSON line. @throws RecalldError file_malformed */
 export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): string[] {
   const value = objectOf(line);
   return columns.map(({ column }) => {
@@ -91,27 +88,27 @@ function objectOf(line: SourceLine): Record<string, unknown> {
     const value: unknown = parseExactJson(line.text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Named below.
+    // Falls through to the error below.
   }
-  throw malformed(line, 'is not a JSON object, which the first line is; write one judgment a line');
+  throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }
 
 /**
- * Decides the form by the first lines of a file, without empty ones and comments.
+ * Detects the form from the first lines of a file, without empty lines and comments.
  *
  * @param lines at least one
- * @throws RecalldError file_malformed for what fits no form, or two
+ * @throws RecalldError file_malformed when no form or more than one fits
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
-  if (first === undefined) throw new Error('a form is decided by at least one line');
+  if (first === undefined) throw new Error('at least one line is needed to detect the form');
   const text = trimBlanks(first.text);
   if (isJson(text, '{')) return headerForm('json', Object.keys(objectOf(first)), first, null, choices);
   if (isJson(text, '[')) throw malformed(first, 'is JSON; judgments are lines of "query-id 0 document-id grade"');
   if (/^\S+\s+qid:\S+/.test(text)) {
     throw malformed(first, 'is a line of a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or TREC');
   }
-  if (/\r/.test(text)) throw malformed(first, 'holds a carriage return; end lines with a line feed');
+  if (/\r/.test(text)) throw malformed(first, 'has a carriage return; end lines with a line feed');
   for (const separator of candidates(text)) {
     const cells = qrelsCells(first.text, separator);
     if (isHeader(cells, choices)) return headerForm(separator, cells, first, first.line, choices);
@@ -119,7 +116,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** Whether a line begins JSON: an id may begin with a bracket as well. */
+/** True if a line begins JSON; an id may begin with a bracket as well. */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -136,7 +133,7 @@ function candidates(text: string): Exclude<QrelsSeparator, 'json'>[] {
   return all.filter((one) => one === 'blanks' || text.includes(one === 'tabs' ? '\t' : one));
 }
 
-/** Two known names or more, and no grade among them. */
+/** True for two or more known names and no number. */
 function isHeader(cells: readonly string[], choices: ColumnChoices): boolean {
   if (cells.some((cell) => /^[+-]?\d+(\.\d*)?$/.test(cell))) return false;
   const chosen = new Set([choices.query, choices.document, choices.grade].map((name) => plainName(name ?? '')));
@@ -153,7 +150,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // Where no column is called an id, a column `query` holds it.
+  // If no column is named as an id, a column `query` is one.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,
@@ -169,7 +166,7 @@ function headerForm(
   const [query, document] = [at('query_id'), at('document')];
   if (query === null || document === null) {
     const missing = query === null ? 'query (query-id)' : 'document (corpus-id)';
-    throw malformed(place, `has no column for the id of the ${missing}; rename the column that holds it`);
+    throw malformed(place, `has no column for the id of the ${missing}; rename the column that has it`);
   }
   return {
     separator,
@@ -202,7 +199,7 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
   }
   throw malformed(
     place,
-    `has the column ${quoted(name)}, which is none of query-id, corpus-id and score; remove or rename it`,
+    `has the unknown column ${quoted(name)}; known ones are query-id, corpus-id and score; remove or rename it`,
   );
 }
 
@@ -223,7 +220,7 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
     }
     throw malformed(
       first,
-      `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade parted by tabs (BEIR)`,
+      `has ${cells.length} columns; write "query 0 document grade" (TREC) or query, document and grade separated by tabs (BEIR)`,
     );
   }
   refuseUnknownNames(lines, separator);
@@ -241,7 +238,7 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   };
 }
 
-/** Tabs where every line has one. Commas and semicolons where blanks part nothing that could be judgments. */
+/** Chooses tabs if every line has one, and commas or semicolons if blanks do not split the line into judgments. */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
   const tabs = first.text.split('\t').length;
   if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';
@@ -254,11 +251,11 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<Q
   if (other === undefined) return separator;
   throw malformed(
     first,
-    `can be read with columns parted by ${separatorNames[separator]} and by ${separatorNames[other]}; part them by tabs`,
+    `can be read with columns separated by ${separatorNames[separator]} and by ${separatorNames[other]}; separate them by tabs`,
   );
 }
 
-/** A first line of words above judgments, whose names say nothing. */
+/** Rejects a header of unknown names above judgments. */
 function refuseUnknownNames([first, second]: readonly SourceLine[], separator: Exclude<QrelsSeparator, 'json'>): void {
   if (first === undefined || second === undefined) return;
   const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
@@ -266,11 +263,11 @@ function refuseUnknownNames([first, second]: readonly SourceLine[], separator: E
   if (!isWords || readGrade(names?.at(-1) ?? '') !== null || decimalOf(cells?.at(-1) ?? '') === null) return;
   throw malformed(
     first,
-    `seems to name columns that are not known, ${(names ?? []).map(quoted).join(', ')}; call them query-id, corpus-id and score, or remove the line`,
+    `seems to be a header of unknown columns, ${(names ?? []).map(quoted).join(', ')}; name them query-id, corpus-id and score, or remove the line`,
   );
 }
 
-/** What has the number of columns of one form and the content of another. */
+/** Rejects files that fit two forms. */
 function refuseTwoReadings(
   lines: readonly SourceLine[],
   separator: Exclude<QrelsSeparator, 'json'>,
@@ -281,7 +278,7 @@ function refuseTwoReadings(
   if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
     throw malformed(
       rows[0]?.line ?? { file: '', line: 1 },
-      'can be read as "query document grade" parted by tabs and as "query 0 document grade" parted by blanks and tabs; part all columns by tabs',
+      'can be read as "query document grade" with tabs and as "query 0 document grade" with blanks and tabs; separate all columns by tabs',
     );
   }
   if (roles === beirColumns) {
@@ -295,18 +292,18 @@ function refuseTwoReadings(
   if (odd !== undefined && separator === 'blanks') {
     throw malformed(
       odd.line,
-      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so that it can also be "query document grade" with a blank in an id; part the columns by tabs`,
+      `has ${quoted(odd.cells[1] ?? '')} where TREC has 0, so it may be "query document grade" with a blank in an id; separate the columns by tabs`,
     );
   }
 }
 
-/** Whether blanks and tabs part the four columns of TREC. */
+/** True if blanks and tabs separate the four columns of TREC. */
 function isTrecInBlanks({ text }: SourceLine): boolean {
   const cells = qrelsCells(text, 'blanks');
   return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
 }
 
-/** Row numbers in the first column, as pandas writes them by default. */
+/** Rejects row numbers in the first column, which pandas writes by default. */
 function refuseRowNumbers(
   lines: readonly SourceLine[],
   separator: Exclude<QrelsSeparator, 'json'>,
@@ -317,28 +314,28 @@ function refuseRowNumbers(
   const isNumbered =
     rows.every(([id]) => /^\d+$/.test(id ?? '')) && new Set(rows.map(([id]) => id)).size === rows.length;
   if (first === undefined || !isNumbered) return;
-  // TREC has 0 or Q0 in its second column, always the same; a grade that is no grade is an id.
+  // TREC always has 0 or Q0 in its second column; a value too large for a grade is an id.
   const seconds = new Set(rows.map(([, second = '']) => second));
   const isShifted =
     width === 4
       ? seconds.size > 1 || (rows.length > 1 && !seconds.has('0') && !seconds.has('Q0'))
       : rows.length > 2 &&
         rows.every(([id], i) => id === String(i)) &&
-        rows.some((cells) => Number(cells[2]) > MOST_GRADES);
+        rows.some((cells) => Number(cells[2]) > MAX_GRADE);
   if (!isShifted) return;
   const other = width === 4 ? 'the query ids of TREC' : 'query ids';
   throw malformed(
     first,
-    `begins with numbers that never repeat, which can be ${other} and the row numbers of pandas; write the file with index=False, or with a first line that names its columns`,
+    `begins with numbers that never repeat, which may be ${other} or the row numbers of pandas; write the file with index=False, or with a header`,
   );
 }
 
-/** No scale of grades has more in use. */
-const MOST_GRADES = 100;
+/** Grade scales rarely go beyond 100. */
+const MAX_GRADE = 100;
 
-/** The sentence for a line with another number of columns than the file has. */
+/** Describes a line whose number of columns differs from that of the file. */
 export function wrongWidth({ width, widthLine, columns, separator }: QrelsForm, found: number): string {
   const what = columns.map(({ readAs }) => readAs.replaceAll('_', ' ')).join(', ');
-  const hint = separator === 'blanks' && found > width ? '; ids that hold blanks need columns parted by tabs' : '';
-  return `has ${found} columns, but line ${widthLine} has ${width} (${what})${hint || '; write as many'}`;
+  const hint = separator === 'blanks' && found > width ? '; separate columns by tabs if ids contain blanks' : '';
+  return `has ${found} columns, but line ${widthLine} has ${width} (${what})${hint || '; write the same number'}`;
 }

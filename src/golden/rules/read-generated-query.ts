@@ -1,8 +1,7 @@
-/** The question in what a chat model answered: models wrap it in reasoning, fences, greetings, lists and labels. */
+/** Extracts the query from an answer of a chat model, which may wrap it in reasoning, fences, greetings, lists or labels. */
 import { parseBoundedJson } from '../../core/text/json.ts';
 
-/** What a model made of the request for a question. */
-type ReadQuestion =
+type GeneratedQuery =
   | { readonly kind: 'question'; readonly question: string }
   /** The model found nothing to ask, or refused. */
   | { readonly kind: 'none' }
@@ -10,11 +9,11 @@ type ReadQuestion =
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
- * Takes JSON of the shape of `questionSchema`, also behind reasoning, within a code fence and between words. What is
- * more than one question, or another text than a question, is malformed. Never throws.
+ * Accepts JSON of the shape of `questionSchema`, also after reasoning, in a code fence or between words. Several queries,
+ * or text that is not a query, are malformed. Never throws.
  */
-export function readQuestion(text: string): ReadQuestion {
-  // Reasoning may also stand within the question.
+export function readGeneratedQuery(text: string): GeneratedQuery {
+  // The question itself may contain reasoning too.
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is no JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
@@ -24,7 +23,7 @@ export function readQuestion(text: string): ReadQuestion {
   const question: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   if (Array.isArray(question)) return { kind: 'malformed', problem: SEVERAL };
   if (typeof question !== 'string') return { kind: 'malformed', problem: '"question" is no text' };
-  const bare = bareQuestion(withoutReasoning(question));
+  const bare = bareQuery(withoutReasoning(question));
   if (bare === '' || isRefusal(bare)) return { kind: 'none' };
   const problem = problemOf(bare);
   return problem === null
@@ -34,26 +33,26 @@ export function readQuestion(text: string): ReadQuestion {
 
 const SEVERAL = '"question" holds several questions; write one';
 
-/** Blocks of reasoning, of which the opening mark may be part of the prompt and missing. */
+/** Reasoning blocks; the opening tag may be missing because it was part of the prompt. */
 const reasoning = '(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)';
 const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|message\\|>|◁/think▷)`, 'isu');
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** Reasoning that was cut off before the answer; what it drafts is none. */
+/** True for reasoning that was cut off before the answer; drafts inside it are not an answer. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
   return text.replace(reasoningEnd, '');
 }
 
-/** Attempts to find an object, each at a brace; a whole answer has one or two. */
-const MOST_ATTEMPTS = 50;
+/** Braces that are tried as the start of an object; a complete answer has one or two. */
+const MAX_ATTEMPTS = 50;
 
-/** The first object with a key that was asked for; its keys in lower case. */
+/** Returns the first object with an expected key; its keys in lower case. */
 function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
   let from = text.indexOf('{');
-  for (let attempt = 0; from !== -1 && attempt < MOST_ATTEMPTS; attempt++) {
+  for (let attempt = 0; from !== -1 && attempt < MAX_ATTEMPTS; attempt++) {
     const value = parseObject(text.slice(from, endOfObject(text, from)));
     const entries = Object.entries(value ?? {}).map(([key, own]) => [key.trim().toLowerCase(), own] as const);
     const keyed = new Map(entries);
@@ -63,7 +62,7 @@ function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
   return null;
 }
 
-/** Behind the brace that closes the one at `from`; braces within strings do not count. */
+/** Returns the index after the brace that closes the one at `from`, ignoring braces in strings. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
   let isInString = false;
@@ -88,7 +87,6 @@ function parseObject(text: string): object | null {
   }
 }
 
-/** Null for what is neither true nor false. */
 function booleanOf(value: unknown): boolean | null {
   const word = typeof value === 'string' ? value.trim().toLowerCase().replace(/[.!]$/, '') : String(value);
   if (['true', 'yes', '1', 'y', 'answerable'].includes(word)) return true;
@@ -97,11 +95,11 @@ function booleanOf(value: unknown): boolean | null {
 
 const label =
   /^(?:(?:generated |test |search |user )?(?:question|query|frage|pregunta|pergunta|domanda)|q)\s*\d{0,2}\s*[:：]\s*/iu;
-/** A number with a point or bracket, or a dash: the mark of an entry of a list. */
+/** A number with a point or bracket, or a dash: the mark of a list item. */
 const listMark = /^(?:\(?\d{1,2}[.):]|[-*•])\s+/u;
 
-/** The text without fence, quotation marks, list mark and label around it. */
-function bareQuestion(text: string): string {
+/** Removes fences, quotation marks, list marks and labels around the text. */
+function bareQuery(text: string): string {
   const lines = text
     .replaceAll(/^\s*```.*$/gm, '')
     .split(/\r?\n/)
@@ -122,7 +120,7 @@ const cannot =
   "(?:can(?:no|')t|can not|could(?: no|n')t|am unable to|'m unable to|unable to|am not able to|won't|will not)";
 const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
 
-/** A model that declines, in the words that models use; a user may well write "I cannot log in". */
+/** Phrases of a model that declines; a user may well write "I cannot log in". */
 const refusals: readonly RegExp[] = [
   new RegExp(`\\b${cannot}\\s+(?:\\w+\\s+){0,3}?${writing}\\b[^?]{0,60}\\bquestions?\\b[^?]*$`, 'iu'),
   new RegExp(`^(?:i'm |i am )?(?:sorry|afraid|unfortunately)\\b[^?]*\\b${cannot}\\b[^?]*$`, 'iu'),
@@ -140,7 +138,7 @@ function isRefusal(question: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Words before or about a question, instead of one. */
+/** Words before or about a question, in place of one. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,
@@ -151,7 +149,7 @@ const talk: readonly RegExp[] = [
   /^(?:bien sûr|voici)\b[^?:]{0,60}\bquestions?\b|^(?:claro|por supuesto)\s*[!,.:]|^aquí (?:tienes|hay|está|están)\b/iu,
 ];
 
-/** Null for one question; else what it is instead. */
+/** Returns null for a single query, else what is wrong. */
 function problemOf(question: string): string | null {
   const lines = question.split('\n');
   const marked = lines.filter((line) => listMark.test(line)).length;

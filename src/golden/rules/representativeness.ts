@@ -1,4 +1,4 @@
-/** How well a golden set stands for what users ask, and what its scores would be with the mix of live traffic. */
+/** Measures how well a golden set represents live traffic, and reweights its scores to the mix of live traffic. */
 import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -8,49 +8,48 @@ import { createRandom } from '../../math/stats/random.ts';
 import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 
-/** A live query that was sampled; its vector is the row of the same index. */
-export interface WeighedQuery {
-  /** In (0, 1]: it stands for 1 / probability live queries. */
+/** A sampled live query; its vector is the row with the same index. */
+export interface WeightedQuery {
+  /** In (0, 1]: the query represents 1 / probability live queries. */
   readonly probability: number;
-  /** Names what was sampled as a whole. */
+  /** The sampling unit, a session. */
   readonly cluster: string;
 }
 
-/** A cluster of live queries. */
 export interface LiveTopic {
   /** Weighted share of the live queries, 0..1. */
   readonly share: number;
-  /** Weighted share of its queries with a golden query near by, 0..1. */
+  /** Weighted share of its queries with a similar golden query, 0..1. */
   readonly covered: number;
-  /** Number of golden queries that lie in it. */
+  /** Number of golden queries in it. */
   readonly golden: number;
-  /** Cosine from which two queries of it are near. */
+  /** Minimum cosine for two of its queries to be similar. */
   readonly near: number;
-  /** Indices of its most typical live queries, at most 5. */
+  /** Indexes of its most typical live queries, at most 5. */
   readonly typical: readonly number[];
 }
 
-/** A weighted share, with the 95 % Wilson bounds of as many independent queries as there are effective sessions. */
+/** A weighted share with its 95 % Wilson interval, where n is the effective number of sessions. */
 export interface CoveredShare {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Sampled live queries. */
+  /** Number of sampled live queries. */
   readonly n: number;
   /** Kish's effective number of sampled sessions. */
   readonly effectiveSessions: number;
 }
 
 export interface Representativeness {
-  /** Share of live queries with a golden query near by; null without live queries. */
+  /** Share of live queries with a similar golden query; null without live queries. */
   readonly covered: CoveredShare | null;
   /** Largest share first; only clusters with members. */
   readonly topics: readonly LiveTopic[];
-  /** Weighted share of the live queries whose cluster has a golden query: what reweighted scores can speak for. */
+  /** Weighted share of the live queries whose cluster has a golden query: the traffic that reweighted scores cover. */
   readonly represented: number;
   /**
-   * Weight of each golden query, such that the clusters have the shares of live traffic; they sum to 1, or are all 0
-   * when no golden query lies in a cluster.
+   * Weight of each golden query, such that the clusters have their shares of live traffic. The weights sum to 1, or are
+   * all 0 when no golden query is in a cluster.
    */
   readonly goldenWeights: Float64Array;
 }
@@ -58,31 +57,31 @@ export interface Representativeness {
 const STARTS = 3;
 const ITERATIONS = 20;
 const SEED = 20_251;
-/** About how many live queries a cluster should have. */
+/** Target number of live queries per cluster. */
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
-/** Random pairs of a cluster that are compared to find how near its queries are to each other. */
+/** Random pairs per cluster that determine how similar its queries are to each other. */
 const PAIRS = 200;
 const TYPICAL = 5;
 
 /**
- * Clusters the live queries by spherical k-means (about 25 queries each, at most 64 clusters). A golden query lies in
- * the cluster of the nearest live query. A live query is covered when a golden query is at least as near as half of
- * the pairs of its cluster are to each other (median cosine of at most 200 random pairs, cluster by cluster, so that
- * the bound follows the embedding model); in a cluster of one query the median over all clusters holds.
+ * Clusters the live queries by spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs to
+ * the cluster of the most similar live query. A live query is covered when a golden query is at least as similar to it as
+ * the median pair of its cluster (median cosine of at most 200 random pairs per cluster, so that the threshold follows
+ * the embedding model); clusters of one query use the median over all clusters.
  *
  * The same input gives the same result.
  *
  * @throws RangeError when the numbers of live queries and vectors, or the dimensions, differ
  */
 export function measureRepresentativeness(input: {
-  readonly live: readonly WeighedQuery[];
+  readonly live: readonly WeightedQuery[];
   readonly liveVectors: Matrix;
   readonly goldenVectors: Matrix;
 }): Representativeness {
   const { live, liveVectors, goldenVectors } = input;
-  if (live.length !== liveVectors.rows) throw new RangeError('Each live query must have one vector.');
-  if (live.length === 0) return nothingKnown(goldenVectors.rows);
+  if (live.length !== liveVectors.rows) throw new RangeError('Each live query needs one vector.');
+  if (live.length === 0) return unknownRepresentativeness(goldenVectors.rows);
   const k = Math.max(1, Math.min(MAX_TOPICS, Math.ceil(live.length / QUERIES_PER_TOPIC)));
   const clustering = seededSphericalKMeans(liveVectors, {
     k,
@@ -132,8 +131,8 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** Without live queries nothing is covered, and nothing can be said. */
-function nothingKnown(golden: number): Representativeness {
+/** The result without live queries. */
+function unknownRepresentativeness(golden: number): Representativeness {
   return {
     covered: null,
     topics: [],
@@ -142,7 +141,7 @@ function nothingKnown(golden: number): Representativeness {
   };
 }
 
-/** Median cosine of random pairs of each cluster; of one without pairs the median of the others. */
+/** Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the others. */
 function nearBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
@@ -158,7 +157,7 @@ function nearBounds(vectors: Matrix, members: readonly (readonly number[])[]): n
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // A single live query has nothing to compare with: then only an equal direction is near.
+  // With a single live query, only an equal direction is similar.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }
@@ -178,30 +177,30 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   return {
     /** Cosine of each live query to its nearest golden query; -2 without any. */
     toLive,
-    /** Of each golden query the live query that is nearest. */
+    /** Index of the most similar live query, by golden query. */
     ofGolden,
   };
 }
 
-/** A golden score as it would be with the mix of live traffic. */
+/** A golden score reweighted to the mix of live traffic. */
 interface ReweightedScore {
   readonly mean: number;
-  /** 95 %, by the t distribution with the effective sample size less one as degrees of freedom. */
+  /** 95 % CI, by the t distribution with the effective sample size less one as degrees of freedom. */
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Queries with a weight above 0. */
+  /** Number of queries with a weight above 0. */
   readonly n: number;
-  /** Kish's effective sample size, (sum w)^2 / sum w^2: so many equally weighted queries tell as much. */
+  /** Kish's effective sample size, (sum w)^2 / sum w^2. */
   readonly effectiveSampleSize: number;
 }
 
 /**
- * The weighted mean sum w x / sum w, its standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
- * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights count as known. Null when no query has
- * a weight, and with bounds of the whole range for a single one.
+ * Weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
+ * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known. Null when no query
+ * has a weight; for a single one the interval is the whole range.
  *
- * @param scores in [0, 1], one for each query
- * @param weights >= 0, one for each query
+ * @param scores in [0, 1], one per query
+ * @param weights >= 0, one per query
  */
 export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>): ReweightedScore | null {
   let [total, sum, n] = [0, 0, 0];

@@ -1,4 +1,4 @@
-/** A new version of a golden set beside the old one: what its level is, and how far the checks move when it takes over. */
+/** Measures the levels of an old and a new version of a golden set on their overlap, and the shifts of the checks. */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -14,7 +14,7 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
-/** A completed run of each version for the same tick. */
+/** Scores of a completed run of each version, for the same tick. */
 export interface OverlapPair {
   readonly from: readonly SegmentScore[];
   readonly to: readonly SegmentScore[];
@@ -30,10 +30,10 @@ export interface LevelPair {
 export type Levels = Readonly<Record<string, LevelPair>>;
 
 /**
- * The level of each version on the overlap: the mean over the pairs of each metric of all queries that both versions
- * have. A difference of levels is that of the questions, since retriever and store were the same.
+ * Returns the level of each version on the overlap: the mean over the pairs, for each metric over all queries that both
+ * versions have. Levels differ because of the queries alone, since retriever and store were the same.
  *
- * @returns nothing without a pair
+ * @returns no levels without a pair
  */
 export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   const sums = new Map<string, { from: number; to: number; n: number }>();
@@ -49,15 +49,16 @@ export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   return Object.fromEntries([...sums].map(([key, { from, to, n }]) => [key, { from: from / n, to: to / n }]));
 }
 
-/** Scores of all queries by metric key. */
+/** Returns the scores over all queries by metric key. */
 export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   return new Map(all.map((score) => [formatMetricKey(score), score]));
 }
 
 /**
- * The queries of a new version with the judgments of the old one where both have the query with the same text; null where
- * no such judgment changed. Scores by them differ from those of the old version by what is asked alone.
+ * Returns the queries of a new version with the judgments of the old one where both contain a query with the same id and
+ * text, or null when no such judgment changed. The resulting scores differ from those of the old version only because of
+ * the queries.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],
@@ -71,29 +72,31 @@ export function judgedAsBefore(
   return sharedQueries(after, rejudged).length === after.length ? null : rejudged;
 }
 
-/** One sentence with the levels of a metric, for the change event. */
+/** Returns a sentence with the levels of a metric, for the change event. */
 export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `On the overlap ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
+  return `On the overlap, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
-/** How the last run of each version compares with the pinned baseline; null where it could not be compared. */
+/** Comparison of the last run of each version with the pinned baseline; null when it could not be compared. */
 interface OverlapRegressions {
   readonly from: ComparedWithBaseline | null;
   readonly to: ComparedWithBaseline | null;
 }
 
 /**
- * A floor moves by the difference of the levels of the two versions, so that it keeps its distance to the scores; for
- * the upper bound it moves by the difference of the upper bounds when that is lower, since a larger set has narrower
- * bounds. Of several overlapping runs the lowest difference is taken: on none of them is the new version judged more
- * harshly than the old one.
+ * Shifts thresholds when the new version takes over.
  *
- * A regression check moves when the new version stands lower against the baseline than the old version, and the old one
- * showed no regression: from then on only a further fall counts. The new version may stand lower without a fall of its
- * own, when the questions that it shares with the baseline fell by more than all questions did.
+ * A score threshold shifts by the difference of the levels of the two versions, so that its distance to the scores stays
+ * the same. For the upper bound of the interval it shifts by the difference of the upper bounds if that is lower, since a
+ * larger set has a narrower interval. Of several overlapping runs the lowest difference is used, so that the new version
+ * is held to no stricter a threshold than the old one on any of them.
+ *
+ * A regression check shifts when the new version is lower against the baseline than the old version, and the old one
+ * showed no regression: from then on only a further drop counts. The new version may be lower without a drop of its own
+ * when the queries that it shares with the baseline dropped by more than all queries did.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],
@@ -103,7 +106,7 @@ export function rotationShifts(
 ): CheckShifts {
   const nameOf = (check: GoldenCheck): string => goldenCheckName(check, goldenSet);
   const moved = [
-    ...ofKind(checks, 'floor').map((check) => [nameOf(check), floorShift(check.measure, pairs)] as const),
+    ...ofKind(checks, 'floor').map((check) => [nameOf(check), thresholdShift(check.measure, pairs)] as const),
     ...ofKind(checks, 'regression').map((check) => {
       const mean = regressionShift(check, from, to);
       return [nameOf(check), { mean, upper: mean }] as const;
@@ -123,7 +126,7 @@ function regressionShift(
   return Math.min(0, after.difference - Math.max(before?.difference ?? 0, -check.drop / 2));
 }
 
-function floorShift(measure: string, pairs: readonly OverlapPair[]): CheckShift {
+function thresholdShift(measure: string, pairs: readonly OverlapPair[]): CheckShift {
   const differences = pairs.flatMap((pair) => {
     const before = byKey(pair.from).get(measure);
     const after = byKey(pair.to).get(measure);

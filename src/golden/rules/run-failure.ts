@@ -1,37 +1,34 @@
-/**
- * Why queries of a golden run failed, the first real error and how often, and what answers show to be a mistake of the
- * config or of the set: one sentence each.
- */
+/** Explains failed queries of a golden run, and detects config or set mistakes in the answers. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
 import type { QueryAnswer } from './run.ts';
 
 export interface RunFailure {
-  /** What the retriever first failed with: a sentence without a secret or the text of a query. */
+  /** The first error of the retriever: a sentence without secrets and without texts of queries. */
   readonly message: string;
-  /** Short and stable; `timeout` for an answer that did not come in time. */
+  /** Short and stable; `timeout` for an answer that came too late. */
   readonly code: string;
-  /** Queries that failed in this way. */
+  /** Queries that failed with this code. */
   readonly queries: number;
-  /** Those that failed in another. */
+  /** Queries that failed with another code. */
   readonly others: number;
-  /** Those that were spared a retriever which is gone: what follows from an outage, and never its cause. */
+  /** Queries that were not sent because the retriever was down: a consequence of an outage, never its cause. */
   readonly notAsked: number;
-  /** All that were answered or failed. */
+  /** All queries that were answered or failed. */
   readonly total: number;
 }
 
-/** The code of a query that a retriever which is gone was spared. */
+/** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
 
 type Ended = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
-/** @param answers in the order in which they came; null when none of them failed */
+/** @param answers in order of arrival @returns null when none of them failed */
 export function runFailure(answers: readonly Ended[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
-  // None was asked when the retriever had failed the queries of another run.
+  // If another run found the retriever down, this run sent no query.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
   const code = codeOf(first);
@@ -47,61 +44,61 @@ export function runFailure(answers: readonly Ended[]): RunFailure | null {
   };
 }
 
-/** Messages of one way to fail may differ in their numbers. */
+/** Groups failures by code, since messages of one kind may differ in their numbers. */
 function codeOf({ outcome, errorCode }: Ended): string {
   return errorCode ?? outcome;
 }
 
-/** As a sentence: `http://rag/search refuses connections (28 of 200 queries, 172 more were not asked after that).` */
+/** Returns a sentence such as `http://rag/search refuses connections (28 of 200 queries, 172 more were not sent).` */
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,
     ...(others === 0 ? [] : [`${others} failed in other ways`]),
-    ...(notAsked === 0 ? [] : [`${notAsked} more were not asked after that`]),
+    ...(notAsked === 0 ? [] : [`${notAsked} more were not sent`]),
   ];
   return `${message.replace(/\.$/, '')} (${how.join(', ')}).`;
 }
 
-/** The option by which the config misreads an answer that did come; null for every other failure. */
+/** Returns the config option that caused an answer to be misread; null for every other failure. */
 export function misreadingOption(code: string): string | null {
   if (code === 'no_result_list') return 'retriever.results.list';
   return code === 'missing_id' ? 'retriever.results.id' : null;
 }
 
-/** Fewer answers do not tell that more documents never come. */
+/** Fewer answers are not enough to say that the retriever limits their number. */
 const MIN_ANSWERS = 5;
 
-export type AnswerDoubts = ReturnType<typeof doubtsOfAnswers>;
+export type AnswerWarnings = ReturnType<typeof checkAnswers>;
 
-/** Those that there are, the gravest first. */
-export function doubtSentences({ ids, depth }: AnswerDoubts): string[] {
-  return [ids, depth].filter((doubt) => doubt !== null);
+/** Returns the warnings that apply, the most severe first. */
+export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
+  return [ids, depth].filter((warning) => warning !== null);
 }
 
 /**
- * @param answers to these queries
+ * @param answers of these queries
  * @param k how many documents the retriever was asked for
  */
-export function doubtsOfAnswers(
+export function checkAnswers(
   queries: readonly GoldenQuery[],
   answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
   k: number,
 ) {
   return {
-    /** The set and the retriever call documents, or some of them, by different ids: scores are too low. */
-    ids: doubtOfIds(queries, answers),
-    /** Fewer documents come than are asked for, which a small store may have reason to. */
-    depth: doubtOfDepth(answers, k),
+    /** The set and the retriever use different ids for (some) documents, so scores are too low. */
+    ids: idWarning(queries, answers),
+    /** The retriever returns fewer documents than requested, which may be right for a small store. */
+    depth: depthWarning(answers, k),
   };
 }
 
-/** So many ids of either side are compared; more would show the same. */
+/** Ids of either side that are compared; more would show the same. */
 const COMPARED_IDS = 5000;
-/** Ids that only look alike by chance are fewer than these, of the judged documents that were compared. */
+/** Fewer similar ids, absolute and as a share of the compared judged documents, may be chance. */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/** Ids that the retriever never returns, or returns in another form: then scores are low, and none of them says why. */
-function doubtOfIds(
+/** Detects ids that the retriever never returns, or returns in another form, which lowers scores without any error. */
+function idWarning(
   queries: readonly GoldenQuery[],
   answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
 ): string | null {
@@ -113,23 +110,23 @@ function doubtOfIds(
   const fix = 'If both name the same document, fix the ids of the set or retriever.results.id.';
   if (unknown.length === returned.size) {
     const pair = describeIdDifference(never, unknown);
-    const [ofSet, ofRetriever] = shownIds(pair);
+    const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
     const count = answers.reduce((sum, { documents }) => sum + documents.length, 0);
     return (
-      `None of the ${count} returned documents is judged: the set has ${ofSet}, the retriever returned ${ofRetriever}, ` +
-      `which ${differenceInWords(pair)}. ${fix}`
+      `None of the ${count} returned documents is judged: the set has ${ofSet}, the retriever returned ${ofRetriever}; ` +
+      `they ${differenceInWords(pair.differences)}. ${fix}`
     );
   }
   const { count, pair } = idsAlike(never, unknown);
   if (pair === null || count < Math.max(MIN_ALIKE, MIN_ALIKE_SHARE * Math.min(judged.size, COMPARED_IDS))) return null;
-  const [ofSet, ofRetriever] = shownIds(pair);
+  const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
   return (
-    `${count} judged documents were never returned, but ids like theirs were: the set has ${ofSet}, the retriever ` +
-    `returned ${ofRetriever}, which ${differenceInWords(pair)}. ${fix}`
+    `${count} judged documents were never returned, but similar ids were: the set has ${ofSet}, the retriever ` +
+    `returned ${ofRetriever}; they ${differenceInWords(pair.differences)}. ${fix}`
   );
 }
 
-/** Ids of the judged documents, with the relevant ones of the first query that was answered in front. */
+/** Returns the ids of the judged documents, those of the first answered query first, by descending grade. */
 function relevantFirst(
   queries: readonly GoldenQuery[],
   answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
@@ -140,9 +137,9 @@ function relevantFirst(
   return new Set(judgments.map(({ documentId }) => documentId));
 }
 
-function doubtOfDepth(answers: readonly Pick<QueryAnswer, 'documents'>[], k: number): string | null {
+function depthWarning(answers: readonly Pick<QueryAnswer, 'documents'>[], k: number): string | null {
   const answered = answers.filter(({ documents }) => documents.length > 0);
-  const most = Math.max(0, ...answered.map(({ documents }) => documents.length));
-  if (answered.length < MIN_ANSWERS || most >= k) return null;
-  return `Asked for ${k} documents, the retriever never returned more than ${most}: see that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
+  const max = Math.max(0, ...answered.map(({ documents }) => documents.length));
+  if (answered.length < MIN_ANSWERS || max >= k) return null;
+  return `The retriever was asked for ${k} documents but never returned more than ${max}. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
 }

@@ -1,10 +1,9 @@
 /**
- * How much the mean of a metric moves while the retriever stays as it is: between runs over one unchanged index, from
- * day to day, and from one generation of an index to the next; and so what fall a golden set finds, said before it
- * comes.
+ * Models how much the mean of a metric varies while the retriever stays the same: between runs over an unchanged index,
+ * from day to day, and between generations of an index. From that follows which drop a golden set can detect.
  */
 
-import { decimal } from '../../core/format.ts';
+import { decimal, percentage, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
@@ -18,17 +17,17 @@ export interface RerunNoise {
   /** Standard deviation of the difference of two such runs' means: sqrt(2) times that of one mean. */
   readonly standardDeviation: number;
   /**
-   * What of its square the queries of a run share, >= 0. A paired test cannot see it: a run in which every query is a
-   * little worse looks like a real drop.
+   * The part of its square that the queries of a run share, >= 0. A paired test cannot see it: a run in which every query
+   * is a little worse looks like a real drop.
    */
   readonly sharedVariance: number;
-  /** Queries by which it was measured. */
+  /** Number of queries it was measured on. */
   readonly queries: number;
-  /** How many of them did not score the same in every rerun. */
+  /** How many of them scored differently between reruns. */
   readonly moved: number;
   /** Variance of a query's score between reruns, mean over the queries. */
   readonly ofQueries: number;
-  /** Whether every rerun answered the same by every metric: any difference is a change. */
+  /** True if every rerun scored the same by every metric, so that any difference is a change. */
   readonly isStill: boolean;
 }
 
@@ -39,7 +38,7 @@ export interface RerunNoise {
  * queries moved independently (one-way analysis of variance, Searle, Casella and McCulloch 1992, chapter 3).
  *
  * @param reruns scores of the same queries in the same order, one array per run; five or more give a usable estimate
- * @returns null for fewer than two runs, which tell nothing
+ * @returns null for fewer than two runs
  * @throws RangeError when the runs have no queries or not the same number
  */
 export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | null {
@@ -64,10 +63,10 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
   };
 }
 
-/** A variance that is no more than this is rounding. */
+/** Smaller variances are rounding. */
 const ROUNDING = 1e-24;
 
-/** Noise of every metric of every segment, by segment and metric key; stored with a baseline. */
+/** Noise of every metric by segment and metric key; stored with a baseline. */
 export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNoise>>>>;
 
 /** Mean score of each query over the reruns, by metric key. */
@@ -75,15 +74,15 @@ export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
 export interface Reruns {
   readonly noise: NoiseTable;
-  /** In the order of the queries; null when nothing was rerun. */
+  /** In the order of the queries; null without reruns. */
   readonly means: MeanScores | null;
 }
 
 /**
- * What reruns tell: the noise of every metric over all queries and over each segment, and the mean scores.
+ * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
  *
- * A metric that did not move is still only when no other one moved: a hit rate that stood still while ranks changed
- * will move one day.
+ * A metric that did not vary is `isStill` only if no other metric varied either: a hit rate that stayed the same while
+ * ranks changed will vary one day.
  *
  * @param runs of the same queries in the same order, columns in the order of the keys
  * @returns an empty table and no means for fewer than two runs
@@ -119,12 +118,12 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** What was learned of a metric before the run that is judged, beside its noise. */
+/** What is known of a metric before a run is evaluated, beside its noise. */
 export interface Expected {
-  /** Mean of each query over the runs by which the baseline was pinned. */
+  /** Mean score of each query over the runs that the baseline was pinned with. */
   readonly means: ArrayLike<number>;
   readonly unit: Accepted['unit'];
-  /** Differences of accepted days or generations. */
+  /** Differences on accepted days or in accepted generations. */
   readonly accepted: readonly number[];
 }
 
@@ -133,11 +132,11 @@ const CONFIDENCE_OF_NOISE = 0.95;
 /**
  * Upper bound of the variance of the difference of one run of n queries from the mean of K reruns, (W / n + S) (1 + 1 /
  * K). W is the variance of a query between runs, with the upper 95 % bound of Poisson for the number of queries that
- * move; a metric that stood still while others moved could have moved by 1 in one run. S is the variance that queries
+ * vary; a metric that stayed the same while others varied could have moved by 1 in one run. S is the variance that queries
  * share, V - W / n of the reruns with V, the variance of their means, at its upper 95 % bound (chi-square). Exactly 0
- * when every rerun answered the same.
+ * when every rerun scored the same.
  *
- * @param n queries of the run that is judged
+ * @param n number of queries of the evaluated run
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isStill } = noise;
@@ -152,51 +151,51 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 }
 
 /**
- * Upper bound of the variance of the difference of a run of n queries from the mean of the reruns: that of reruns, or what
- * accepted days differed by where that is more, since reruns can be alike by luck.
+ * Upper bound of the variance of the difference of a run of n queries from the mean of the reruns: that of reruns, or of
+ * accepted days if that is larger, since reruns can be alike by chance.
  *
- * @param least difference that matters
- * @returns null where it is not known: for another generation of the index than the baseline's, and for an index that
- * moves from day to day by more than its reruns do, and by as much as matters, as one does that is rebuilt unseen. What
- * queries of it were drawn anew only the paired test can tell. Where the reruns all answered the same, half of what matters
- * is enough: then days are all that is known of what moves, and a few of them tell little of the largest fall.
+ * @param minEffect smallest difference that matters
+ * @returns null when unknown: for another generation of the index than the baseline's, and for an index that varies from
+ *   day to day by more than its reruns do and by as much as matters, as an index does that is rebuilt unnoticed. Only the
+ *   paired test can tell what changed in such an index. If all reruns scored the same, half of `minEffect` is enough: then
+ *   only days show the variation, and a few of them say little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
   { unit, accepted }: Expected,
   n: number,
-  least: number,
+  minEffect: number,
 ): number | null {
   if (unit === 'generation') return null;
   const ofReruns = rerunVariance(noise, n);
   const ofDays = acceptedVariance(accepted) ?? 0;
   const squares = accepted.reduce((sum, difference) => sum + difference ** 2, 0) / Math.max(1, accepted.length);
-  const much = noise.isStill ? least / 2 : least;
-  const isMoving = squares > ofReruns && normalQuantile(SURE) * Math.sqrt(ofDays) > much;
+  const threshold = noise.isStill ? minEffect / 2 : minEffect;
+  const isMoving = squares > ofReruns && normalQuantile(SURE) * Math.sqrt(ofDays) > threshold;
   return isMoving ? null : Math.max(ofReruns, ofDays);
 }
 
-/** One side of a level of 0.01. */
+/** Quantile of a two-sided level of 0.01. */
 const SURE = 0.995;
 
-/** Upper 95 % bound of the mean of a count, by Byar's approximation (Rothman and Boice 1979); 2.97 for none. */
+/** Upper 95 % bound of the mean of a count, by Byar's approximation (Rothman and Boice 1979); 2.97 for a count of 0. */
 function poissonBound(count: number): number {
   const next = count + 1;
   return next * (1 - 1 / (9 * next) + normalQuantile(CONFIDENCE_OF_NOISE) / (3 * Math.sqrt(next))) ** 3;
 }
 
-/** Days or generations from which on they are a measure. */
+/** Minimum number of days or generations for an estimate. */
 const MIN_ACCEPTED = 5;
-/** The first ones after the baseline: what came later could have drifted away with the index. */
+/** Only the first ones after the baseline are used: later ones may have drifted with the index. */
 export const MAX_ACCEPTED = 30;
 
-/** A fall that matters is not accepted when it is as sure as this, which is the default level of checks on two sides. */
+/** A drop that matters is not accepted at this p or below, the default level of two-sided checks. */
 export const CLEAR_P = 0.01;
 
 /**
- * What was seen and accepted since a baseline was pinned, which is what was no clear regression: the last run of each day while
- * the index was that of the baseline, and of each generation once it was another. A generation begins when the index or
- * the embedding model changes.
+ * Differences since a baseline was pinned that were no clear regression: of the last run of each day while the index is that
+ * of the baseline, and of each generation after it changed. A generation begins when the index or the embedding model
+ * changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
@@ -204,15 +203,15 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/** Few nights that were alike by luck would page on the nights that are not, again and again. */
+/** A high level: if the few first nights were alike by chance, other nights would page again and again. */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/** Of falls by themselves there are half as many, and the bound of all stands beside theirs. */
+/** Lower, since drops alone are half as many, and the bound over all differences applies too. */
 const CONFIDENCE_OF_FALLS = 0.95;
 
 /**
- * Upper 99 % bound of the variance of the difference of a later run from the baseline: with m differences it is the sum of
- * their squares over the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about their
- * mean, since the generation and the runs of the baseline were drawn like every other.
+ * Upper 99 % bound of the variance of the difference of a later run from the baseline: the sum of the squares of m
+ * differences over the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about their mean,
+ * since the baseline itself was drawn like every other run.
  *
  * @param differences one for each day or generation, oldest first
  * @returns null for fewer than five
@@ -222,10 +221,10 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 }
 
 /**
- * The same where falls may be larger than rises, as those of a hit rate are that has little room above it: where five or more
- * falls were accepted it is no less than the upper 95 % bound by them alone, the sum of their squares over the 5 % quantile
- * of chi-square with a degree of freedom for each. That holds where the lower half of the distribution is half of a normal
- * one about 0.
+ * As `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With five or
+ * more accepted drops, it is at least the upper 95 % bound of the drops alone: the sum of their squares over the 5 %
+ * quantile of chi-square with one degree of freedom each. This assumes that the lower half of the distribution is half of a
+ * normal one about 0.
  */
 export function acceptedFallVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
@@ -240,18 +239,18 @@ function varianceBound(differences: readonly number[], confidence: number): numb
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }
 
-/** Scores of both sides in one pair of runs, a query a place. */
+/** Scores of both sides in one pair of runs, by query index. */
 export interface ScoredPair {
   readonly baseline: Float64Array;
   readonly candidate: Float64Array;
 }
 
 interface AveragedPairs {
-  /** Of both sides, each query by its mean over the pairs. */
+  /** The mean of each query over the pairs, for both sides. */
   readonly scores: { readonly baseline: readonly [Float64Array]; readonly candidate: readonly [Float64Array] };
   /**
-   * Root of the mean over the queries of the variance (n - 1) of their difference from pair to pair: what a further pair
-   * averages out, beside what questions differ by and no pair takes away. Null for one pair.
+   * Root of the mean over the queries of the variance (n - 1) of their difference between pairs: the noise that a further
+   * pair averages out, unlike the spread between queries. Null for one pair.
    */
   readonly noise: number | null;
 }
@@ -277,37 +276,37 @@ export function averagePairs(pairs: readonly ScoredPair[]): AveragedPairs {
   return { scores, noise: Math.sqrt(squares / (queries * (pairs.length - 1))) };
 }
 
-/** A check on a regression, as far as it decides what is found. */
+/** The settings of a regression check that determine what it detects. */
 export interface DropCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
   readonly drop: number;
-  /** Level of one side. */
+  /** One-sided level. */
   readonly alpha: number;
-  /** Runs in a row that must show it. */
+  /** Consecutive runs that must show the drop. */
   readonly runs: number;
 }
 
-/** Where the config has none, a set is spoken of by the check of the example config. */
+/** The check of the example config, used when the config has none. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** Standard deviations beyond which no drop is sought. */
+/** Standard deviations beyond which the search for a drop ends. */
 const REACH = 12;
 
 /**
- * The least fall of the true mean that is called within so many runs with a chance of 0.8, while index and model are
- * those of the baseline.
+ * Returns the smallest drop of the true mean that the check reports within `runs` runs with a probability of 0.8, while
+ * index and model are those of the baseline.
  *
- * A run is a fall when it lies below the mean of the K reruns by the drop of the check, and by z sd with sd^2 of
- * `rerunVariance`. What it really moves by is taken as it was estimated, W / n + S (see there), and so is the mean of the
- * reruns with a K-th of that, which all runs are compared with; the chance is averaged over it.
+ * A run counts as a drop when it is below the mean of the K reruns by the drop of the check and by z sd, with sd^2 of
+ * `rerunVariance`. The true variance of a run is taken as estimated, W / n + S (see there), and that of the mean of the
+ * reruns as a K-th of it; since all runs are compared with the same mean, the probability is averaged over it.
  *
- * @param n queries of the set
- * @param looks runs within which it is to be called; with fewer than the check takes nothing is
- * @returns null when so few runs call nothing
+ * @param n number of queries of the set
+ * @param runs number of runs within which the drop must be reported
+ * @returns null when there are fewer runs than the check needs
  */
-export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, looks: number): number | null {
-  if (looks < check.runs) return null;
+export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, runs: number): number | null {
+  if (runs < check.runs) return null;
   if (noise.isStill) return check.drop;
   const { reruns, standardDeviation, queries, ofQueries } = noise;
   const shared = Math.max(0, standardDeviation ** 2 / 2 - ofQueries / queries);
@@ -317,7 +316,7 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, l
   const chanceOf = (drop: number): number =>
     normalMean((baseline) => {
       const perRun = normalCdf((drop - needed) / deviation + baseline / Math.sqrt(reruns));
-      return chanceOfRow(perRun, check.runs, looks);
+      return chanceOfStreak(perRun, check.runs, runs);
     });
   let [low, high] = [0, needed + REACH * deviation];
   while (high - low > 1e-5) {
@@ -328,48 +327,49 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, l
   return high;
 }
 
-/** Chance that of so many looks, each a hit with probability p, some `row` in a row are hits. */
-export function chanceOfRow(p: number, row: number, looks: number): number {
-  const states = new Float64Array(row);
+/** Returns the probability of at least one streak of `length` hits in `trials` trials, each a hit with probability p. */
+export function chanceOfStreak(p: number, streak: number, trials: number): number {
+  const states = new Float64Array(streak);
   states[0] = 1;
   let done = 0;
-  for (let look = 0; look < looks; look++) {
+  for (let trial = 0; trial < trials; trial++) {
     const open = 1 - done;
-    done += (states[row - 1] ?? 0) * p;
-    for (let length = row - 1; length > 0; length--) states[length] = (states[length - 1] ?? 0) * p;
+    done += (states[streak - 1] ?? 0) * p;
+    for (let length = streak - 1; length > 0; length--) states[length] = (states[length - 1] ?? 0) * p;
     states[0] = open * (1 - p);
   }
   return done;
 }
 
 /**
- * In a sentence.
+ * Returns a sentence that says which drop a check detects.
  *
- * @param noise of the measure over all queries, or null while nothing was rerun
+ * @param noise of the measure over all queries, or null without reruns
  * @param runsPerDay 0 for a set without a schedule
  */
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
   const { measure, runs } = check;
-  const inRuns = runs === 1 ? 'one run' : `${runs} runs`;
+  const inRuns = plural(runs, 'run');
   const watched = decimal(check.drop);
   if (noise === null) {
     return (
-      `${measure}: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the ` +
-      `retriever (\`recalld baselines pin RUN --reruns 9\`). One that always answers the same shows each fall of ` +
-      `${watched} or more in ${inRuns}.`
+      `${measure}: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the ` +
+      `retriever (\`recalld baselines pin RUN --reruns 9\`). For a retriever that always returns the same, the check ` +
+      `reports every drop of ${watched} or more within ${inRuns}.`
     );
   }
   if (noise.isStill) {
     return (
-      `${measure}: each fall of ${watched} or more is called within ${inRuns}, as the retriever answered the same in ` +
-      `${noise.reruns} runs.`
+      `${measure}: reports every drop of ${watched} or more within ${inRuns}, since the retriever returned the same in ` +
+      `${plural(noise.reruns, 'run')}.`
     );
   }
   const soon = detectableDrop(noise, n, check, runs) ?? Number.NaN;
   const day = runsPerDay > runs ? detectableDrop(noise, n, check, runsPerDay) : null;
-  const within = day === null ? '' : `, one of ${decimal(day)} within a day (${runsPerDay} runs)`;
+  const within =
+    day === null ? '' : `, and one of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
   return (
-    `${measure}: with ${n} queries and the noise of ${noise.reruns} runs a fall of ${decimal(soon)} is called within ` +
-    `${inRuns} with a chance of ${POWER}${within}; the check watches for ${watched}.`
+    `${measure}: with ${plural(n, 'query', 'queries')} and the noise of ${plural(noise.reruns, 'run')}, detects a drop of ` +
+    `${decimal(soon)} within ${inRuns} with a probability of ${percentage(POWER)}${within}. The threshold of the check is ${watched}.`
   );
 }

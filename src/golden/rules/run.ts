@@ -1,76 +1,76 @@
-/** A golden run: how it asks and scores, how long it may take, what became of it and of each query. */
+/** A golden run: its settings, status and results, and the answer to each query. */
 
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/** What one stage had of a question; kept with its answer in place of the whole list. */
+/** What one stage had of a query; stored with the answer in place of the full list. */
 export interface AnsweredStage {
   readonly name: string;
-  /** One of several beside each other, which are joined after it. */
+  /** True if it ran in parallel with others, whose results were then merged. */
   readonly isSide: boolean;
-  /** Different documents. */
+  /** Number of distinct documents. */
   readonly documents: number;
-  /** Its own time; null where nobody tells. */
+  /** Time of this stage alone; null when the retriever does not report it. */
   readonly latencyMs: number | null;
-  /** Ranks from 1 of the judged documents that it had, each document counted once. */
+  /** Ranks, from 1, of the judged documents that it had, each document counted once. */
   readonly ranks: Readonly<Record<string, number>>;
 }
 
-/** The last step: what the retriever answers, cut off at k. */
+/** The last step: the returned results, cut off at k. */
 export const ANSWER = 'answer';
 
-/** A stage, those beside each other as one, or the answer itself. */
+/** A stage, several parallel stages as one, or the answer itself. */
 export interface StageStep {
-  /** `words and vectors` for two beside each other. */
+  /** `words and vectors` for two parallel stages. */
   readonly name: string;
-  /** Relevant documents among all that it hands on; of the answer, among its first k. */
+  /** Relevant documents among all that it passes on; for the answer, among its first k. */
   readonly recall: MetricSummary;
-  /** Relevant documents that the step before had and neither this one nor a later one has; of the first, that it never finds. */
+  /** Relevant documents that the step before had and neither this step nor a later one has; for the first, those it never finds. */
   readonly lost: MetricSummary;
-  /** Questions by whether the first k hold a relevant document, after this step and before; null for the first, and after several beside each other. */
-  readonly moved: MovedQuestions | null;
-  /** Its own time, of the answers that tell it; null where none does. */
+  /** Queries that this step moved into or out of a hit in the first k; null for the first step, and after parallel stages. */
+  readonly moved: MovedQueries | null;
+  /** p95 of the stage's own time, over the answers that report it; null when none does. */
   readonly latencyP95Ms: number | null;
   readonly timed: number;
 }
 
-export interface MovedQuestions {
-  /** That had no relevant document among the first k before this step, and have one after it. */
+export interface MovedQueries {
+  /** Queries without a relevant document among the first k before this step, and with one after it. */
   readonly in: number;
   readonly out: number;
-  /** Hit rate after less before, with its bounds (Newcombe). */
+  /** Hit rate after minus before, with its interval (Newcombe). */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** That it is luck, two-sided (McNemar, exact). */
+  /** Two-sided p that the difference is chance (McNemar, exact). */
   readonly p: number;
 }
 
 export interface RunStages {
   readonly k: number;
-  /** Questions with a relevant document whose answers tell of stages, and those that failed, which count as lost. */
+  /** Queries with a relevant document whose answers report stages, and failed ones, which count as lost. */
   readonly n: number;
-  /** Of these the failed. */
+  /** Number of failed queries among these. */
   readonly failed: number;
-  /** Answered without a word of any stage, and left out. */
-  readonly untold: number;
-  /** Share of the relevant documents whose question failed. With what is lost at each step and found, it makes 1. */
+  /** Number of excluded queries whose answers report no stage. */
+  readonly unreported: number;
+  /** Share of relevant documents whose query failed. It sums to 1 with the losses of all steps and what is found. */
   readonly lostToFailures: MetricSummary;
-  /** In the order in which they work, the answer last. */
+  /** In the order of execution, the answer last. */
   readonly steps: readonly StageStep[];
 }
 
-/** Queries of a batch: few enough to be lost without pain, enough to be worth the way through the queue. */
+/** Queries per batch: few enough that losing a batch is cheap, many enough to justify a message in the queue. */
 export const BATCH_QUERIES = 50;
 
-/** Stored with the run, so that its numbers can be read years later. */
+/** Stored with the run, so that its scores stay interpretable for years. */
 export interface RunSettings {
-  /** Cut-offs of every measure; the retriever is asked for the largest. */
+  /** Cut-offs of every measure; the retriever is asked for the largest one. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Scored beside the measures of every run; left out by runs that were stored before there were any. */
+  /** Extra measures beside those of every run; absent in runs from before they existed. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
@@ -79,34 +79,34 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Left out by runs that were stored before there were questions without an answer. */
+  /** Absent in runs from before queries without an answer existed. */
   readonly noAnswer?: NoAnswerLimits;
-  /** Ids of chunks are cut before it, in answers and judgments; left out, they are taken as they are. */
+  /** Separator that ends the document id in chunk ids, in answers and judgments; absent: ids are compared as they are. */
   readonly chunkSeparator?: string;
 }
 
-/** Up to which an answer to a question without one is right. */
+/** Limits within which the answer to a query without one counts as empty. */
 export interface NoAnswerLimits {
-  /** Documents that score higher count; null: all do. */
+  /** Documents with a higher score count; null: all count. */
   readonly maxScore: number | null;
   readonly maxResults: number;
 }
 
-/** Sums of gains: without an upper bound, and scored only where the config asks for them. */
+/** Sums of gains, which have no upper bound; scored only if the config asks for them. */
 export const gainMeasures = ['cg', 'dcg'] as const satisfies readonly Measure[];
 
 export type GainMeasure = (typeof gainMeasures)[number];
 
-/** What a golden set is scored at that is run by hand and not named in the config. */
+/** Cut-offs of a golden set that is run manually and not in the config. */
 export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
 export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;
   readonly documents: readonly RetrievedDocument[];
-  /** Of the texts of all documents; left out where the retriever did not give them, and when read back. */
+  /** Size of the texts of all documents; absent when the retriever returns no texts, and when read back. */
   readonly context?: ContextSize;
-  /** Left out where the retriever tells of none, and when read back. */
+  /** Absent when the retriever reports none, and when read back. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -116,32 +116,32 @@ export interface QueryAnswer {
 
 export type OutcomeCounts = Readonly<Record<QueryOutcome, number>>;
 
-/** Mean of a measure over the queries of a segment, with its bounds. */
+/** Mean of a measure over the queries of a segment, with its interval. */
 export interface SegmentScore extends MetricSummary {
   readonly segment: string;
   readonly measure: Measure;
   readonly k: number;
 }
 
-/** From this share of failed queries on, a run says that the retriever fails some. */
+/** Share of failed queries from which on a run reports that the retriever fails some. */
 export const ERRORS_SHARE = 0.05;
 
-/** And from this on that it does not answer. */
+/** Share of failed queries from which on a run reports an outage. */
 export const OUTAGE_SHARE = 0.5;
 
-/** Why nothing is known by a run that failed. */
+/** Explains why a failed run has no results. */
 export function failureSentence(runId: string | null, reason: string | null): string {
-  return `The run ${runId} failed: ${reason ?? 'no reason was stored.'}`;
+  return `The run ${runId} failed: ${reason ?? 'no reason was recorded.'}`;
 }
 
-/** Share of queries that the retriever failed, 0..1; 0 for no queries. */
+/** Returns the share of failed queries, 0..1; 0 for no queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
   return total === 0 ? 0 : failed / total;
 }
 
-/** `full`: every query of the set; `sentinel`: a few that stand for it between two full runs. */
+/** `full`: every query of the set; `sentinel`: a few representative ones, between two full runs. */
 export type RunPurpose = 'full' | 'sentinel';
 
 export interface NewRun {
@@ -150,17 +150,17 @@ export interface NewRun {
   readonly goldenSet: string;
   readonly goldenSetVersion: number;
   readonly purpose: RunPurpose;
-  /** `sentinel`: a full run that a fallen sentinel asked for. */
+  /** `sentinel`: a full run that a failed sentinel started. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
-  /** Why it runs outside its schedule, one sentence. */
+  /** One sentence that says why it runs outside its schedule. */
   readonly cause: string | null;
-  /** The queries that are asked; null for all of the set. */
+  /** The queries to ask; null for all of the set. */
   readonly queryIds: readonly string[] | null;
-  /** The tick that asked for it; one run per pipeline, set, purpose, version and tick. Null for all others. */
+  /** The tick that started it: one run per pipeline, set, purpose, version and tick. Null for all others. */
   readonly scheduledFor: Date | null;
   readonly settings: RunSettings;
   readonly startedAt: Date;
-  /** A run that is still running after this is failed. */
+  /** A run that is still running after this is marked failed. */
   readonly deadlineAt: Date;
 }
 
@@ -168,63 +168,63 @@ export interface GoldenRun extends NewRun {
   readonly status: RunStatus;
   readonly finishedAt: Date | null;
   readonly queriesTotal: number;
-  /** Why a run is void or failed, one sentence. */
+  /** One sentence that says why a run is void or failed. */
   readonly reason: string | null;
-  /** What its answers show to be a mistake of the config or of the set, one sentence each. */
-  readonly doubts: readonly string[];
-  /** What the store and the embedder were made of when it ended, by part. */
+  /** Sentences about likely mistakes of the config or of the set, as its answers show them. */
+  readonly warnings: readonly string[];
+  /** Fingerprints of the store, the embedder and so on when the run ended, by part. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
-  /** Null when the set forbids nothing, or nobody looked. */
+  /** Null when the set forbids no documents, or the run did not test them. */
   readonly forbidden: ForbiddenCounts | null;
-  /** Null when every question of the set has an answer, or nobody looked. */
+  /** Null when every query of the set has an answer, or the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null when its retriever tells of no stages, or it did not complete. */
+  /** Null when the retriever reports no stages, or the run did not complete. */
   readonly stages: RunStages | null;
-  /** When its answers were deleted because they were old (`keep_answers`); null while they are there. */
-  readonly answersGoneAt: Date | null;
+  /** When its answers were deleted after the retention time (`keep_answers`); null while they exist. */
+  readonly answersDeletedAt: Date | null;
 }
 
-/** How many judged documents were looked up in the store, and what became of those that are gone; nulls without a probe. */
+/** How many judged documents were looked up in the store, and why some are missing; nulls without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
-  /** Superseded: the judgment is out of date. */
+  /** Superseded documents: the judgment is out of date. */
   readonly stale: number | null;
-  /** Gone without anything in their place: retrieval is worse. */
+  /** Documents missing without a replacement: retrieval got worse. */
   readonly lost: number | null;
   /** Queries whose every relevant document is superseded. */
   readonly deadQueries: number | null;
-  /** Why nobody could look, one sentence. */
+  /** One sentence that says why the store could not be probed. */
   readonly gap: string | null;
 }
 
-/** How many queries a run asked for their forbidden documents. */
+/** How many queries a run tested for forbidden documents. */
 export interface ForbiddenCounts {
   /** Queries with forbidden documents that were answered. */
   readonly asked: number;
-  /** Queries with forbidden documents that the retriever failed. */
+  /** Queries with forbidden documents that failed. */
   readonly failed: number;
-  /** Results whose second asking failed, so that nobody knows. */
+  /** Results that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;
 }
 
-/** What a question without an answer brought, above the limits. */
+/** The documents returned for a query without an answer, above the limits. */
 export interface FalseAnswer {
   readonly query: string;
   /** Documents above `maxScore`. */
   readonly documents: number;
-  /** The highest of their scores; null when the retriever gives none. */
+  /** The highest of their scores; null when the retriever returns none. */
   readonly score: number | null;
 }
 
-/** What a run found of the questions without an answer of its set. */
+/** Results of a run for the queries without an answer. */
 export interface NoAnswerResults {
-  /** All of them, also those that failed. */
+  /** All of them, failed ones included. */
   readonly asked: number;
-  /** The retriever failed them: an error is no empty answer. */
+  /** Failed queries: an error is not an empty answer. */
   readonly failed: number;
   readonly answered: number;
-  /** Of those that were answered the worst, most documents first, then by id; fifty at most. */
+  /** The worst false answers, most documents first, then by id; at most fifty. */
   readonly worst: readonly FalseAnswer[];
 }
 
@@ -233,8 +233,8 @@ const MIN_MS = 600_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * How long a run may take before it counts as failed, in milliseconds: three times what the rate limit alone needs,
- * plus every query timing out once; never under ten minutes and never over 24 days.
+ * Returns how long a run may take before it counts as failed, in milliseconds: three times the minimum time by the rate
+ * limit, plus every query timing out once; at least ten minutes and at most 24 days.
  */
 export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
   const paced = (queries / settings.maxPerSecond) * 1000;

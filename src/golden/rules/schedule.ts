@@ -1,22 +1,22 @@
-/** When a run may start: hours of the day in which a set is left alone, and how many queries a day it may cost. */
+/** Decides when a run may start: quiet hours and the daily query budget. */
 
 import { MINUTE_MS } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { firstWhere } from '../../math/stats/distributions.ts';
 
-/** Minutes since midnight. `from` above `to` goes over midnight; equal ones are the whole day. */
+/** Minutes since midnight. `from` above `to` spans midnight; equal values mean the whole day. */
 export interface QuietHours {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Whether an instant lies in one of the hours, from `from` up to but not including `to`.
+ * True if an instant is in one of the intervals, from `from` inclusive to `to` exclusive.
  *
- * It is the wall clock of the time zone that counts: in the night in which clocks go back the hour that comes twice is
- * quiet twice, and an hour that is left out in spring is never met.
+ * The wall clock of the time zone counts: when clocks go back, the repeated hour is quiet twice, and the hour skipped in
+ * spring never occurs.
  *
- * @param timezone name of the IANA database
+ * @param timezone IANA name
  */
 export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date): boolean {
   if (hours.length === 0) return false;
@@ -24,7 +24,7 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
   return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
-/** The latest midnight of a time zone at or before an instant; on days without one, the first instant of the day. */
+/** Returns the latest midnight of a time zone at or before an instant; on days without midnight, the start of the day. */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
   // No day is longer than 25 hours, and clocks change by whole minutes.
@@ -47,7 +47,7 @@ function dayOf(timezone: string, at: Date): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Making one takes longer than using it, and the config has few time zones. */
+/** Caches formatters: creating one takes longer than using it, and the config has few time zones. */
 function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale} ${timeZone}`;
   const known = formats.get(key);
@@ -58,10 +58,8 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
 }
 
 /**
- * The median duration of the last runs where it is longer than the shortest gap between two ticks, so that ticks are
- * skipped because the run before is still going; null where the schedule leaves enough time, or no run has ended.
- *
- * @param durationsSeconds of the last runs
+ * Returns the median duration of the last runs if it exceeds the shortest gap between two ticks, so that ticks are skipped
+ * because the run before is still running. Returns null when the schedule leaves enough time, or no run has ended.
  */
 export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
   if (durationsSeconds.length === 0) return null;
@@ -69,31 +67,31 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
   return typical > shortestGapSeconds ? typical : null;
 }
 
-/** How many queries a day a golden set may cost its retriever. */
+/** Why a run starts, as far as the daily budget is concerned. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
-export interface BudgetQuestion {
+export interface BudgetRequest {
   readonly purpose: StartPurpose;
-  /** Most queries a day; null for no limit. */
+  /** Maximum number of queries per day; null for no limit. */
   readonly limit: number | null;
-  /** Queries of the set asked since midnight, those of running runs counted whole. */
+  /** Queries of the set asked since midnight, with all queries of running runs. */
   readonly asked: number;
-  /** Queries of the run that wants to start. */
+  /** Queries of the run that is about to start. */
   readonly planned: number;
   /** Queries of a full run. */
   readonly full: number;
-  /** Whether a sentinel watches the set, so that a full run may be needed at any time. */
+  /** True if a sentinel watches the set, so that a full run may be needed at any time. */
   readonly hasSentinel: boolean;
 }
 
 /**
- * Whether a run fits into what is left of the day.
+ * True if a run fits into the rest of the daily budget.
  *
- * A set with a sentinel keeps a reserve of one full run for the day it falls, as far as the limit leaves one full run
- * besides; scheduled runs and sentinels stop before the reserve, an escalation may use it. A person who starts a run by
- * hand is not held up, but what the run asks counts.
+ * A set with a sentinel reserves one full run for the day it fails, if the limit allows another full run besides.
+ * Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is never refused, but its
+ * queries count.
  */
-export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetQuestion): boolean {
+export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;
   const reserve = hasSentinel && purpose !== 'escalation' ? Math.min(full, Math.max(0, limit - full)) : 0;
   return asked + planned <= limit - reserve;

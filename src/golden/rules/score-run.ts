@@ -1,7 +1,4 @@
-/**
- * Scores of a golden run, of chunks or of their documents: query by query, and with bounds over all and over each
- * segment.
- */
+/** Scores a golden run by chunk or by document: per query, and as means with intervals over all queries and segments. */
 
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { createEvaluator } from '../../math/ir/evaluate.ts';
@@ -11,17 +8,17 @@ import { summarize } from '../../math/stats/descriptive.ts';
 import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
 
-/** Segment of the queries that have a relevant document left in the store; scored only when there are others. */
+/** Segment of the queries with a relevant document in the store; scored only if some queries have none. */
 const ALIVE_SEGMENT = 'alive';
 
 export type RunScores = ReturnType<typeof scoreRun>;
 
 /**
- * Means over all judged queries and over each segment, failed and empty queries counting 0.
+ * Means over all judged queries and over each segment; failed and empty queries count 0.
  *
  * @param answers in any order; those of queries outside the set are ignored
- * @param dead ids of queries whose every relevant document is gone: `alive` holds the others, so that one sees what
- * the scores would be without dead labels
+ * @param dead ids of queries whose every relevant document is missing; the segment `alive` has the others and shows the
+ *   scores without them
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],
@@ -32,20 +29,20 @@ export function scoreRun(
   const { segments, overflow } = segmentsToScore(queries, settings, dead);
   return {
     scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(settings)), segments),
-    /** Segments that were folded into `other`. */
+    /** Number of segments that were merged into `other`. */
     segmentsOverflow: overflow,
   };
 }
 
-/** By what the mean scores of a run are taken: the measures of every run, and the gains that its settings ask for. */
+/** The scoring of a run: the measures of every run, and the gains that its settings ask for. */
 export function scoringOf({ cutoffs, relevanceLevel, gains = [] }: RunSettings): ScoringSettings {
   return { cutoffs, relevanceLevel, measures: [...runMeasures, ...gains] };
 }
 
-/** `all`, `alive` when there are dead labels to leave out, and the segments of the settings. */
+/** Returns `all`, `alive` when some queries are dead, and the segments of the settings. */
 export function segmentsToScore(
   queries: readonly GoldenQuery[],
-  { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
+  { segmentKeys, maxSegments }: RunSettings,
   dead: ReadonlySet<string>,
 ): { readonly segments: readonly Segment[]; readonly overflow: number } {
   const { segments, overflow } = groupBySegment(queries, segmentKeys, maxSegments);
@@ -54,13 +51,13 @@ export function segmentsToScore(
     name: ALIVE_SEGMENT,
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
-  const isTold = dead.size > 0 && alive.members.length > 0;
-  // A set may be asked for its forbidden documents alone.
+  const hasDead = dead.size > 0 && alive.members.length > 0;
+  // A set may consist of queries with forbidden documents only.
   if (queries.length === 0) return { segments: [], overflow: 0 };
-  return { segments: [everything, ...(isTold ? [alive] : []), ...segments], overflow };
+  return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
 
-/** Mean and bounds of every measure over every segment: bootstraps, which take seconds for many small segments. */
+/** Mean and interval of every measure over every segment. Bootstraps take seconds for many small segments. */
 export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
@@ -70,7 +67,7 @@ export function summarizeSegments({ keys, columns }: QueryScores, segments: read
   );
 }
 
-/** Scores of a golden run: more is better. */
+/** Scores of a golden run: higher is better. */
 export const goldenMeasures = [
   'hit_rate',
   'mrr',
@@ -84,33 +81,32 @@ export const goldenMeasures = [
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of every golden run; each is taken at every cut-off of the settings. */
+/** All measures of every golden run, each at every cut-off of the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 export type RunMetricKey = MetricKey & { readonly k: number };
 
 export interface QueryScores {
   readonly keys: readonly RunMetricKey[];
-  /** In the order of the keys; each holds one score per query, in the order of the queries. */
+  /** In the order of the keys; each has one score per query, in the order of the queries. */
   readonly columns: readonly Float64Array[];
 }
 
 export interface ScoringSettings {
   readonly cutoffs: readonly number[];
-  /** Least grade that means relevant. */
+  /** Minimum grade that counts as relevant. */
   readonly relevanceLevel: number;
-  /** Left out, those of every golden run. */
+  /** Default: the measures of every golden run. */
   readonly measures?: readonly Measure[];
 }
 
-/** Every measure at every cut-off. */
 export function runMetricKeys(cutoffs: readonly number[], measures: readonly Measure[] = runMeasures): RunMetricKey[] {
   return measures.flatMap((measure) => cutoffs.map((k) => ({ measure, k })));
 }
 
 /**
- * Scores every judged query: one without an answer, with an empty one or with a failure scores 0 in every measure. The
- * order is the one that the retriever returned; a document that is returned twice counts once, at its first rank.
+ * Scores every judged query; one without an answer, with an empty one or with a failure scores 0 in every measure. Keeps
+ * the order of the retriever; a repeated document counts once, at its first rank.
  *
  * @param answers in any order; those of queries outside the list are ignored
  */
@@ -138,7 +134,7 @@ export function scoreQueries(
   return { keys, columns };
 }
 
-/** As `scoreQueries` by one metric alone. */
+/** As `scoreQueries`, by a single metric. */
 export function scoresBy(
   key: RunMetricKey,
   queries: readonly GoldenQuery[],
@@ -149,13 +145,13 @@ export function scoresBy(
   return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
 }
 
-/** The id of a chunk before the separator; the whole of one that has none, or begins with it. */
+/** Returns the part of a chunk id before the separator; the whole id if it has none, or begins with it. */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);
   return end > 0 ? id.slice(0, end) : id;
 }
 
-/** Each document with the best grade of its chunks. */
+/** Maps judgments to documents, each with the best grade of its chunks. */
 export function queriesByDocument(queries: readonly GoldenQuery[], separator: string): GoldenQuery[] {
   return queries.map((query) => {
     const grades = new Map<string, number>();
@@ -167,7 +163,7 @@ export function queriesByDocument(queries: readonly GoldenQuery[], separator: st
   });
 }
 
-/** A document as often as it has chunks among them; whoever scores takes the first. */
+/** Maps results to documents, which may repeat; scoring takes the first rank of each. */
 export function answersByDocument(answers: readonly QueryAnswer[], separator: string): QueryAnswer[] {
   return answers.map((answer) => ({
     ...answer,

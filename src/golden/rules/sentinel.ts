@@ -1,33 +1,33 @@
-/** Which queries of a golden set stand for it between two full runs, and whether they stand or have fallen. */
+/** Chooses the sentinel queries of a golden set, and evaluates sentinel runs. */
 
-import { decimal, percentage, probability } from '../../core/format.ts';
+import { decimal, percentage, plural, probability } from '../../core/format.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';
-import { judgeDifference } from './verdict.ts';
+import { classifyDifference } from './verdict.ts';
 
-/** Level of the paired test: at a run every five minutes on a noisy retriever, luck alone falls about once a day. */
+/** Level of the paired test: with a run every five minutes on a noisy retriever, about one false alarm per day. */
 const SENTINEL_ALPHA = 0.01;
-/** Least fall of nDCG at the largest cut-off that is worth a full run. */
+/** Minimum drop of nDCG at the largest cut-off that justifies a full run. */
 const SENTINEL_DROP = 0.05;
 
 type SentinelVerdict =
-  | { readonly kind: 'stands' }
-  /** `failures`: the retriever did not answer; `forbidden`: with what must not come back; `scores`: worse. */
-  | { readonly kind: 'fallen'; readonly cause: 'failures' | 'forbidden' | 'scores'; readonly reason: string };
+  | { readonly kind: 'passing' }
+  /** `failures`: too many queries failed; `forbidden`: forbidden documents were returned; `scores`: nDCG dropped. */
+  | { readonly kind: 'failed'; readonly cause: 'failures' | 'forbidden' | 'scores'; readonly reason: string };
 
 /**
- * A sentinel has fallen when more of its queries failed than the error budget, when a forbidden document came back, or
- * when its nDCG at the largest cut-off
- * is lower than that of the last full run over the same queries by 0.05 or more, paired test p < 0.01. The same answers
- * give exactly no difference, so that a deterministic retriever on an unchanged index never falls.
+ * A sentinel fails when the share of failed queries exceeds the error budget, when a forbidden document is returned, or
+ * when its nDCG at the largest cut-off is lower than that of the last full run over the same queries by 0.05 or more,
+ * paired test p < 0.01. Equal answers have a difference of exactly 0, so that a deterministic retriever on an unchanged
+ * index never fails.
  *
- * @param differences against the last full run; null when there is nothing that both can be compared by
- * @param forbidden results that must not come back and did, twice
+ * @param differences against the last full run; null when the runs share no query or no cut-off
+ * @param forbidden number of forbidden documents that were returned twice
  */
-export function judgeSentinel(
+export function evaluateSentinel(
   outcomes: OutcomeCounts,
   errorBudget: number,
   differences: readonly RunDifference[] | null,
@@ -35,43 +35,42 @@ export function judgeSentinel(
 ): SentinelVerdict {
   const failed = failedShare(outcomes);
   if (failed > errorBudget) {
-    const reason = `${percentage(failed)} of the queries of the sentinel failed, more than the error budget of ${percentage(errorBudget)}.`;
-    return { kind: 'fallen', cause: 'failures', reason };
+    const reason = `${percentage(failed)} of the sentinel queries failed, above the error budget of ${percentage(errorBudget)}.`;
+    return { kind: 'failed', cause: 'failures', reason };
   }
   if (forbidden > 0) {
-    const reason = `${forbidden} forbidden ${forbidden === 1 ? 'document' : 'documents'} came back, asked twice.`;
-    return { kind: 'fallen', cause: 'forbidden', reason };
+    const reason = `${plural(forbidden, 'forbidden document')} returned, confirmed by a second request.`;
+    return { kind: 'failed', cause: 'forbidden', reason };
   }
   const overall = (differences ?? []).filter(({ segment, key }) => segment === ALL_SEGMENT && key.measure === 'ndcg');
   const found = overall.toSorted((a, b) => b.key.k - a.key.k)[0];
   const settings = { alpha: SENTINEL_ALPHA, minEffect: SENTINEL_DROP };
-  if (found === undefined || judgeDifference(found, settings) !== 'regression') return { kind: 'stands' };
-  const reason = `The ndcg@${found.key.k} of the sentinel fell by ${decimal(-found.difference)} against the last full run (${probability(found.p)}, n = ${found.n}).`;
-  return { kind: 'fallen', cause: 'scores', reason };
+  if (found === undefined || classifyDifference(found, settings) !== 'regression') return { kind: 'passing' };
+  const reason = `ndcg@${found.key.k} on the sentinel queries dropped by ${decimal(-found.difference)} since the last full run (${probability(found.p)}, ${plural(found.n, 'query', 'queries')}).`;
+  return { kind: 'failed', cause: 'scores', reason };
 }
 
 export interface SentinelCandidates {
   readonly queries: readonly GoldenQuery[];
-  /** Scores of the last full runs, one array per run in the order of the queries, each 0..1. At least one run. */
+  /** Scores of the last full runs, one array per run in the order of the queries, each 0..1; at least one run. */
   readonly history: readonly ArrayLike<number>[];
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Ids of queries that cannot be chosen, because a document that they were judged by is gone. */
+  /** Ids of queries that cannot be chosen because one of their judged documents is missing. */
   readonly stale: ReadonlySet<string>;
 }
 
 /**
  * Chooses at most `count` queries, the most informative first, and returns their ids in the order of the set.
  *
- * A sentinel is there to see a fall. A query that scores s can fall by s at most, so that a fault which takes the
- * documents of a share f of the queries lowers the mean of the sentinel by f times the mean score of its queries:
- * queries that always score 0 see nothing, whatever breaks. A score that moves by itself from run to run hides a fall
- * as much. Queries are therefore ordered by mean - standard deviation of their scores over the last full runs, and of
- * equal ones, as the many that are always right, a hash of the id decides, so that neighbours in the file do not come
- * in together.
+ * A sentinel must detect drops. A query that scores s can drop by at most s, so a fault that removes the documents of a
+ * share f of the queries lowers the mean of the sentinel by f times the mean score of its queries: queries that always
+ * score 0 detect nothing. A score that varies between runs hides a drop of that size. Queries are therefore ordered by
+ * mean - standard deviation of their scores over the last full runs. Ties, such as the many queries that are always right,
+ * are broken by a hash of the id, so that neighbors in the file are not chosen together.
  *
- * A fault may touch one segment alone. Places are therefore dealt out segment by segment in turn, the best query of
- * each that is not chosen yet, small segments first, until they are full; queries without a segment form one more.
+ * A fault may affect one segment alone. The segments therefore take turns, small ones first, each adding its best query
+ * that is not chosen yet; queries without a segment form one more.
  *
  * The same set, history and settings give the same choice.
  */
@@ -101,7 +100,7 @@ export function chooseSentinel(candidates: SentinelCandidates, count: number): s
   return queries.filter((_, row) => chosen.has(row)).map(({ id }) => id);
 }
 
-/** Rows of each segment, the smallest first; the last holds the rows of no segment. */
+/** Returns the rows of each segment, the smallest first; the last set has the rows without a segment. */
 function linesOf(queries: readonly GoldenQuery[], keys: readonly string[], maxSegments: number): ReadonlySet<number>[] {
   const { segments } = groupBySegment(queries, keys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));

@@ -1,6 +1,6 @@
-/** When two texts say the same: words and runs of words, without regard to case, accents' encoding and punctuation. */
+/** Compares texts by words and word runs, ignoring case, the encoding of accents and punctuation. */
 
-/** NFKC, lower case, every run of what is neither letter, mark nor digit as one space. */
+/** NFKC, lower case, with every run of characters that are not letters, marks or digits as one space. */
 export function normalisedText(text: string): string {
   return text
     .normalize('NFKC')
@@ -9,17 +9,14 @@ export function normalisedText(text: string): string {
     .trim();
 }
 
-/**
- * The words of a text. Scripts that write without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) give a
- * word for each letter.
- */
+/** Splits a text into words. In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter is a word. */
 export function wordsOf(text: string): string[] {
   const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
   const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');
   return spaced.split(' ').filter((word) => word !== '');
 }
 
-/** Runs of `length` words that follow each other; a shorter text is one run (Broder 1997). */
+/** Returns all runs of `length` consecutive words; a shorter text is one run (Broder 1997). */
 export function shinglesOf(words: readonly string[], length: number): Set<string> {
   if (words.length === 0) return new Set();
   const runs = new Set<string>();
@@ -49,22 +46,22 @@ export function containment<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
 }
 
 interface NearPair {
-  /** Positions in the list of texts, `first` before `second`. */
+  /** Indexes in the list of texts, `first` before `second`. */
   readonly first: number;
   readonly second: number;
-  /** Jaccard similarity of their sets of words; 1 for texts that differ in case, order or punctuation alone. */
+  /** Jaccard similarity of their sets of words; 1 for texts that differ only in case, order or punctuation. */
   readonly similarity: number;
 }
 
 /**
- * All pairs of texts whose sets of words have a Jaccard similarity of at least `least`, by the position of the second,
- * then of the first. Only pairs that share one of their rarest words are compared: two sets of that similarity must
- * have a word in common among the first |A| - ceil(least |A|) + 1 of an order of all words (prefix filter, Chaudhuri,
- * Ganti and Kaushik 2006). Texts without words are never alike.
+ * Returns all pairs of texts whose sets of words have a Jaccard similarity of at least `threshold`, by the index of the
+ * second, then of the first. Only pairs that share one of their rarest words are compared: two sets of that similarity
+ * have a word in common among the first |A| - ceil(threshold |A|) + 1 of an order of all words (prefix filter, Chaudhuri,
+ * Ganti and Kaushik 2006). Texts without words match nothing.
  *
- * @param least in (0, 1]
+ * @param threshold in (0, 1]
  */
-export function nearDuplicates(texts: readonly string[], least: number): NearPair[] {
+export function nearDuplicates(texts: readonly string[], threshold: number): NearPair[] {
   const sets = texts.map((text) => new Set(wordsOf(text)));
   const frequency = new Map<string, number>();
   for (const set of sets) for (const word of set) frequency.set(word, (frequency.get(word) ?? 0) + 1);
@@ -73,13 +70,13 @@ export function nearDuplicates(texts: readonly string[], least: number): NearPai
   const seenWith = new Map<string, number[]>();
   const pairs: NearPair[] = [];
   for (const [second, set] of sets.entries()) {
-    const prefix = [...set].toSorted(byRarity).slice(0, set.size - Math.ceil(least * set.size - 1e-9) + 1);
+    const prefix = [...set].toSorted(byRarity).slice(0, set.size - Math.ceil(threshold * set.size - 1e-9) + 1);
     const candidates = new Set(set.size === 0 ? [] : prefix.flatMap((word) => seenWith.get(word) ?? []));
     for (const first of [...candidates].toSorted((a, b) => a - b)) {
       const other = sets[first];
-      if (other === undefined || Math.min(set.size, other.size) < least * Math.max(set.size, other.size)) continue;
+      if (other === undefined || Math.min(set.size, other.size) < threshold * Math.max(set.size, other.size)) continue;
       const similarity = jaccard(set, other);
-      if (similarity >= least) pairs.push({ first, second, similarity });
+      if (similarity >= threshold) pairs.push({ first, second, similarity });
     }
     for (const word of prefix) {
       const seen = seenWith.get(word);

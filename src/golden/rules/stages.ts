@@ -1,6 +1,6 @@
 /**
- * What the stages of a retriever keep and lose of the relevant documents of a golden set. Shares are means over questions
- * of the share of their relevant documents, as recall is.
+ * Measures what the stages of a retriever keep and lose of the relevant documents of a golden set. All shares are means
+ * over queries of the share of their relevant documents, like recall.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -10,24 +10,24 @@ import { mcnemarExact } from '../../math/stats/paired-tests.ts';
 import {
   ANSWER,
   type AnsweredStage,
-  type MovedQuestions,
+  type MovedQueries,
   type QueryAnswer,
   type RunStages,
   type StageStep,
 } from './run.ts';
 import { documentOf } from './score-run.ts';
 
-interface ToldStage {
+interface ReportedStage {
   readonly name: string;
   readonly isSide?: boolean;
   readonly documents: readonly { readonly id: string }[];
   readonly latencyMs?: number;
 }
 
-/** @param chunkSeparator as the settings of the run have it */
+/** Returns the ranks of judged documents in each stage. @param chunkSeparator from the settings of the run */
 export function answeredStages(
-  { judgments }: Pick<GoldenQuery, 'judgments'>,
-  stages: readonly ToldStage[],
+  { judgments }: GoldenQuery,
+  stages: readonly ReportedStage[],
   chunkSeparator: string | undefined,
 ): AnsweredStage[] {
   const named = (id: string) => (chunkSeparator === undefined ? id : documentOf(id, chunkSeparator));
@@ -39,30 +39,30 @@ export function answeredStages(
   });
 }
 
-/** What became of the relevant documents of one question. */
-export interface StagedQuestion {
+/** The relevant documents of one query, and their ranks in each stage. */
+export interface StagedQuery {
   /** Ids of the relevant documents. */
   readonly relevant: readonly string[];
-  /** By name; empty where none is told. */
+  /** By name; empty when the retriever reports none. */
   readonly stages: ReadonlyMap<string, AnsweredStage>;
-  /** Ranks of those that were answered, from 1. */
+  /** Ranks of the returned relevant documents, from 1. */
   readonly answer: ReadonlyMap<string, number>;
   readonly latencyMs: number | null;
   readonly hasFailed: boolean;
 }
 
 /**
- * Questions without a relevant document are left out.
+ * Skips queries without a relevant document.
  *
- * @param answers and stages, with documents named as in the judgments
- * @param stagesOf by the id of the query
+ * @param answers with document ids in the form of the judgments, as are those of `stagesOf`
+ * @param stagesOf stages by query id
  */
-export function stagedQuestions(
+export function stagedQueries(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
   stagesOf: ReadonlyMap<string, readonly AnsweredStage[]>,
   relevanceLevel: number,
-): StagedQuestion[] {
+): StagedQuery[] {
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   return queries.flatMap(({ id, judgments }) => {
     const relevant = judgments.filter(({ grade }) => grade >= relevanceLevel).map((one) => one.documentId);
@@ -83,43 +83,43 @@ export function stagedQuestions(
   });
 }
 
-/** Null when no answer tells of a stage. */
-export function summarizeStages(questions: readonly StagedQuestion[], k: number): RunStages | null {
-  const told = questions.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
-  if (told.every(({ hasFailed }) => hasFailed)) return null;
-  const groups = stepNames(told);
-  const lost = told.map((question) => lossesOf(question, groups, k));
-  const failed = told.map(({ hasFailed }) => (hasFailed ? 1 : 0));
+/** Returns null when no answer reports a stage. */
+export function summarizeStages(queries: readonly StagedQuery[], k: number): RunStages | null {
+  const reported = queries.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
+  if (reported.every(({ hasFailed }) => hasFailed)) return null;
+  const groups = stepNames(reported);
+  const lost = reported.map((query) => lossesOf(query, groups, k));
+  const failed = reported.map(({ hasFailed }) => (hasFailed ? 1 : 0));
   return {
     k,
-    n: told.length,
-    failed: told.filter(({ hasFailed }) => hasFailed).length,
-    untold: questions.length - told.length,
+    n: reported.length,
+    failed: reported.filter(({ hasFailed }) => hasFailed).length,
+    unreported: queries.length - reported.length,
     lostToFailures: summarize(failed, 'hit_rate'),
     steps: [
-      ...groups.map((names, step) => stepOf(told, groups, names, step, k, lost)),
-      answerStep(told, groups, k, lost),
+      ...groups.map((names, step) => stepOf(reported, groups, names, step, k, lost)),
+      answerStep(reported, groups, k, lost),
     ],
   };
 }
 
-/** Share of its relevant documents that each step loses of each question, the answer last; what failed loses nothing to a step. */
+/** Returns, for each query, the share of its relevant documents that each step loses, the answer last; failed queries lose none. */
 export function lossesByStep(
-  questions: readonly StagedQuestion[],
+  queries: readonly StagedQuery[],
   k: number,
 ): { readonly names: readonly string[]; readonly losses: readonly (readonly number[])[] } {
-  const groups = stepNames(questions);
+  const groups = stepNames(queries);
   return {
     names: [...groups.map(nameOf), ANSWER],
-    losses: questions.map((question) => lossesOf(question, groups, k)),
+    losses: queries.map((query) => lossesOf(query, groups, k)),
   };
 }
 
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
-/** Names of each step, in the order of the answer that tells most; more than one where stages are beside each other. */
-function stepNames(questions: readonly StagedQuestion[]): string[][] {
-  const all = questions.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
+/** Returns the stage names of each step, ordered as in the answer with most stages; parallel stages form one step. */
+function stepNames(queries: readonly StagedQuery[]): string[][] {
+  const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
   const groups: { readonly isSide: boolean; readonly names: string[] }[] = [];
   for (const { name, isSide } of all.flat()) {
     if (groups.some(({ names }) => names.includes(name))) continue;
@@ -130,25 +130,25 @@ function stepNames(questions: readonly StagedQuestion[]): string[][] {
   return groups.map(({ names }) => names);
 }
 
-/** Best rank of a document in any of the stages of a step; null: none has it. */
-function rankAt({ stages }: StagedQuestion, names: readonly string[], id: string): number | null {
+/** Returns the best rank of a document in the stages of a step, or null when none has it. */
+function rankAt({ stages }: StagedQuery, names: readonly string[], id: string): number | null {
   const ranks = names.flatMap((name) => stages.get(name)?.ranks[id] ?? []);
   return ranks.length === 0 ? null : Math.min(...ranks);
 }
 
-function lossesOf(question: StagedQuestion, groups: readonly string[][], k: number): number[] {
+function lossesOf(query: StagedQuery, groups: readonly string[][], k: number): number[] {
   const losses = [...groups, []].map(() => 0);
-  if (question.hasFailed) return losses;
-  for (const id of question.relevant) {
-    if ((question.answer.get(id) ?? k + 1) <= k) continue;
-    const step = groups.findLastIndex((names) => rankAt(question, names, id) !== null) + 1;
-    losses[step] = (losses[step] ?? 0) + 1 / question.relevant.length;
+  if (query.hasFailed) return losses;
+  for (const id of query.relevant) {
+    if ((query.answer.get(id) ?? k + 1) <= k) continue;
+    const step = groups.findLastIndex((names) => rankAt(query, names, id) !== null) + 1;
+    losses[step] = (losses[step] ?? 0) + 1 / query.relevant.length;
   }
   return losses;
 }
 
 function stepOf(
-  questions: readonly StagedQuestion[],
+  queries: readonly StagedQuery[],
   groups: readonly string[][],
   names: readonly string[],
   step: number,
@@ -156,14 +156,14 @@ function stepOf(
   lost: readonly number[][],
 ): StageStep {
   const before = groups[step - 1];
-  const hits = (group: readonly string[]) => questions.map((question) => isHit(question, group, k));
-  const latencies = questions.flatMap(({ stages }) => {
+  const hits = (group: readonly string[]) => queries.map((query) => isHit(query, group, k));
+  const latencies = queries.flatMap(({ stages }) => {
     const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
     return own.length === names.length ? [Math.max(...own)] : [];
   });
   return {
     name: nameOf(names),
-    recall: shareOf(questions, (question, id) => rankAt(question, names, id) !== null),
+    recall: shareOf(queries, (query, id) => rankAt(query, names, id) !== null),
     lost: lossAt(lost, step),
     moved: before?.length === 1 ? movedBetween(hits(before), hits(names)) : null,
     ...timesOf(latencies),
@@ -171,40 +171,35 @@ function stepOf(
 }
 
 function answerStep(
-  questions: readonly StagedQuestion[],
+  queries: readonly StagedQuery[],
   groups: readonly string[][],
   k: number,
   lost: readonly number[][],
 ): StageStep {
   const before = groups.at(-1);
-  const isFound = ({ answer }: StagedQuestion, id: string): boolean => (answer.get(id) ?? k + 1) <= k;
-  const after = questions.map((question) => question.relevant.some((id) => isFound(question, id)));
+  const isFound = ({ answer }: StagedQuery, id: string): boolean => (answer.get(id) ?? k + 1) <= k;
+  const after = queries.map((query) => query.relevant.some((id) => isFound(query, id)));
   return {
     name: ANSWER,
-    recall: shareOf(questions, isFound),
+    recall: shareOf(queries, isFound),
     lost: lossAt(lost, groups.length),
     moved:
       before?.length === 1
         ? movedBetween(
-            questions.map((question) => isHit(question, before, k)),
+            queries.map((query) => isHit(query, before, k)),
             after,
           )
         : null,
-    ...timesOf(questions.flatMap((question) => timeLeft(question, groups))),
+    ...timesOf(queries.flatMap((query) => timeLeft(query, groups))),
   };
 }
 
-function isHit(question: StagedQuestion, names: readonly string[], k: number): boolean {
-  return question.relevant.some((id) => (rankAt(question, names, id) ?? k + 1) <= k);
+function isHit(query: StagedQuery, names: readonly string[], k: number): boolean {
+  return query.relevant.some((id) => (rankAt(query, names, id) ?? k + 1) <= k);
 }
 
-function shareOf(
-  questions: readonly StagedQuestion[],
-  has: (question: StagedQuestion, id: string) => boolean,
-): MetricSummary {
-  const shares = questions.map(
-    (question) => question.relevant.filter((id) => has(question, id)).length / question.relevant.length,
-  );
+function shareOf(queries: readonly StagedQuery[], has: (query: StagedQuery, id: string) => boolean): MetricSummary {
+  const shares = queries.map((query) => query.relevant.filter((id) => has(query, id)).length / query.relevant.length);
   return summarize(shares, 'recall');
 }
 
@@ -215,9 +210,8 @@ function lossAt(lost: readonly number[][], step: number): MetricSummary {
   );
 }
 
-function movedBetween(before: readonly boolean[], after: readonly boolean[]): MovedQuestions {
-  const count = (was: boolean, is: boolean) =>
-    before.filter((hit, question) => hit === was && after[question] === is).length;
+function movedBetween(before: readonly boolean[], after: readonly boolean[]): MovedQueries {
+  const count = (was: boolean, is: boolean) => before.filter((hit, query) => hit === was && after[query] === is).length;
   const [came, went] = [count(false, true), count(true, false)];
   const hits = { both: count(true, true), onlyBaseline: went, onlyCandidate: came, neither: count(false, false) };
   const { low, high } = newcombePairedInterval(hits, 0.95);
@@ -231,8 +225,8 @@ function timesOf(latencies: readonly number[]): Pick<StageStep, 'latencyP95Ms' |
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** What an answer took beyond all of its stages; nothing where one of them does not tell. */
-function timeLeft({ stages, latencyMs, hasFailed }: StagedQuestion, groups: readonly string[][]): number[] {
+/** Returns the time of an answer beyond all of its stages; nothing when a stage does not report its time. */
+function timeLeft({ stages, latencyMs, hasFailed }: StagedQuery, groups: readonly string[][]): number[] {
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
   let left = latencyMs;
   for (const names of groups) {

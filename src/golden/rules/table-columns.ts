@@ -1,4 +1,4 @@
-/** Which column of a table of queries and documents plays which part, decided once for the whole file. */
+/** Assigns roles to the columns of a table of queries and documents, once for the whole file. */
 import { RecalldError } from '../../core/errors.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import {
@@ -14,10 +14,10 @@ import { mayHoldGrades } from './grade-text.ts';
 import { noChoices } from './qrels-form.ts';
 import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
 
-/** A row of a table, and the line that it starts in. */
+/** A row of a table, with the line it starts on. */
 export interface TableRow extends SourcePlace {
   readonly cells: readonly string[];
-  /** The columns in which JSON has a list or an object, which stands in the cell as JSON. */
+  /** Columns whose JSON value is a list or an object; the cell then holds JSON text. */
   readonly nested?: readonly number[];
 }
 
@@ -25,25 +25,21 @@ type TableRole = Exclude<ColumnRole, 'iteration'> | 'judgments';
 
 export type TableColumns = ReturnType<typeof decideTableColumns>;
 
-/** What a column of a table holds by its name alone; null for a tag, and for `id`, which may be either id. */
+/** Returns the role of a column by its name alone; null for a tag, and for `id`, which is ambiguous. */
 export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | null {
   const role = roleOfColumn(name);
   return role === 'iteration' ? null : role;
 }
 
 /**
- * Decides the columns by their names, by what the user chose, and by what stands in them.
+ * Assigns roles by the names of the columns, the choices of the user, and the values.
  *
- * A column of an unknown name becomes a tag only where it has one value for each query, so that it cannot split one.
+ * A column with an unknown name becomes a tag only if it has one value per query, so that it cannot split a query.
  *
- * @throws RecalldError `file_malformed` for a table that can be read in two ways or lacks a column; `usage` for a choice
- * of a column that is not there
+ * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` for the choice of a column
+ *   that does not exist
  */
-export function decideTableColumns(
-  header: TableRow,
-  rows: readonly TableRow[],
-  options: Pick<ReadGoldenSetOptions, 'columns' | 'rowsAsQueries'>,
-) {
+export function decideTableColumns(header: TableRow, rows: readonly TableRow[], options: ReadGoldenSetOptions) {
   const isGuarded = isGuardedTable(header.cells);
   const names = header.cells.map((cell) => (isGuarded ? unguardCell(cell.trim()) : cell.replace(/^\uFEFF/, '').trim()));
   if (names.some((name) => name.includes('\r'))) {
@@ -67,7 +63,7 @@ export function decideTableColumns(
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // As pandas calls the second of two columns of one name.
+        // pandas renames the second of two columns with the same name to this.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
@@ -86,7 +82,7 @@ export function decideTableColumns(
   if (id !== undefined) {
     throw malformed(
       header,
-      'has a column "id", which may mean either; call it query_id or document_id, or --ignore id',
+      'has a column "id", which is ambiguous; rename it to query_id or document_id, or use --ignore id',
     );
   }
   const tags = unknown.filter((index) => {
@@ -103,20 +99,20 @@ export function decideTableColumns(
     tagged.map(({ key }) => key),
   );
   return {
-    /** The place of each role that the table has. */
+    /** Column index by role. */
     places,
     tags: tagged,
     /** In the order of the columns. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
-    /** Whether cells have an apostrophe before what a spreadsheet would run. */
+    /** True if cells have an apostrophe before what a spreadsheet would execute. */
     isGuarded,
   };
 }
 
-/** The columns that the user named. @throws RecalldError usage */
+/** Returns the columns that the user named. @throws RecalldError usage */
 function choicesOf(
   names: readonly string[],
-  { columns = noChoices }: Pick<ReadGoldenSetOptions, 'columns'>,
+  { columns = noChoices }: ReadGoldenSetOptions,
   { file }: SourcePlace,
 ): { roles: Map<TableRole, number>; tags: Set<number>; ignored: Set<number> } {
   const find = (option: string, wanted: string): number => {
@@ -141,7 +137,7 @@ function choicesOf(
   };
 }
 
-/** The reason to ignore a column without a name; null where it holds something, which a row of it is refused for. */
+/** Returns the reason to ignore a column without a name; null when it has values, which later fails at the row. */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';
@@ -154,7 +150,7 @@ function valuesOf(rows: readonly TableRow[], index: number): string[] {
   return rows.map(({ cells }) => (cells[index] ?? '').trim()).filter((value) => value !== '');
 }
 
-/** Whether a column numbers the rows from 0 or from 1. */
+/** True if a column counts the rows from 0 or from 1. */
 function isCounting(rows: readonly TableRow[], index: number): boolean {
   const values = valuesOf(rows, index);
   const from = Number(values[0]);
@@ -165,26 +161,26 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
 
 function twoColumns(first: string, second: string): string {
   const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
-  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or add ${ways.join(' or ')}`;
+  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or use ${ways.join(' or ')}`;
 }
 
-/** A name as it stands in a command. */
+/** Quotes a name for use in a command if necessary. */
 export function nameOption(name: string): string {
   return /^[\w.,-]+$/.test(name) ? name : `"${name.replaceAll(/\s+/g, ' ')}"`;
 }
 
-/** The sentence for a column that a table must have. */
+/** Describes a required column that is missing. */
 function missingColumn(what: 'question' | 'document', names: readonly string[]): string {
   const others = names.filter((name) => name !== '' && tableRoleOf(name) === null);
   const option = what === 'question' ? '--query' : '--document';
   const has = others.length === 0 ? '' : `; it has ${others.map(quoted).join(', ')}`;
   const [only = ''] = others;
   const way = `name it with ${option} ${others.length === 1 ? nameOption(only) : 'COLUMN'}`;
-  const noDocuments = what === 'document' ? ', or read queries alone, one a line, with --format questions' : '';
-  return `has no column "${what}"${has}; the first line must name the columns question and document, perhaps grade, query_id and tags: ${others.length === 0 ? 'add it' : way}${noDocuments}`;
+  const noDocuments = what === 'document' ? ', or import one query per line with --format questions' : '';
+  return `has no column "${what}"${has}; the first line must name the columns question and document, and optionally grade, query_id and tags: ${others.length === 0 ? 'add it' : way}${noDocuments}`;
 }
 
-/** The error for a table without a query or a document; null for one that has both. */
+/** Returns the error for a table without a query or a document column, else null. */
 function requireColumns(
   places: ReadonlyMap<TableRole, number>,
   names: readonly string[],
@@ -195,7 +191,7 @@ function requireColumns(
     return malformed(
       header,
       hasIds
-        ? 'has no column "question"; it has ids of queries, whose texts are named with --queries FILE'
+        ? 'has no column "question", only ids of queries; pass the file with their texts as --queries FILE'
         : missingColumn('question', names),
     );
   }
@@ -203,12 +199,12 @@ function requireColumns(
   return roles.some((role) => places.has(role)) ? null : malformed(header, missingColumn('document', names));
 }
 
-/** Whether a cell is a list of JSON objects, each with a document. */
+/** True if a cell is a list of JSON objects. */
 function holdsJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 
-/** A table without a grade column whose grades may stand in a column of another name. @throws RecalldError file_malformed */
+/** Rejects a table without a grade column that may have grades in a column with another name. @throws RecalldError file_malformed */
 function refuseHiddenGrades(
   header: SourcePlace,
   rows: readonly TableRow[],
@@ -223,11 +219,11 @@ function refuseHiddenGrades(
   const option = nameOption(name);
   throw malformed(
     header,
-    `has no grade column, but ${quoted(name)} may hold grades; add --grade ${option} if they are grades, --tags ${option} if they tell queries apart, or --ignore ${option}`,
+    `has no grade column, but ${quoted(name)} may have grades; use --grade ${option} if it does, --tags ${option} if it distinguishes queries, or --ignore ${option}`,
   );
 }
 
-/** A column of an unknown name that would split a query. @throws RecalldError file_malformed */
+/** Rejects columns with an unknown name that would split a query. @throws RecalldError file_malformed */
 function refuseSplitting(
   header: SourcePlace,
   rows: readonly TableRow[],
@@ -245,10 +241,10 @@ function refuseSplitting(
   const all = problems.map(({ name }) => name).join(',');
   const splitting = problems.filter(({ isSplit }) => isSplit).map(({ name }) => name);
   const apart =
-    splitting.length === 0 ? '' : `--tags ${nameOption(splitting.join(','))} if it tells queries apart, or `;
+    splitting.length === 0 ? '' : `--tags ${nameOption(splitting.join(','))} if it distinguishes queries, or `;
   throw malformed(
     header,
-    `has the column ${quoted(first.name)}, which ${first.text}; add ${apart}--ignore ${nameOption(all)}`,
+    `has the column ${quoted(first.name)}, which ${first.text}; use ${apart}--ignore ${nameOption(all)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** What a row of a table of queries and documents adds to a golden set. */
+/** Adds the rows of a table of queries and documents to a golden set. */
 
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
@@ -11,19 +11,17 @@ import { decimalOf, gradeTextProblem } from './grade-text.ts';
 import { unguardCell } from './spreadsheet-cell.ts';
 import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
 
-type RowOptions = Pick<ReadGoldenSetOptions, 'rowsAsQueries' | 'relevanceThreshold' | 'documentsSeparator'>;
-
 /**
  * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade is
- * left out, unless the table has no grade column: it is then relevant, with grade 1. A row of empty cells adds nothing.
+ * skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds nothing.
  *
- * @throws RecalldError `file_malformed` for a bad value.
+ * @throws RecalldError `file_malformed` for a bad value
  */
 export function addTableRow(
   builder: GoldenSetBuilder,
   { places, tags, readings, isGuarded }: TableColumns,
   { cells, nested, ...place }: TableRow,
-  options: RowOptions,
+  options: ReadGoldenSetOptions,
 ): void {
   refuseNested(nested, readings, place);
   const clean = (value: string): string => {
@@ -57,14 +55,14 @@ export function addTableRow(
   const isForbidden = truthOf('forbidden', cell('forbidden').trim(), place);
   if (truthOf('no_answer', cell('no_answer').trim(), place)) {
     if (isForbidden || documents.length > 0 || gradeText !== '') {
-      throw malformed(place, 'says no_answer and names a document or a grade; leave these cells empty');
+      throw malformed(place, 'has no_answer with a document or a grade; leave these cells empty');
     }
     return builder.addNoAnswer(queryId, place);
   }
   if (isForbidden && gradeText !== '')
-    throw malformed(place, 'forbids a document and grades it; leave one of the two cells empty');
+    throw malformed(place, 'both forbids and grades a document; leave one of the two cells empty');
   if (documents.length === 0) {
-    if (isForbidden) throw malformed(place, 'forbids no document; write its id under document');
+    if (isForbidden) throw malformed(place, 'is forbidden but has no document; write its id under document');
     if (!places.has('judgments')) builder.warnings.count('document_empty', place);
     return;
   }
@@ -74,7 +72,7 @@ export function addTableRow(
   }
 }
 
-/** An object has no place in a table, nor has a list but one of documents or of judgments. @throws RecalldError file_malformed */
+/** Rejects nested values, except lists of documents or judgments. @throws RecalldError file_malformed */
 function refuseNested(nested: TableRow['nested'], readings: TableColumns['readings'], place: SourcePlace): void {
   for (const index of nested ?? []) {
     const { column = '', readAs } = readings[index] ?? {};
@@ -84,21 +82,21 @@ function refuseNested(nested: TableRow['nested'], readings: TableColumns['readin
   }
 }
 
-/** @param grade null where the table has no grades */
+/** @param grade null when the table has no grades */
 function addGraded(
   builder: GoldenSetBuilder,
   queryId: string,
   document: string,
   grade: string | null,
   place: SourcePlace,
-  { relevanceThreshold }: RowOptions,
+  { relevanceThreshold }: ReadGoldenSetOptions,
 ): void {
   if (grade === null) return builder.addJudgment(queryId, document, 1, place);
   if (grade === '') return builder.warnings.count('grade_missing', place);
   builder.addJudgment(queryId, document, gradeOf(grade, relevanceThreshold, place), place);
 }
 
-/** The judgments of a cell that holds a list of JSON objects. @throws RecalldError file_malformed */
+/** Parses a cell with a list of JSON objects. @throws RecalldError file_malformed */
 function judgmentsOf(cell: string, place: SourcePlace): { readonly document: string; readonly grade: string }[] {
   if (cell.trim() === '') return [];
   let list: unknown;
@@ -107,7 +105,7 @@ function judgmentsOf(cell: string, place: SourcePlace): { readonly document: str
   } catch {
     list = null;
   }
-  if (!Array.isArray(list)) throw malformed(place, 'has no list of judgments, as other rows have; write one');
+  if (!Array.isArray(list)) throw malformed(place, 'has no list of judgments, unlike other rows; write one');
   return list.map((one: unknown) => {
     const fields = Object.entries(typeof one === 'object' && one !== null ? one : {});
     const value = (role: string): unknown => fields.find(([key]) => tableRoleOf(key) === role)?.[1];
@@ -121,24 +119,24 @@ function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** The ids of a cell, or the one that is made of a text; none where both are empty. @throws RecalldError file_malformed */
+/** Returns the ids of a cell, or the id made from a text; none when both are empty. @throws RecalldError file_malformed */
 function documentsOf(
   ids: string,
   text: string,
   place: SourcePlace,
-  { documentsSeparator }: RowOptions,
+  { documentsSeparator }: ReadGoldenSetOptions,
   builder: GoldenSetBuilder,
 ): readonly string[] {
   const ofText = contentId(text);
   if (ids.trim() === '') return ofText === null ? [] : [ofText];
   if (ofText !== null) {
-    throw malformed(place, 'has the id of a document and its text; leave one of the two cells empty');
+    throw malformed(place, 'has both the id and the text of a document; leave one of the two cells empty');
   }
   if (documentsSeparator !== undefined) {
     return [...new Set(ids.split(documentsSeparator).map((id) => id.trim()))].filter((id) => id !== '');
   }
   if (/^\s*\{\s*['"].*\}\s*$/s.test(ids)) {
-    throw malformed(place, `has an object where the id of a document is needed, ${quoted(ids)}; write its id alone`);
+    throw malformed(place, `has an object in place of a document id, ${quoted(ids)}; write only the id`);
   }
   const list = idsOfList(ids);
   if (list !== null) return [...new Set(list)];
@@ -159,7 +157,7 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
 }
 
 /**
- * The grade of a cell, or with a threshold 1 for what reaches it and else 0.
+ * Parses the grade of a cell; with a threshold, returns 1 for grades that reach it and 0 for others.
  *
  * @throws RecalldError file_malformed
  */
@@ -171,7 +169,7 @@ export function gradeOf(text: string, threshold: number | undefined, place: Sour
   return binaryGrade(number, threshold);
 }
 
-/** 1 from the threshold on, else 0; a negative grade still means unjudged. */
+/** Returns 1 from the threshold on, else 0; a negative grade still means unjudged. */
 export function binaryGrade(grade: number, threshold: number): number {
   if (grade >= threshold) return 1;
   return grade < 0 ? -1 : 0;

@@ -1,21 +1,18 @@
-/**
- * The verdict on a difference of two runs, from its size, its bounds and its p value; and when a regression is
- * confirmed.
- */
+/** Classifies differences between two runs by size, interval and p value, and confirms regressions. */
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 
 export interface ComparisonSettings {
   /** Level of the two-sided test, in (0, 1). */
   readonly alpha: number;
-  /** Least difference that matters, >= 0; null takes that of `defaultMinEffect` for each measure. */
+  /** Smallest difference that matters, >= 0; null uses `defaultMinEffect` of each measure. */
   readonly minEffect: number | null;
 }
 
-/** Of the comparisons that are stored with each run; a check evaluates those at its own level and drop. */
+/** For the comparisons stored with each run; checks apply their own level and drop to them. */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
-/** 0.03 for hit_rate, which moves by whole queries and so scatters more, and 0.02 for every other measure. */
+/** 0.03 for hit_rate, which changes by whole queries and so varies more; 0.02 for every other measure. */
 export function defaultMinEffect(measure: Measure): number {
   return measure === 'hit_rate' ? 0.03 : 0.02;
 }
@@ -24,7 +21,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
   return minEffect ?? defaultMinEffect(measure);
 }
 
-/** The power by which sets are said to be large enough. */
+/** Power at which a set counts as large enough. */
 export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {
@@ -32,49 +29,48 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
 }
 
 /**
- * `no_change`: no query changed, or no change that matters is left possible. `inconclusive`: neither a change that
- * matters nor its absence is shown.
+ * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: neither a change that matters nor
+ * its absence is shown.
  */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
 export type ComparisonVerdict = (typeof comparisonVerdicts)[number];
 
-export interface JudgedDifference {
+export interface MeasuredDifference {
   readonly measure: Measure;
   /** Mean of candidate - baseline. */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Two-sided p that the difference is luck. */
+  /** Two-sided p of the difference under no change. */
   readonly p: number;
-  /** Queries that score more. */
+  /** Number of queries that score higher. */
   readonly wins: number;
-  /** Queries that score less. */
+  /** Number of queries that score lower. */
   readonly losses: number;
   /**
-   * `reruns`: against the mean of the runs by which the baseline was pinned, by their noise. The others are paired,
-   * against the one run that is pinned.
+   * `reruns`: against the mean of the runs that the baseline was pinned with, by their noise. The others are paired, against
+   * the pinned run alone.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
 
-/** A difference that misses the least one that matters only by rounding has reached it. */
+/** Tolerance for differences that miss the minimum effect only by rounding. */
 const ROUNDING = 1e-12;
 
 /**
- * The verdict on one metric:
+ * Classifies a difference of one metric:
  *
- * - `regression` when the mean fell by at least the least difference that matters, and p < alpha;
+ * - `regression` when the mean dropped by at least the minimum effect, and p < alpha;
  * - `improvement` when it rose by as much, and p < alpha;
- * - `no_change` when no query changed, or when the whole interval lies within the least difference that matters and the
- *   sign test (exact, two-sided) does not say that queries move in one direction: a mean can hide that 43 queries score
- *   worse and none better;
+ * - `no_change` when no query changed, or when the whole interval is within the minimum effect and the sign test (exact,
+ *   two-sided) shows no common direction: a mean can hide that 43 queries score worse and none better;
  * - `inconclusive` otherwise.
  *
- * `unjudged` is never a regression or an improvement: nobody knows whether documents without judgment are worse.
+ * `unjudged` is never a regression or an improvement: documents without a judgment may be relevant or not.
  */
-export function judgeDifference(judged: JudgedDifference, settings: ComparisonSettings): ComparisonVerdict {
-  const { measure, difference, ciLow, ciHigh, p, wins, losses } = judged;
+export function classifyDifference(measured: MeasuredDifference, settings: ComparisonSettings): ComparisonVerdict {
+  const { measure, difference, ciLow, ciHigh, p, wins, losses } = measured;
   const minEffect = minEffectOf(measure, settings);
   if (wins + losses === 0) return 'no_change';
   if (hasDirection(measure) && p < settings.alpha) {
@@ -82,24 +78,24 @@ export function judgeDifference(judged: JudgedDifference, settings: ComparisonSe
     if (difference >= minEffect - ROUNDING) return 'improvement';
   }
   const isWithin = ciLow > -minEffect && ciHigh < minEffect;
-  return isWithin && !isOneSided(judged, settings) ? 'no_change' : 'inconclusive';
+  return isWithin && !isOneSided(measured, settings.alpha) ? 'no_change' : 'inconclusive';
 }
 
 /**
- * True when more queries score less, or more, than chance explains: exact, two-sided sign test (McNemar's for hits). Against
- * the mean of reruns that moved it says nothing, since one unusual pinned run would move all queries one way.
+ * True when more queries score lower, or higher, than chance explains: exact, two-sided sign test (McNemar's for hits).
+ * Always false against the mean of reruns that varied, since one unusual pinned run would move all queries one way.
  */
 export function isOneSided(
-  { wins, losses, ciMethod, ciLow, ciHigh }: Omit<JudgedDifference, 'measure'>,
-  { alpha }: Pick<ComparisonSettings, 'alpha'>,
+  { wins, losses, ciMethod, ciLow, ciHigh }: Omit<MeasuredDifference, 'measure'>,
+  alpha: number,
 ): boolean {
   if (ciMethod === 'reruns' && ciHigh > ciLow) return false;
   return mcnemarExact(losses, wins).p < alpha;
 }
 
 /**
- * The metric that decides on a comparison: the first one that can be better or worse, so that metrics which say nearly
- * the same, or cannot move, take no power from it. `unjudged` only where it is alone.
+ * Returns the metric that decides a comparison: the first one with a direction, so that metrics which measure nearly the
+ * same, or cannot move, do not reduce its power. `unjudged` decides only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],
@@ -111,7 +107,7 @@ function hasDirection(measure: Measure): boolean {
   return measure !== 'unjudged';
 }
 
-/** The verdict on a run against its baseline. */
+/** The verdict on a run compared with its baseline. */
 export interface ComparedRun {
   readonly runId: string;
   readonly baselineRunId: string;
@@ -119,20 +115,19 @@ export interface ComparedRun {
 }
 
 interface Confirmation {
-  /** `unconfirmed_regression` when the last run regressed, but not yet enough runs in a row. */
+  /** `unconfirmed_regression` when the last run regressed, but not yet enough consecutive runs. */
   readonly verdict: ComparisonVerdict | 'unconfirmed_regression';
-  /** Regressions in a row at the end of the history, 0 when the last run is none. */
+  /** Consecutive regressions at the end of the history; 0 when the last run is none. */
   readonly consecutive: number;
 }
 
 /**
- * Confirms a regression: it counts once the given number of runs in a row regressed against the same baseline. Any
- * other verdict between them, an `inconclusive` one too, starts the count anew; so does another baseline. Other
- * verdicts are taken from the last run as they are.
+ * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other verdict in
+ * between, an `inconclusive` one included, restarts the count, and so does another baseline. Other verdicts are returned
+ * as they are.
  *
- * @param history completed runs, oldest first; void and failed runs are no evidence and do not belong in it, and a
- * run that is in it twice counts once
- * @param runs how many in a row, >= 1
+ * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
+ * @param runs how many consecutive runs, >= 1
  * @returns null without any run
  */
 export function confirmRegression(history: readonly ComparedRun[], runs: number): Confirmation | null {

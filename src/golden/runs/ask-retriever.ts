@@ -1,4 +1,4 @@
-/** Asks a retriever many queries: a few at a time, paced, and never for ever when it has gone away. */
+/** Sends queries to a retriever with limits on concurrency and rate, and stops when the retriever is down. */
 
 import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
@@ -7,18 +7,18 @@ import type { GoldenQuery } from '../../core/model.ts';
 import { contextSize } from '../../core/text/context-size.ts';
 import type { Clock } from '../../core/time.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
-import { type AnswerDoubts, doubtsOfAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
+import { type AnswerWarnings, checkAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Answers are stored in batches of at most this age, so that a crash costs at most this much asking. */
+/** Answers are stored in batches of at most this age, so a crash loses at most this much work. */
 const FLUSH_MS = 500;
 
 /**
- * Asks every query once. What was answered until `signal` aborts is stored.
+ * Asks every query once and stores the answers that arrive before `signal` aborts.
  *
- * @param holder tells this asker from the others of the retriever
+ * @param holder identifies this caller to the throttle that all callers of the retriever share
  */
 export async function answerQueries(
   context: Context,
@@ -30,7 +30,7 @@ export async function answerQueries(
   onAnswer: () => void = () => undefined,
 ): Promise<AskEnd> {
   if (queries.length === 0) return 'asked_all';
-  const gate = await openGate(context, run, holder);
+  const throttle = await openRunThrottle(context, run, holder);
   let unsaved: QueryAnswer[] = [];
   let saving: Promise<void> = Promise.resolve();
   let savedAt = context.clock.monotonicMs();
@@ -42,29 +42,36 @@ export async function answerQueries(
     return saving;
   };
   const failed = new AbortController();
-  const keep = (answer: QueryAnswer): void => {
+  const add = (answer: QueryAnswer): void => {
     unsaved.push(answer);
     onAnswer();
     if (context.clock.monotonicMs() - savedAt >= FLUSH_MS) save().catch((error: unknown) => failed.abort(error));
   };
-  const askDeps = { retriever: pipeline.retriever, clock: context.clock, gate };
   try {
-    return await askRetriever(askDeps, queries, run.settings, keep, AbortSignal.any([signal, failed.signal]));
+    return await askRetriever(
+      pipeline.retriever,
+      context.clock,
+      throttle,
+      queries,
+      run.settings,
+      add,
+      AbortSignal.any([signal, failed.signal]),
+    );
   } finally {
     try {
       await save();
     } finally {
-      await gate.close();
+      await throttle.close();
     }
   }
 }
 
 /**
- * Asks every query once more, as gently, and stores nothing.
+ * Asks every query a second time, under the same limits, and stores nothing.
  *
- * @returns in the order in which they were answered
+ * @returns the answers in order of arrival
  */
-export async function askAgain(
+export async function reaskQueries(
   context: Context,
   run: GoldenRun,
   pipeline: WatchedPipeline,
@@ -73,83 +80,78 @@ export async function askAgain(
   signal: AbortSignal,
 ): Promise<readonly QueryAnswer[]> {
   if (queries.length === 0) return [];
-  const gate = await openGate(context, run, holder);
+  const throttle = await openRunThrottle(context, run, holder);
   const answers: QueryAnswer[] = [];
-  const askDeps = { retriever: pipeline.retriever, clock: context.clock, gate };
   try {
-    await askRetriever(askDeps, queries, run.settings, (answer) => answers.push(answer), signal);
+    const add = (answer: QueryAnswer) => answers.push(answer);
+    await askRetriever(pipeline.retriever, context.clock, throttle, queries, run.settings, add, signal);
     return answers;
   } finally {
-    await gate.close();
+    await throttle.close();
   }
 }
 
-async function openGate(context: Context, run: GoldenRun, holder: string): Promise<Throttle> {
+async function openRunThrottle(context: Context, run: GoldenRun, holder: string): Promise<Throttle> {
   const { concurrency, maxPerSecond } = run.settings;
   const usualLatencyMs = await usualLatency(context.db.golden.runs, run);
   return openThrottle(context, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
-/** Of the last completed full run; null when there is none. */
+/** Returns the 95th percentile of the last completed full run, or null when there is none. */
 async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
   const { pipeline, goldenSet } = run;
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
   return last === undefined ? null : runs.latency95(last.id);
 }
 
-/** So many failures in a row make an outage; from then on each further one doubles the wait before the next query. */
+/** This many failures in a row are an outage. Each further failure doubles the wait before the next query. */
 const OUTAGE_AFTER = 20;
 const OUTAGE_PATIENCE = 8;
 const OUTAGE_WAIT_MS = 250;
 const OUTAGE_MAX_WAIT_MS = 4000;
 
-export interface AskDeps {
-  readonly retriever: Retriever;
-  readonly clock: Clock;
-  readonly gate: Throttle;
-}
-
-/** `gave_up`: the retriever is gone, and queries were left unasked. */
+/** `gave_up`: the retriever is down, and the remaining queries were not sent. */
 export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
- * Asks every query once and hands over each answer as it comes. Failures are answers too. When the retriever fails
- * 20 queries in a row, of whoever asks it, it is given time, and after 8 more failures the remaining queries are answered `error` with
- * code `not_asked`: a dead service is reported in seconds, whatever the size of the set.
+ * Asks every query once and passes each answer, failures included, to `onAnswer`. After 20 failures in a row, counted
+ * over all callers of the retriever, it waits before each query. After 8 more, the remaining queries are answered
+ * `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of the set.
  *
- * Rejects with the reason of `signal` when it aborts; answers that were handed over stay good.
+ * Rejects with the reason of `signal` when it aborts; answers passed on before that stay valid.
  */
 export async function askRetriever(
-  deps: AskDeps,
+  retriever: Retriever,
+  clock: Clock,
+  throttle: Throttle,
   queries: readonly GoldenQuery[],
   settings: RunSettings,
   onAnswer: (answer: QueryAnswer) => void,
   signal: AbortSignal,
 ): Promise<AskEnd> {
   const k = Math.max(...settings.cutoffs);
-  const { retriever, clock, gate } = deps;
   const remaining = queries.values();
   let hasGivenUp = false;
 
   const askOne = async (query: GoldenQuery): Promise<QueryAnswer> => {
-    const overdue = gate.failuresInARow() - OUTAGE_AFTER;
+    const overdue = throttle.failuresInARow() - OUTAGE_AFTER;
     if (overdue >= OUTAGE_PATIENCE) {
       hasGivenUp = true;
       return notAsked(query);
     }
     if (overdue >= 0) await clock.sleep(Math.min(OUTAGE_MAX_WAIT_MS, OUTAGE_WAIT_MS * 2 ** overdue), signal);
-    await gate.enter(signal);
+    await throttle.enter(signal);
     let latencyMs: number | null = null;
     let hasFailed = true;
     try {
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // How quickly a service refuses says nothing of its load.
+      // The time that a service takes to refuse a request says nothing about its load.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings);
     } finally {
-      gate.leave(latencyMs, hasFailed);
+      throttle.leave(latencyMs, hasFailed);
     }
   };
 
@@ -164,7 +166,7 @@ export async function askRetriever(
   try {
     await Promise.all(Array.from({ length: settings.concurrency }, work));
   } finally {
-    // When one of them failed, the others shall not go on asking.
+    // When one worker fails, the others stop too.
     isOver = true;
   }
   return hasGivenUp ? 'gave_up' : 'asked_all';
@@ -179,7 +181,7 @@ export function toQueryAnswer(
   switch (answer.kind) {
     case 'documents': {
       const outcome = answer.documents.length === 0 ? 'empty' : 'ok';
-      // The texts themselves go no further.
+      // The texts themselves are not stored.
       const documents = answer.documents.map(({ id, score }) => ({ id, score }));
       const context = contextSize(answer.documents.map(({ text }) => text));
       return {
@@ -205,7 +207,7 @@ export function toQueryAnswer(
   }
 }
 
-/** The answer to a query that a retriever which is gone was spared. */
+/** The answer recorded for a query that was not sent because the retriever is down. */
 export function notAsked(query: GoldenQuery): QueryAnswer {
   return {
     queryId: query.id,
@@ -214,17 +216,17 @@ export function notAsked(query: GoldenQuery): QueryAnswer {
     latencyMs: null,
     attempts: 0,
     errorCode: NOT_ASKED,
-    errorMessage: `not asked, since the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row`,
+    errorMessage: `The query was not sent: the retriever had failed ${OUTAGE_AFTER + OUTAGE_PATIENCE} queries in a row.`,
   };
 }
 
 const MAX_ASKED = 20;
 
 export type SampledAnswers =
-  | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly doubts: AnswerDoubts }
+  | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly warnings: AnswerWarnings }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** One question after the other, up to the first that fails; spread over the set. Rejects by `signal` alone. */
+/** Asks up to 20 queries spread over the set, one at a time, until the first failure. Rejects only with the reason of `signal`. */
 export async function sampleAnswers(
   pipeline: WatchedPipeline,
   set: string,
@@ -239,10 +241,10 @@ export async function sampleAnswers(
     const answer = await pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
     if (answer.kind !== 'documents') {
       const option = answer.kind === 'error' ? misreadingOption(answer.code) : null;
-      return { kind: 'failed', message: option === null ? answer.message : `${answer.message} Mend ${option}.` };
+      return { kind: 'failed', message: option === null ? answer.message : `${answer.message} Check ${option}.` };
     }
     answers.push(toQueryAnswer(query, answer));
   }
   const empty = answers.filter(({ outcome }) => outcome === 'empty').length;
-  return { kind: 'answers', asked: asked.length, empty, doubts: doubtsOfAnswers(asked, answers, k) };
+  return { kind: 'answers', asked: asked.length, empty, warnings: checkAnswers(asked, answers, k) };
 }

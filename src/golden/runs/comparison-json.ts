@@ -1,4 +1,4 @@
-/** Comparisons as the documents that commands print and the API answers. Loads no schema. */
+/** Converts comparisons to the JSON that commands print and the API returns. Loads no schema. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -9,7 +9,7 @@ import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.t
 import { storedComparison } from '../rules/verdict.ts';
 import type { ComparedJson, ComparisonJson, MetricComparisonJson } from '../run-summary-schema.ts';
 
-/** A run against another one, over all queries with each segment below. */
+/** Returns a comparison over all queries, with each segment under `segments`. */
 export function comparedJson({ against, differences }: ComparedRuns): ComparedJson {
   const all = segmentOf(differences);
   const segments = [...new Set(differences.map(({ segment }) => segment))];
@@ -17,7 +17,7 @@ export function comparedJson({ against, differences }: ComparedRuns): ComparedJs
     run_id: against,
     excluded: differences[0]?.excluded ?? 0,
     ...comparisonJson(all),
-    // Takes tens of milliseconds, so it is worked out for those who read it.
+    // Takes tens of milliseconds, so it is computed only on access.
     get advice() {
       return adviseOnSetSize(all, storedComparison);
     },

@@ -1,6 +1,6 @@
 /**
- * The end of a golden run: scores, the state of the labels, comparisons, verdicts; or cancelled by hand, or failed.
- * None stays `running` for ever.
+ * Ends golden runs: with scores, stale labels, comparisons and verdicts, or as cancelled or failed. No run stays
+ * `running` for ever.
  */
 
 import { evaluateGoldenRun, historyNeeded } from '../../checks/rules/golden-checks.ts';
@@ -9,31 +9,31 @@ import { RecalldError } from '../../core/errors.ts';
 import { percentage } from '../../core/format.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import {
-  type BaselineKnowledge,
+  type BaselineStatistics,
   type ComparedSide,
-  nothingKnown,
+  noStatistics,
   type StoredComparison,
   toCompared,
 } from '../rules/compare-golden-runs.ts';
+import { defaultNoAnswer, type ForbiddenResults, findFalseAnswers } from '../rules/forbidden-results.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type OutcomeCounts, type RunStages } from '../rules/run.ts';
-import { describeFailure, doubtSentences, doubtsOfAnswers } from '../rules/run-failure.ts';
-import { judgeSentinel } from '../rules/sentinel.ts';
-import { stagedQuestions } from '../rules/stages.ts';
-import { defaultNoAnswer, type ForbiddenResults, findFalseAnswers } from '../rules/unwanted-answers.ts';
-import { probeStoredLabels } from '../sets/gone-documents.ts';
+import { checkAnswers, describeFailure, warningSentences } from '../rules/run-failure.ts';
+import { evaluateSentinel } from '../rules/sentinel.ts';
+import { stagedQueries } from '../rules/stages.ts';
+import { probeStoredLabels } from '../sets/missing-documents.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts';
-import { shiftsOf } from './rotate-golden-set.ts';
-import { answersAsIn, compareStoredRuns, findRun, knowledgeOf } from './stored-runs.ts';
+import { readCheckShifts } from './rotate-golden-set.ts';
+import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from './stored-runs.ts';
 
-/** A run younger than this may just be on its way through the queue. */
+/** A run younger than this may still be waiting in the queue. */
 const GRACE_MS = 5000;
 
 /**
- * Resumes abandoned runs; fails those past their deadline and those of pipelines that the config no longer has.
+ * Resumes abandoned runs. Fails those past their deadline and those of pipelines that are no longer in the config.
  *
- * @returns the pipelines of those that failed
+ * @returns the pipelines of the failed runs
  */
 export async function recoverGoldenRuns(context: Context): Promise<readonly string[]> {
   const failed: string[] = [];
@@ -59,16 +59,16 @@ export async function recoverGoldenRuns(context: Context): Promise<readonly stri
 }
 
 function reasonToFail(run: GoldenRun, now: Date, context: Context): string | null {
-  if (now > run.deadlineAt) return `It did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
+  if (now > run.deadlineAt) return `The run did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
   if (findAskedPipeline(context.pipelines, run.pipeline) === null)
-    return `Its worker died and the config has no pipeline "${run.pipeline}" to go on with.`;
+    return `The worker of the run died, and the config no longer has the pipeline "${run.pipeline}".`;
   return null;
 }
 
-/** The end of a run that came to no scores. */
+/** The end of a run that has no scores. */
 export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {
   const nothing = {
-    doubts: [],
+    warnings: [],
     scores: [],
     checks: [],
     segmentsOverflow: 0,
@@ -83,12 +83,12 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
 }
 
 /**
- * Ends a running run as cancelled; whoever works on it stops within seconds.
+ * Ends a running run as cancelled; the worker that holds it stops within seconds.
  *
  * @throws RecalldError run_unknown, run_not_running
  */
 export async function cancelGoldenRun({ db, clock }: Context, runId: string): Promise<GoldenRun> {
-  const end = endWithoutScores('cancelled', 'It was cancelled by hand.', clock.now());
+  const end = endWithoutScores('cancelled', 'The run was cancelled manually.', clock.now());
   const isCancelled = await db.golden.runs.finish(runId, end);
   const run = await findRun(db.golden.runs, runId);
   if (!isCancelled) {
@@ -100,7 +100,7 @@ export async function cancelGoldenRun({ db, clock }: Context, runId: string): Pr
 
 const none: ReadonlySet<string> = new Set();
 
-/** A run that has ended and is compared with others. */
+/** A run that has ended, with what its comparisons need. */
 interface Conclusion {
   readonly context: Context;
   readonly run: GoldenRun;
@@ -112,10 +112,10 @@ interface Conclusion {
 }
 
 /**
- * Works from what is stored, not from what this worker remembers: a resumed run comes to the same end.
+ * Computes the end of a run from stored rows alone, so that a resumed run ends the same.
  *
  * @param asked every query of the run; those without a judgment have no score
- * @param forbidden what came back that must not; null when the set forbids nothing
+ * @param forbidden forbidden documents that the run returned; null when the set forbids none
  */
 export async function finalizeGoldenRun(
   context: Context,
@@ -151,12 +151,12 @@ export async function finalizeGoldenRun(
       : await context.db.golden.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
   const last = history.at(-1);
   const before = last === undefined ? [] : await context.db.golden.runs.checks(last.runId);
-  const shifts = await shiftsOf(context.db.golden.rotations, run);
+  const shifts = await readCheckShifts(context.db.golden.rotations, run);
   const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
     status: voidReason === null ? 'completed' : 'void',
     reason: voidReason,
-    doubts: doubtSentences(doubtsOfAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
+    warnings: warningSentences(checkAnswers(queries, answers, Math.max(...run.settings.cutoffs))),
     finishedAt: context.clock.now(),
     scores,
     checks: evaluateGoldenRun(pipeline.checks, run.goldenSet, {
@@ -182,11 +182,11 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   const stages = await context.db.golden.runs.stages(run.id);
   if (stages.size === 0) return null;
   const { cutoffs, relevanceLevel } = run.settings;
-  const questions = stagedQuestions(side.queries, side.answers, stages, relevanceLevel);
-  return context.statistics.summarizeStages(questions, Math.max(...cutoffs), signal);
+  const queries = stagedQueries(side.queries, side.answers, stages, relevanceLevel);
+  return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Of what answers; who grades live queries has no part in a run. */
+/** Returns the fingerprints of the parts that answer queries; the judge of live queries is not one of them. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
@@ -196,7 +196,7 @@ async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record
   );
 }
 
-/** The comparison with the pinned run, or a sentence that says why there is none. */
+/** Returns the comparison with the pinned run, or a sentence that says why there is none. */
 async function compareWithBaseline(
   conclusion: Conclusion,
   { shadowOf }: WatchedPipeline,
@@ -206,17 +206,17 @@ async function compareWithBaseline(
   const pinned = await context.db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   const baseline = pinned === null ? null : await context.db.golden.runs.find(pinned.runId);
   if (pinned === null || baseline === null) {
-    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}; \`recalld baselines pin RUN\` pins one.`;
+    return `No baseline is pinned for ${run.goldenSet} on ${run.pipeline}. Pin one with \`recalld baselines pin RUN\`.`;
   }
-  const known = await knowledgeOf(context, pinned, baseline, context.clock.now());
+  const known = await readBaselineStatistics(context, pinned, baseline, context.clock.now());
   const compared = await compareWith(conclusion, 'baseline', baseline, known);
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
-    ? 'Every query has a stale label, so that the retriever cannot be judged by this set.'
-    : `The set and its baseline ${baseline.id} have no query or no cut-off in common; pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+    ? 'Every query has a stale label, so this set cannot show how the retriever does.'
+    : `The run shares no query or no cut-off with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/** A shadow is held against the run that it was asked beside; what the pipeline itself has lost is no fault of the shadow. */
+/** Compares a run of a shadow with the run of its pipeline that it replays. Documents that the pipeline lost are excluded. */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
@@ -228,13 +228,13 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
     before: run,
     limit: 1,
   });
-  if (beside === undefined) return `${pipeline} has no completed run of ${goldenSet} version ${version} before it.`;
+  if (beside === undefined) return `${pipeline} has no earlier completed run of ${goldenSet} version ${version}.`;
   const lost = (await context.db.golden.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
-  const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, nothingKnown);
-  return compared ?? `The run and ${beside.id} have no query or no cut-off in common.`;
+  const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, noStatistics);
+  return compared ?? `The run shares no query or no cut-off with ${beside.id}.`;
 }
 
-/** Shows what a change of the store or the model did: the last run before it is the other side. */
+/** Compares with the last run before a change of the store or the model; null when neither changed. */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
@@ -242,10 +242,10 @@ async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComp
   const [sameVersion] = await context.db.golden.runs.list({ ...earlier, version });
   const before = sameVersion ?? (await context.db.golden.runs.list(earlier))[0];
   if (before === undefined || !isChanged(before.fingerprints, fingerprints)) return null;
-  return compareWith(conclusion, 'deployment', before, nothingKnown);
+  return compareWith(conclusion, 'deployment', before, noStatistics);
 }
 
-/** A part that was not known before is no change. */
+/** A part without an earlier fingerprint counts as unchanged. */
 function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
   return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
 }
@@ -254,7 +254,7 @@ async function compareWith(
   { context, run, side, stale, signal }: Conclusion,
   kind: StoredComparison['kind'],
   other: GoldenRun,
-  known: BaselineKnowledge,
+  known: BaselineStatistics,
 ): Promise<StoredComparison | null> {
   const differences = await compareStoredRuns(context, other, run, stale, known, signal, side);
   return differences === null ? null : { kind, against: other.id, differences };
@@ -263,13 +263,12 @@ async function compareWith(
 function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
   const share = failedShare(outcomes);
   if (run.settings.onError !== 'void' || share <= run.settings.errorBudget) return null;
-  return `${percentage(share)} of the queries failed, more than the error budget of ${percentage(run.settings.errorBudget)}.`;
+  return `${percentage(share)} of the queries failed, above the error budget of ${percentage(run.settings.errorBudget)}.`;
 }
-
 /**
- * A sentinel has no scores or checks of its own, so that nothing which reads those of full runs can take it for one. It
- * is `void` when its retriever failed it; `reason` says why it fell and is null while it stands. Queries whose labels
- * the last full run found to be stale are left out.
+ * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for one. Its status is
+ * `void` when too many queries failed. `reason` says why it failed, and is null while it passes. Queries whose labels
+ * were stale in the last full run are excluded.
  */
 async function finalizeSentinel(
   context: Context,
@@ -286,14 +285,14 @@ async function finalizeSentinel(
   const side = { queries, answers, settings: run.settings };
   const stale = full === null ? [] : (await context.db.golden.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
   const differences =
-    full === null ? null : await compareStoredRuns(context, full, run, new Set(stale), nothingKnown, signal, side);
-  const verdict = judgeSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
+    full === null ? null : await compareStoredRuns(context, full, run, new Set(stale), noStatistics, signal, side);
+  const verdict = evaluateSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
   const now = context.clock.now();
-  if (verdict.kind === 'stands') return { ...endWithoutScores('completed', null, now), forbidden };
+  if (verdict.kind === 'passing') return { ...endWithoutScores('completed', null, now), forbidden };
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
-/** The latest completed full run of the version that the sentinel asks. */
+/** Returns the latest completed full run of the version that the sentinel asks. */
 async function lastFullRun(
   { db }: Context,
   { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,

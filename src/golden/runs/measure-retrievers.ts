@@ -1,6 +1,6 @@
 /**
- * Golden runs that ended -> how often, how slowly and how differently from the pinned run their retriever answered, and
- * how often where there is no answer, as measurements over time.
+ * Turns ended golden runs into measurements of their retriever: error ratio, latency, overlap with the pinned run, and
+ * false answers.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -12,35 +12,35 @@ import type { Measurement, MeasurementOutcome } from '../../measures/rules/measu
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { type AnswerOverlap, stabilityOf } from '../rules/compare-runs.ts';
+import { falseAnswerRatio } from '../rules/forbidden-results.ts';
 import { goldenSegment } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
-import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
 
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
 export const FALSE_ANSWERS = 'false_answer_ratio';
-/** The recall of the first stage; its details are what all stages keep and lose. */
+/** Recall of the first stage; its details hold what every stage keeps and loses. */
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
-/** As checks name it, with the cut-off: `rbo@10`. */
+/** Checks name it with the cut-off: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** More runs of a set than can end between two looks. */
+/** More runs of a set than can end between two calls. */
 const RECENT = 5;
 
 /**
- * Measures the latest runs that ended and were not measured yet: the share of their queries that failed or timed out,
- * the 95th percentile of the latency of the others, how alike their answers are to those of the pinned run, what the texts
- * of their answers cost, what the stages of a completed run keep, and how many questions without an answer a completed run answered. The segment is
- * `golden_set=<name>`. Cancelled runs say nothing.
+ * Measures the latest ended runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
+ * queries that failed or timed out, the p95 latency of the others, the overlap of their results with the pinned run,
+ * and the size of the returned texts. Completed runs add the recall of each stage and the false answer ratio. Cancelled
+ * runs are skipped.
  *
  * @throws as forEachPipeline
  */
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // A few statements a set, which the checks that follow need.
+  // A few statements a set; the checks that follow need all of them.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -119,7 +119,7 @@ function measureStages(stages: RunStages | null): (Measured & Pick<Measurement, 
   return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
 }
 
-/** Nothing where the retriever gives no texts. */
+/** Returns nothing when the retriever returns no texts. */
 function measureContexts(contexts: readonly ContextSize[]): Measured[] {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
@@ -130,27 +130,27 @@ function measureContexts(contexts: readonly ContextSize[]): Measured[] {
   ];
 }
 
-/** @param like a measure of the same range, by which the bounds are chosen */
+/** @param like a measure with the same range, which selects the method of the interval */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'): Measured {
   const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
   return { measure, value, n, ciLow, ciHigh, ciMethod };
 }
 
-/** Null while no other run is pinned, or it shares no question with this one. */
+/** Returns null while no other run is pinned, or when the pinned run shares no query with this one. */
 async function measureStability(
   { db }: Context,
   run: EndedRun,
-): Promise<Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'> | null> {
+): Promise<(Measured & Pick<Measurement, 'details'>) | null> {
   const pinned = await db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   if (pinned === null || pinned.runId === run.id) return null;
   const [before, now] = await Promise.all([db.golden.runs.answers(pinned.runId), db.golden.runs.answers(run.id)]);
   const k = Math.max(...run.settings.cutoffs);
   const answers = new Map(now.map((answer) => [answer.queryId, answer]));
-  const turn = createEventLoopYield(QUESTIONS_PER_TURN);
+  const turn = createEventLoopYield(QUERIES_PER_TURN);
   const overlaps: AnswerOverlap[] = [];
-  for (let from = 0; from < before.length; from += QUESTIONS_PER_TURN) {
-    await turn(QUESTIONS_PER_TURN);
-    overlaps.push(...stabilityOf(before.slice(from, from + QUESTIONS_PER_TURN), answers, k));
+  for (let from = 0; from < before.length; from += QUERIES_PER_TURN) {
+    await turn(QUERIES_PER_TURN);
+    overlaps.push(...stabilityOf(before.slice(from, from + QUERIES_PER_TURN), answers, k));
   }
   if (overlaps.length === 0) return null;
   const {
@@ -171,7 +171,7 @@ async function measureStability(
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
-/** Questions whose answers changed most. */
+/** How many of the queries with the most changed results are listed. */
 const MIN_NAMED = 5;
-/** Some milliseconds of the main thread. */
-const QUESTIONS_PER_TURN = 500;
+/** Takes some milliseconds of the main thread. */
+const QUERIES_PER_TURN = 500;

@@ -1,4 +1,4 @@
-/** Pins the runs that others are compared with, with how much their retriever differs by itself. */
+/** Pins baseline runs, with the run-to-run noise of their retriever. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
@@ -11,21 +11,21 @@ export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
 export interface PinRequest {
   readonly note: string | null;
-  /** Runs that asked the same again for this pin; null takes those right before the pinned one. */
+  /** Runs made for this pin; null uses the runs right before the pinned one. */
   readonly reruns: readonly GoldenRun[] | null;
-  /** Who pins it. */
+  /** The person who pins it. */
   readonly by: string;
   readonly now: Date;
-  /** Pins the run even if queries of it failed; they count 0 in the baseline. */
+  /** Pins the run even if some of its queries failed; they count 0 in the baseline. */
   readonly withFailures?: boolean;
 }
 
 /**
- * Pins a completed run with the noise of its retriever, learned from clean runs alone (`chooseCleanRuns`). With fewer
- * than three of them the noise stays unknown.
+ * Pins a completed run with the noise of its retriever, which is measured on clean runs alone (`chooseCleanRuns`). With
+ * fewer than three clean runs the noise stays unknown.
  *
- * @throws RecalldError baseline_doubtful when queries of the run failed; answers_gone: later runs could not be compared
- *   with it
+ * @throws RecalldError baseline_has_failures when queries of the run failed; answers_deleted: later runs could not be
+ *   compared with it
  */
 export async function pinRun(
   context: Context,
@@ -37,30 +37,30 @@ export async function pinRun(
   const { id: runId, pipeline, goldenSet } = run;
   const others = reruns ?? (await earlierReruns(context, run));
   const [own, ...facts] = await context.db.golden.runs.facts([run, ...others], run);
-  if (own === undefined) throw new RecalldError('run_unknown', `The golden run ${runId} is gone.`);
+  if (own === undefined) throw new RecalldError('run_unknown', `The golden run ${runId} no longer exists.`);
   if (own.failed > 0 && !withFailures) {
     throw new RecalldError(
-      'baseline_doubtful',
-      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out, and would count 0 in the baseline: ` +
-        'later failures of the same queries would not show. Pin a run without failures, or pin this one with --with-failures.',
+      'baseline_has_failures',
+      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out. They would count 0 in the baseline, ` +
+        'which would hide later failures of the same queries. Pin a run without failures, or use --with-failures.',
     );
   }
-  const { kept, leftOut } = chooseCleanRuns(own, facts, reruns !== null);
+  const { kept, excluded } = chooseCleanRuns(own, facts, reruns !== null);
   const clean = [run, ...others.filter(({ id }) => kept.includes(id))];
   const measured = clean.length < MIN_CLEAN_RUNS ? [run] : clean;
   const { noise, means } = await measureNoise(context, measured, signal);
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
-  await context.db.golden.baselines.pin(pin, by, means, leftOut);
+  await context.db.golden.baselines.pin(pin, by, means, excluded);
   const isDeterministic = Object.values(noise).every((metrics) =>
     Object.values(metrics).every(({ isStill }) => isStill),
   );
   return {
-    baseline: { ...pin, leftOut, unpinnedAt: null },
-    /** Runs by which the noise was measured, the pinned one included; 1 when the noise is unknown. */
+    baseline: { ...pin, excludedRuns: excluded, unpinnedAt: null },
+    /** Runs that measured the noise, the pinned one included; 1 when the noise is unknown. */
     runs: measured.length,
     isDeterministic,
-    /** What a person who pins the run should know of it, in sentences; empty for a run without doubts. */
-    doubts: [
+    /** Sentences to show to the person who pins the run; empty for a clean run. */
+    warnings: [
       ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count 0.`] : []),
       ...own.failedChecks.map((name) => `This run failed the check ${name}.`),
       ...own.incidents.map((id) => `Incident ${id} was open during this run.`),
@@ -73,17 +73,17 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
   if (!(await db.golden.baselines.unpin(pipeline, set, by, now))) {
     throw new RecalldError(
       'baseline_unknown',
-      `No baseline is pinned for ${set} on ${pipeline}; \`recalld baselines list\` shows those that are.`,
+      `No baseline is pinned for ${set} on ${pipeline}. \`recalld baselines list\` shows the pinned runs.`,
     );
   }
 }
 
-/** With the pinned one ten, by which the check is calibrated; more would only make pinning slow. */
+/** Ten with the pinned run, the number that the check is calibrated with; more would only make pinning slow. */
 const MAX_EARLIER_RUNS = 9;
 
 /**
- * @param runs of one version of one set; fewer than two tell nothing
- * @returns no noise and no means when nothing is known
+ * @param runs of one version of one set
+ * @returns no noise and no means when there are fewer than two runs
  */
 async function measureNoise(
   { db, statistics }: Context,
@@ -98,7 +98,7 @@ async function measureNoise(
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
-/** Completed runs right before this one that asked the same questions of the same store and model. */
+/** Returns the completed runs right before this one with the same queries, store and model. */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
   const before = await db.golden.runs.list({
@@ -114,8 +114,7 @@ async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun
 
 function isSameSetting(a: GoldenRun, b: GoldenRun): boolean {
   return (
-    a.answersGoneAt === null &&
-    a.answersGoneAt === null &&
+    a.answersDeletedAt === null &&
     a.goldenSetVersion === b.goldenSetVersion &&
     JSON.stringify(a.settings.cutoffs) === JSON.stringify(b.settings.cutoffs) &&
     a.settings.relevanceLevel === b.settings.relevanceLevel &&

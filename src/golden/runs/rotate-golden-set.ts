@@ -1,4 +1,4 @@
-/** New versions of golden sets beside the old ones, until the new one may take over without anybody noticing. */
+/** Runs a new version of a golden set beside the old one until it can take over without a jump in the scores. */
 
 import {
   evaluateGoldenRun,
@@ -30,9 +30,9 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
- * The versions of a set that a tick runs: the latest, and before it the one whose scores are exported while the two run
- * side by side. A version that the pipeline has never completed begins a rotation, if the set runs by a schedule: by
- * hand nobody would complete the overlap.
+ * Returns the versions of a set that a tick runs: the latest, preceded during a rotation by the version whose scores
+ * are exported. A version that the pipeline has never completed begins a rotation if the set runs on a schedule;
+ * without a schedule the overlap would never be completed.
  */
 export async function versionsToRun(
   context: Context,
@@ -42,7 +42,7 @@ export async function versionsToRun(
 ): Promise<readonly number[]> {
   const open = await context.db.golden.rotations.open(pipeline, set);
   if (cron === null || rotationRuns === 0) {
-    const end = { endedAt: context.clock.now(), levels: {}, shifts: {}, judged: null };
+    const end = { endedAt: context.clock.now(), levels: {}, shifts: {}, evaluated: null };
     if (open !== null) await context.db.golden.rotations.complete(open.id, end);
     return [latest.version];
   }
@@ -59,23 +59,23 @@ export async function versionsToRun(
   return [fromVersion, toVersion];
 }
 
-/** The version whose scores are exported: that of the rotation's old side, else of the last completed run. */
+/** Returns the version of the last completed run. */
 async function exportedVersion(runs: GoldenRuns, pipeline: string, goldenSet: string): Promise<number | null> {
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
   return last?.goldenSetVersion ?? null;
 }
 
-/** By how much the checks on the version of a run have moved through earlier rotations. */
-export async function shiftsOf(
+/** Returns how far earlier rotations have shifted the checks on the version of a run. */
+export async function readCheckShifts(
   rotations: GoldenRotations,
   { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
 ): Promise<CheckShifts> {
   const all = await rotations.list({ pipeline, goldenSet });
-  return shiftsUpTo(all, goldenSetVersion);
+  return checkShiftsAt(all, goldenSetVersion);
 }
 
-/** By how much the checks on a version have moved, from all rotations of its pipeline and set. */
-export function shiftsUpTo(rotations: readonly GoldenRotation[], version: number): CheckShifts {
+/** As `readCheckShifts`, from all rotations of the pipeline and set. */
+export function checkShiftsAt(rotations: readonly GoldenRotation[], version: number): CheckShifts {
   const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
   return addShifts(done.map(({ shifts }) => shifts));
 }
@@ -85,12 +85,12 @@ interface CompletedPair {
   readonly to: GoldenRun;
 }
 
-/** More overlapping ticks than anybody asks for. */
+/** More overlapping ticks than any config needs. */
 const MAX_PAIRS = 100;
 
 /**
- * Ticks at which both versions completed, newest first. Those at which the labels of the new version breached a check
- * that the old one kept are no overlap: a version with stale labels does not take over.
+ * Returns the ticks at which both versions completed, newest first. A tick is excluded when the new version failed a
+ * stale-labels check that the old version passed: a version with stale labels does not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -117,10 +117,10 @@ export async function overlappingRuns(
 }
 
 /**
- * Lets the new version take over when enough ticks have a completed run of each. From then on its scores are the
- * exported ones. Thresholds move with the level of the queries, so that the same retriever is evaluated alike; they stay
- * where judgments of the same queries changed, since a wrong import would move them out of sight. The change is recorded
- * as a deployment with the levels on the overlap.
+ * Lets the new version take over once enough ticks have a completed run of each. From then on its scores are the
+ * exported ones. Thresholds shift with the level of the set, so that the same retriever gets the same verdicts. Changed
+ * judgments of the same queries do not shift them, since that would hide a wrong import. The change is recorded as a
+ * deployment with the levels on the overlap.
  */
 export async function advanceRotation(
   context: Context,
@@ -145,15 +145,15 @@ export async function advanceRotation(
   }
   const levels = overlapLevels(scores);
   const [from, to] = await Promise.all([
-    comparedOf(context.db.golden.runs, last.from),
-    comparedOf(context.db.golden.runs, last.to),
+    readBaselineComparison(context.db.golden.runs, last.from),
+    readBaselineComparison(context.db.golden.runs, last.to),
   ]);
   const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, judgedAlike, { from, to });
-  const earlier = await shiftsOf(context.db.golden.rotations, last.to);
-  const checks = await judgeAgain(context.db.golden.runs, pipeline.checks, last, addShifts([earlier, shifts]));
+  const earlier = await readCheckShifts(context.db.golden.rotations, last.to);
+  const checks = await reevaluateChecks(context.db.golden.runs, pipeline.checks, last, addShifts([earlier, shifts]));
   const endedAt = context.clock.now();
-  const judged = { runId: last.to.id, checks };
-  if (!(await context.db.golden.rotations.complete(rotation.id, { endedAt, levels, shifts, judged }))) return;
+  const evaluated = { runId: last.to.id, checks };
+  if (!(await context.db.golden.rotations.complete(rotation.id, { endedAt, levels, shifts, evaluated }))) return;
   const key = `ndcg@${Math.max(...last.to.settings.cutoffs)}`;
   const note = `Version ${rotation.toVersion} of ${rotation.goldenSet} took over from version ${rotation.fromVersion}. ${describeLevels(levels, key)}`;
   context.logger.info('a new version of a golden set took over', {
@@ -173,7 +173,7 @@ export async function advanceRotation(
   );
 }
 
-/** Scores of the new version by the judgments that the old one has of the same queries; null where none changed. */
+/** Returns the scores of the new version by the old judgments of the same queries, or null when none changed. */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,
@@ -182,18 +182,18 @@ async function scoresAsBefore(
 ): Promise<readonly SegmentScore[] | null> {
   const [before, after] = await Promise.all([from, to].map((run) => queriesOfRun(context.db.golden.sets, run)));
   const queries = judgedAsBefore(judgedQueries(before ?? []), judgedQueries(after ?? []));
-  if (queries === null || to.answersGoneAt !== null) return null;
+  if (queries === null || to.answersDeletedAt !== null) return null;
   const answers = await answersAsIn(context, to, to);
   return (await context.statistics.scoreRun(queries, answers, to.settings, new Set(), signal)).scores;
 }
 
-async function comparedOf(runs: GoldenRuns, { id }: GoldenRun): Promise<ComparedWithBaseline | null> {
+async function readBaselineComparison(runs: GoldenRuns, { id }: GoldenRun): Promise<ComparedWithBaseline | null> {
   const baseline = (await runs.comparisons(id)).find(({ kind }) => kind === 'baseline');
   return baseline === undefined ? null : toCompared(id, baseline);
 }
 
-/** The checks of the run that is exported next, by the thresholds that hold from now on. */
-async function judgeAgain(
+/** Evaluates the checks of the next exported run with the shifted thresholds. */
+async function reevaluateChecks(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],
   { from, to }: CompletedPair,
@@ -203,26 +203,26 @@ async function judgeAgain(
   const [before, scores, compared, forbidden] = await Promise.all([
     runs.checks(to.id),
     runs.scores(to.id),
-    comparedOf(runs, to),
+    readBaselineComparison(runs, to),
     readForbiddenResults(runs, to),
   ]);
   const needed = historyNeeded(checks);
   const history =
     needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, from.goldenSetVersion, needed);
   const last = history.at(-1);
-  const stood = last === undefined ? [] : await runs.checks(last.runId);
+  const previous = last === undefined ? [] : await runs.checks(last.runId);
   const labels = { kind: 'unknown', reason: '' } as const;
-  const judged = evaluateGoldenRun(checks, goldenSet, {
+  const evaluated = evaluateGoldenRun(checks, goldenSet, {
     scores,
     compared: compared ?? '',
     history,
-    before: stood,
+    before: previous,
     labels,
     forbidden,
     shifts,
   });
-  // What stands on neither scores nor a comparison is as it was found.
-  return judged.map((check) =>
+  // Checks that need neither scores nor a comparison keep their verdict.
+  return evaluated.map((check) =>
     check.verdict === 'no_data' ? (before.find(({ name }) => name === check.name) ?? check) : check,
   );
 }

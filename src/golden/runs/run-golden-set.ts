@@ -1,39 +1,38 @@
 /**
- * Golden runs at work. One starts with the set version and settings that it will be read by; then, batch by batch or
- * whole: ask what has no answer yet, score, judge, end. Idempotent and resumable.
+ * Executes golden runs. A run starts with a fixed set version and settings. Workers then ask its open queries, batch by
+ * batch or all at once, score them and end the run. Idempotent and resumable.
  */
 
 import { randomBytes } from 'node:crypto';
 import type { Context } from '../../core/context.ts';
 import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
+import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/forbidden-results.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
-import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/unwanted-answers.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
-import { answerQueries, askAgain, notAsked } from './ask-retriever.ts';
+import { answerQueries, notAsked, reaskQueries } from './ask-retriever.ts';
 import { finalizeGoldenRun } from './end-golden-run.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 
-/** One worker's part of a golden run that many share: take a batch, ask what of it has no answer, say that it is done. */
 const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * What is left of the run: `more` batches that nobody asks yet, `others` that are still at theirs, or nothing, so that
- * the run can be ended.
+ * What remains of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can
+ * be ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 
 const BATCH_LOST = new Error('the run has ended or the batch was lost to another worker');
 
 /**
- * Asks one batch. Killed at any line, another worker takes the batch over once its lease has run out and asks what has
- * no stored answer. When the retriever has gone away, the rest of the run is answered `not_asked` at once.
+ * Claims one batch and asks those of its queries that have no stored answer. If this worker dies, another takes the
+ * batch over when its lease expires. When the retriever is down, the rest of the run is answered `not_asked`.
  *
- * @param lane tells this asker from the others of the same worker
+ * @param lane distinguishes concurrent callers in the same worker
  * @throws the reason of `signal`
  */
 export async function askGoldenBatch(
@@ -68,7 +67,7 @@ async function askClaimed(
     renew: () => context.db.golden.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
     lost: BATCH_LOST,
   };
-  const renewal = keepLease(context, lease, stop).catch(() => undefined);
+  const renewal = renewLease(context, lease, stop).catch(() => undefined);
   try {
     const queries = await queriesOfBatch(context.db.golden.sets, run, batch);
     const ids = queries.map(({ id }) => id);
@@ -86,7 +85,7 @@ async function askClaimed(
   }
 }
 
-/** Queries that others have in flight are answered too; theirs come too late to count. */
+/** Answers all open queries `not_asked`, those that other workers have in flight included; their answers come too late. */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const queries = await queriesOfRun(context.db.golden.sets, run);
   const known = await context.db.golden.runs.answered(
@@ -99,7 +98,7 @@ async function giveUp(context: Context, run: GoldenRun): Promise<void> {
 }
 
 const LEASE_SECONDS = 15;
-/** A run that was cancelled elsewhere stops here within so long. */
+/** A run that was cancelled elsewhere stops within this time. */
 const LEASE_RENEWAL_MS = 4000;
 
 export interface RunProgress {
@@ -107,12 +106,12 @@ export interface RunProgress {
   readonly total: number;
 }
 
-/** `held_elsewhere`: another worker is at it, or it had ended before. */
+/** `held_elsewhere`: another worker holds the run, or it had already ended. */
 type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
 
 /**
- * Takes the run over, asks the queries that have no answer, and ends the run. Killed at any line, the next call goes
- * on where the stored answers end. When `signal` aborts the lease is given back and the run stays `running`.
+ * Claims the run, asks its open queries, and ends it. If this worker dies, the next call continues after the stored
+ * answers. When `signal` aborts, the lease is released and the run stays `running`.
  *
  * @throws the reason of `signal`
  */
@@ -135,7 +134,7 @@ export async function runGoldenSet(
       renew: () => context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS),
       lost: LEASE_LOST,
     };
-    const renewal = keepLease(context, lease, stop).catch(() => undefined);
+    const renewal = renewLease(context, lease, stop).catch(() => undefined);
     let forbidden: ForbiddenResults | null;
     try {
       await answerOpenQueries(context, run, pipeline, queries, either, onProgress);
@@ -159,13 +158,13 @@ interface Lease {
   readonly runId: string;
   readonly what: string;
   readonly everyMs: number;
-  /** False when it is lost. */
+  /** Resolves to false when the lease is lost. */
   renew(): Promise<boolean>;
   readonly lost: Error;
 }
 
-/** Renews until `stop` aborts; when the lease is lost, or the run was cancelled, it is `stop` that it aborts. */
-async function keepLease({ clock, logger }: Context, lease: Lease, stop: AbortController): Promise<void> {
+/** Renews until `stop` aborts. Aborts `stop` itself when the lease is lost or the run was cancelled. */
+async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortController): Promise<void> {
   while (!stop.signal.aborted) {
     await clock.sleep(lease.everyMs, stop.signal);
     const isHeld = await lease.renew().catch((error: unknown) => {
@@ -177,7 +176,7 @@ async function keepLease({ clock, logger }: Context, lease: Lease, stop: AbortCo
   }
 }
 
-/** Null when the set forbids nothing. */
+/** Returns null when the set forbids no documents. */
 async function findForbidden(
   context: Context,
   run: GoldenRun,
@@ -187,9 +186,9 @@ async function findForbidden(
 ): Promise<ForbiddenResults | null> {
   if (queries.every(({ forbidden = [] }) => forbidden.length === 0)) return null;
   const answers = await context.db.golden.runs.answers(run.id);
-  const brought = new Set(forbiddenResults(queries, answers).map(({ queryId }) => queryId));
-  const suspects = queries.filter(({ id }) => brought.has(id));
-  const again = await askAgain(context, run, pipeline, suspects, `${context.holder}-${run.id}`, signal);
+  const affected = new Set(forbiddenResults(queries, answers).map(({ queryId }) => queryId));
+  const suspects = queries.filter(({ id }) => affected.has(id));
+  const again = await reaskQueries(context, run, pipeline, suspects, `${context.holder}-${run.id}`, signal);
   return confirmForbidden(queries, answers, again);
 }
 
@@ -211,10 +210,10 @@ async function answerOpenQueries(
   );
 }
 
-/** What sets a run apart from one by hand of the latest version. */
+/** Why a run starts; `manualRun` is a full run of the latest version. */
 export type RunReason = Pick<NewRun, 'trigger' | 'scheduledFor' | 'purpose' | 'cause' | 'queryIds'>;
 
-export const byHand: RunReason = {
+export const manualRun: RunReason = {
   trigger: 'manual',
   scheduledFor: null,
   purpose: 'full',
@@ -223,10 +222,10 @@ export const byHand: RunReason = {
 };
 
 /**
- * Makes a run by hand of the latest version of the set. When that version has yet to take over from an older one, the
- * run is shown, and not exported.
+ * Creates a manual run of the latest version of the set. While that version has not taken over from an older one, the
+ * run is shown but not exported.
  *
- * @returns the run's id
+ * @returns the id of the run
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
 export async function startGoldenRun(
@@ -236,8 +235,8 @@ export async function startGoldenRun(
 ): Promise<string> {
   const set = await latestVersion(context.db.golden.sets, schedule.set);
   await versionsToRun(context, pipeline.name, schedule, set);
-  const id = await createGoldenRun(context, pipeline, schedule, set.version, set.queries, byHand);
-  if (id === null) throw new Error('a run by hand was refused by the database');
+  const id = await createGoldenRun(context, pipeline, schedule, set.version, set.queries, manualRun);
+  if (id === null) throw new Error('the database refused a manual run');
   return id;
 }
 
@@ -253,15 +252,15 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
   if (set.queries === 0) {
     throw new RecalldError(
       'golden_set_empty',
-      `${set.name} version ${set.version} holds no queries, all were erased; import a new version.`,
+      `${set.name} version ${set.version} has no queries left: all were erased. Import a new version.`,
     );
   }
   return set;
 }
 
 /**
- * @param queries that the run will ask
- * @returns null when the tick has a run already, or a run that a sentinel asked for is still running
+ * @param queries how many queries the run will ask
+ * @returns null when the tick already has a run, or a run started by a sentinel is still running
  */
 export async function createGoldenRun(
   context: Context,
@@ -286,7 +285,7 @@ export async function createGoldenRun(
   return created ? id : null;
 }
 
-/** Sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */
+/** Returns an id that sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */
 export function newRunId(now: Date): string {
   return `${now
     .toISOString()

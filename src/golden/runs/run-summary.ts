@@ -1,4 +1,4 @@
-/** Runs, and what became of their queries, as the documents that commands print and the API answers. */
+/** Converts runs and their queries to the JSON that commands print and the API returns. */
 
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
@@ -7,19 +7,19 @@ import { ALL_SEGMENT, type GoldenQuery, type QueryOutcome, type Verdict } from '
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { toWire } from '../../platform/http/wire.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import { falseAnswerRatio } from '../rules/forbidden-results.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ListedQuery, listQueries, type QueryView } from '../rules/listed-queries.ts';
 import type { GoldenRun, NoAnswerResults, QueryAnswer, SegmentScore } from '../rules/run.ts';
 import { describeFailure } from '../rules/run-failure.ts';
 import { type RunMetricKey, scoreQueries, scoresBy } from '../rules/score-run.ts';
-import { falseAnswerRatio } from '../rules/unwanted-answers.ts';
 import { type RunSummaryJson, runSummarySchema } from '../run-summary-schema.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
 import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
-/** Of the run alone; comparisons are worked out for those who read them. */
+/** The fields of the run itself; comparisons are computed only for callers that read them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
 const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
@@ -64,7 +64,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** As `summarizeRun`; a running run has the scores of the queries that are answered so far, and no verdict. */
+/** As `summarizeRun`, but a running run has the scores of the queries answered so far, and no verdict. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,
@@ -86,32 +86,32 @@ function segmentsOf(scores: readonly SegmentScore[]) {
   return Object.fromEntries(segments.map((segment) => [segment, metricsOf(scores, segment)]));
 }
 
-/** A run without trusted scores has no verdict to give, whatever its checks. */
+/** A run without valid scores has no verdict, whatever its checks say. */
 function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
   return run.status === 'completed' ? worstVerdict(verdicts) : 'no_data';
 }
 
 export interface RunQuery {
   readonly query: GoldenQuery;
-  /** Null while it has none. */
+  /** Null while the query has no answer. */
   readonly answer: QueryAnswer | null;
   /** By metric key. */
   readonly scores: Readonly<Record<string, number>>;
-  /** Judged documents that left the store. */
+  /** Judged documents that are missing from the store. */
   readonly staleDocuments: readonly string[];
 }
 
 interface RunQuerySelection {
-  /** Only queries that came to this. */
+  /** Returns only queries with this outcome. */
   readonly outcome: QueryOutcome | null;
-  /** Lowest first by this metric, ties by id; null for the order of the set. */
+  /** Sorts by this metric, lowest first, ties by id; null keeps the order of the set. */
   readonly orderBy: RunMetricKey | null;
-  /** Place of the first one, from 0. */
+  /** Index of the first query of the page. */
   readonly from: number;
   readonly limit: number;
 }
 
-/** @returns the queries of the page, and how many the selection has in all */
+/** @returns one page of queries, and the total number selected */
 export async function readRunQueries(
   context: Context,
   run: GoldenRun,
@@ -158,19 +158,18 @@ function scoresOf(
   return Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[row] ?? 0]));
 }
 
-/** The queries of a stored golden run as people look through them, one page at a time. */
 interface RunTableSelection {
   readonly view: QueryView;
-  /** By which queries are scored. */
+  /** The metric of the listed scores. */
   readonly key: RunMetricKey;
-  /** Place of the first one, from 0. */
+  /** Index of the first query of the page. */
   readonly from: number;
   readonly limit: number;
 }
 
 /**
- * @param against the run that queries are held against; null for none
- * @returns the queries of the page, and how many the view has in all
+ * @param against the run that queries are compared with; null for none
+ * @returns one page of queries, and the total number in the view
  */
 export async function readRunTable(
   context: Context,
@@ -190,7 +189,7 @@ export async function readRunTable(
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 
-/** Without its queries where they are those of the run: of one version there is one list of questions. */
+/** `queries` is null when both runs ask the same version: the caller has its list already. */
 async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&

@@ -1,4 +1,4 @@
-/** Scores as the documents that commands print and the API answers. Loads nothing that `recalld eval` would wait for. */
+/** Converts scores to the JSON that commands print and the API returns. Its imports stay few: `recalld eval` waits for them. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -6,7 +6,7 @@ import { finiteOrNull, type MetricSummary } from '../../math/stats/descriptive.t
 import type { SegmentScore } from '../rules/run.ts';
 import type { MetricJson } from '../run-summary-schema.ts';
 
-/** Scores of one segment by metric key, such as `ndcg@10`. */
+/** Returns the scores of one segment by metric key, such as `ndcg@10`. */
 export function metricsOf(
   scores: readonly SegmentScore[],
   segment: string = ALL_SEGMENT,

@@ -1,17 +1,18 @@
-/** Golden runs as they are read back from the store, one by one, and two or many side by side. */
+/** Reads stored golden runs and compares two or more of them. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import {
-  type BaselineKnowledge,
+  type BaselineStatistics,
   type ComparedRuns,
   type ComparedSide,
-  nothingKnown,
+  noStatistics,
   type RunDifference,
   sharedQueries,
 } from '../rules/compare-golden-runs.ts';
 import { compareMany } from '../rules/compare-runs.ts';
+import type { ForbiddenResults } from '../rules/forbidden-results.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
 import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } from '../rules/run.ts';
@@ -22,28 +23,27 @@ import {
   runMetricKeys,
   scoreQueries,
 } from '../rules/score-run.ts';
-import type { ForbiddenResults } from '../rules/unwanted-answers.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /**
- * Compares over the queries that the set versions of both runs share, those of `stale` left out.
+ * Compares over the queries that both set versions share, except those in `stale`.
  *
- * @param side what the worker of the candidate has at hand already, or null to read it
- * @returns null when there is nothing that both can be compared by, as when the answers of the baseline are gone
+ * @param side the queries and answers of the candidate if the caller has them; null to read them
+ * @returns null when the runs share no query or no cut-off, or the answers of the baseline were deleted
  */
 export async function compareStoredRuns(
   context: Context,
   baseline: GoldenRun,
   candidate: GoldenRun,
   stale: ReadonlySet<string>,
-  known: BaselineKnowledge,
+  known: BaselineStatistics,
   signal: AbortSignal,
   side: ComparedSide | null = null,
 ): Promise<RunDifference[] | null> {
-  if (baseline.answersGoneAt !== null) return null;
+  if (baseline.answersDeletedAt !== null) return null;
   const after = side ?? (await readComparedSide(context, candidate));
   const isSameVersion =
     baseline.goldenSet === candidate.goldenSet &&
@@ -51,24 +51,24 @@ export async function compareStoredRuns(
     baseline.queryIds === null;
   const before = isSameVersion
     ? { queries: after.queries, answers: await answersAsIn(context, candidate, baseline), settings: baseline.settings }
-    : await readComparedSide(context, { ...baseline, settings: namedAs(candidate, baseline) });
+    : await readComparedSide(context, { ...baseline, settings: withNamingOf(candidate, baseline) });
   return context.statistics.compareRuns(before, after, stale, known, signal);
 }
 
-/** What is known of a pinned run for the comparison of another run, which came to its end `at` that time. */
-export async function knowledgeOf(
+/** Reads the noise and means of a pinned run, for a comparison with a run that ended `at` that time. */
+export async function readBaselineStatistics(
   { db }: Context,
   { noise }: GoldenBaseline,
   baseline: GoldenRun,
   at: Date,
-): Promise<BaselineKnowledge> {
+): Promise<BaselineStatistics> {
   const means = await db.golden.baselines.means(baseline.id);
   return means === null
-    ? { ...nothingKnown, noise }
+    ? { ...noStatistics, noise }
     : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
-/** The judged queries that a run asked, and what was answered. */
+/** Reads the judged queries that a run asked, and their answers. */
 export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([
     queriesOfRun(context.db.golden.sets, run),
@@ -78,24 +78,24 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * For all that reads answers: none would look like a retriever that answered nothing.
+ * Guards all reads of answers: without this, deleted answers would look like empty ones.
  *
- * @throws RecalldError answers_gone
+ * @throws RecalldError answers_deleted
  */
-export function assertAnswers(run: Pick<GoldenRun, 'id' | 'startedAt' | 'answersGoneAt'>): void {
-  if (run.answersGoneAt !== null) throw new RecalldError('answers_gone', answersGone(run));
+export function assertAnswers(run: Pick<GoldenRun, 'id' | 'startedAt' | 'answersDeletedAt'>): void {
+  if (run.answersDeletedAt !== null) throw new RecalldError('answers_deleted', describeDeletedAnswers(run));
 }
 
-/** What there is to say of a run without its answers. */
-export function answersGone({ id, startedAt }: Pick<GoldenRun, 'id' | 'startedAt'>): string {
+/** The sentence for a run whose answers were deleted. */
+export function describeDeletedAnswers({ id, startedAt }: Pick<GoldenRun, 'id' | 'startedAt'>): string {
   const day = startedAt.toISOString().slice(0, 10);
-  return `The answers of the run ${id} of ${day} were deleted, as golden[].keep_answers of the config says; its scores are kept. Baselines, runs of incidents, and the first and the last run of each day keep their answers.`;
+  return `The answers of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Answers of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
 
 /**
- * The answers of another run, with its documents named as in this one.
+ * Reads the answers of another run, with document ids in the form that this run uses.
  *
- * @throws RecalldError answers_gone
+ * @throws RecalldError answers_deleted
  */
 export async function answersAsIn(
   { db }: Context,
@@ -107,11 +107,11 @@ export async function answersAsIn(
   return chunkSeparator === undefined ? answers : answersByDocument(answers, chunkSeparator);
 }
 
-function namedAs({ settings: { chunkSeparator } }: GoldenRun, { settings }: GoldenRun): RunSettings {
+function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }: GoldenRun): RunSettings {
   return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
-/** What a run found of the forbidden documents of its set; null when the set forbids nothing, or nobody looked. */
+/** Returns the forbidden documents that a run returned; null when the set forbids none, or the run did not test them. */
 export async function readForbiddenResults(
   runs: Pick<GoldenRuns, 'forbidden'>,
   { id, forbidden }: GoldenRun,
@@ -119,7 +119,7 @@ export async function readForbiddenResults(
   return forbidden === null ? null : { ...forbidden, confirmed: await runs.forbidden(id) };
 }
 
-/** What a run asks: every query of its set version, or those that were chosen for it. */
+/** Reads the queries that a run asks: all of its set version, or a chosen subset. */
 export async function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
   const { goldenSet, goldenSetVersion, queryIds, settings } = run;
   const queries =
@@ -129,7 +129,6 @@ export async function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<re
   return settings.chunkSeparator === undefined ? queries : queriesByDocument(queries, settings.chunkSeparator);
 }
 
-/** One batch of it. */
 export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number): Promise<readonly GoldenQuery[]> {
   const { goldenSet, goldenSetVersion, queryIds } = run;
   const from = batch * BATCH_QUERIES;
@@ -138,24 +137,23 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
   return sets.someQueries(goldenSet, goldenSetVersion, selection);
 }
 
-/** Two stored golden runs side by side. */
 export interface RunsCompared extends ComparedRuns {
   readonly baseline: GoldenRun;
   readonly candidate: GoldenRun;
-  /** By which the queries are ordered. */
+  /** The metric that orders the queries. */
   readonly measure: string;
   /** Most regressed first. */
   readonly queries: readonly ChangedQuery[];
 }
 
 /**
- * Compares two completed runs over the queries whose labels were alive in the second one, with the noise of the first
- * if it is pinned.
+ * Compares two completed runs over the queries whose labels were not stale in the second one, with the noise of the
+ * first if it is pinned.
  *
- * @param measure by which queries are ordered, such as `ndcg@10`
- * @param extent `computed`: all segments, which takes seconds; `as_stored`: what was stored with the second run if it
- *   was compared with the first one, else over all queries alone
- * @throws RecalldError run_unknown, run_not_completed, answers_gone, runs_not_comparable
+ * @param measure the metric that orders the queries, such as `ndcg@10`
+ * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run
+ *   if it was with the first one, else over all queries without segments
+ * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
  */
 export async function compareRunsById(
   context: Context,
@@ -175,7 +173,7 @@ export async function compareRunsById(
   if (differences === null) {
     throw new RecalldError(
       'runs_not_comparable',
-      `The runs ${baselineId} and ${candidateId} have no query with live labels or no cut-off in common.`,
+      `The runs ${baselineId} and ${candidateId} share no cut-off, or no query whose labels are not stale.`,
     );
   }
   const [before, after] = await Promise.all([
@@ -214,8 +212,8 @@ async function computeDifferences(
   const pinned = await context.db.golden.baselines.pinned(baseline.pipeline, baseline.goldenSet);
   const known =
     pinned?.runId === baseline.id
-      ? await knowledgeOf(context, pinned, baseline, candidate.finishedAt ?? candidate.startedAt)
-      : nothingKnown;
+      ? await readBaselineStatistics(context, pinned, baseline, candidate.finishedAt ?? candidate.startedAt)
+      : noStatistics;
   const { segmentKeys } = candidate.settings;
   const settings = { ...candidate.settings, segmentKeys: extent === 'computed' ? segmentKeys : [] };
   return compareStoredRuns(context, baseline, { ...candidate, settings }, stale, known, signal);
@@ -229,17 +227,20 @@ function defaultMeasure({ settings }: GoldenRun): string {
 function keyOf(measure: string) {
   const key = parseMetricKey(measure);
   if (key.k !== null) return { ...key, k: key.k };
-  throw new RecalldError('metric_unknown', `${measure} has no cut-off; write it like ${measure}@10.`);
+  throw new RecalldError('metric_unknown', `The metric "${measure}" has no cut-off. Write it as ${measure}@10.`);
 }
 
-/** For a person at the command line. @throws RecalldError run_unknown */
+/** @throws RecalldError run_unknown, with a hint for the command line */
 export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError('run_unknown', `There is no golden run ${id}; \`recalld runs list\` shows those that exist.`);
+  throw new RecalldError(
+    'run_unknown',
+    `There is no golden run ${id}. \`recalld runs list\` shows the runs that exist.`,
+  );
 }
 
-/** A run with scores and answers. @throws RecalldError run_unknown, run_not_completed, answers_gone */
+/** Returns a completed run that still has its answers. @throws RecalldError run_unknown, run_not_completed, answers_deleted */
 export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
   const run = await findRun(db.golden.runs, id);
   if (run.status !== 'completed') {
@@ -250,12 +251,11 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
   return run;
 }
 
-/** The measures of the table, at the largest cut-off that all runs have; the first decides. */
+/** The measures of the table, at the largest cut-off that all runs have; the first one decides the verdict. */
 const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
 
 /**
- * Queries with a label that was stale in any of the runs are left out, as in the comparison of two. Where one of them is
- * compared by document, all are.
+ * Excludes queries with a stale label in any of the runs. When one run compares by document, all do.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
@@ -277,7 +277,7 @@ export async function compareManyRuns(context: Context, ids: readonly string[], 
     sides.every(({ settings: asked }) => asked.cutoffs.includes(k)),
   );
   if (first === undefined || queries.length === 0 || cutoffs.length === 0) {
-    const message = `The runs ${ids.join(', ')} have no query with live labels or no cut-off in common.`;
+    const message = `The runs ${ids.join(', ')} share no cut-off, or no query whose labels are not stale.`;
     throw new RecalldError('runs_not_comparable', message);
   }
   const by = { cutoffs: [Math.max(...cutoffs)], relevanceLevel: first.settings.relevanceLevel, measures };

@@ -1,7 +1,4 @@
-/**
- * What a tick of a golden schedule comes to: runs, or a skip that is noted; and the full run that a fallen sentinel
- * asks for.
- */
+/** Handles the ticks of a golden schedule: starts runs, records skipped ticks, and escalates failed sentinels to full runs. */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
@@ -12,16 +9,16 @@ import { chooseSentinel } from '../rules/sentinel.ts';
 import type { SkipReason, TickSeries } from '../sql/golden-ticks.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
-import { byHand, createGoldenRun, latestVersion, type RunReason } from './run-golden-set.ts';
+import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
 
-/** More sentinels in a row than a fall is looked back over. */
+/** More consecutive sentinels than a streak of failures is traced back over. */
 const MAX_IN_A_ROW = 300;
 
 /**
- * Starts a full run of the same version when the sentinel has fallen, quiet hours or not, unless one started since the
- * fall began: that one tells what there is to tell. It may use the reserve of the day's budget.
+ * Starts a full run of the same version after a failed sentinel, quiet hours or not, unless a full run has started since
+ * the sentinels began to fail. It may use the reserve of the daily budget.
  *
- * @returns the id of the full run, or null when there is no need or no budget for one
+ * @returns the id of the full run, or null when none is needed or the budget is used up
  */
 export async function escalateSentinel(
   context: Context,
@@ -29,38 +26,38 @@ export async function escalateSentinel(
   pipeline: WatchedPipeline,
 ): Promise<string | null> {
   const sentinel = await context.db.golden.runs.find(sentinelId);
-  if (sentinel === null || !hasFallen(sentinel)) return null;
+  if (sentinel === null || !hasFailed(sentinel)) return null;
   const golden = pipeline.golden.find(({ set }) => set === sentinel.goldenSet);
   if (golden === undefined) return null;
-  const fellAt = await beginningOfFall(context, sentinel);
+  const fellAt = await startOfFailures(context, sentinel);
   const { pipeline: name, goldenSet, goldenSetVersion: version } = sentinel;
   const [lastFull] = await context.db.golden.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
   if (lastFull !== undefined && (lastFull.startedAt >= fellAt || lastFull.status === 'running')) return null;
   const size = lastFull?.queriesTotal ?? 0;
   const fields = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
   if (!(await isInBudget(context, pipeline, golden, 'escalation', size, size))) {
-    context.logger.error('a sentinel fell, and the budget of the day leaves no full run', fields);
+    context.logger.error('a sentinel run failed, but the daily budget leaves no room for a full run', fields);
     return null;
   }
-  const cause = `The sentinel ${sentinel.id} fell: ${sentinel.reason ?? ''}`;
+  const cause = `Sentinel run ${sentinel.id} failed: ${sentinel.reason ?? ''}`;
   const id = await createGoldenRun(context, pipeline, golden, version, size, {
-    ...byHand,
+    ...manualRun,
     trigger: 'sentinel',
     cause,
   });
   const run = id === null ? null : await context.db.golden.runs.find(id);
   if (run === null) return null;
-  context.logger.warn('a sentinel fell; a full run looks after it', { ...fields, run_id: run.id });
+  context.logger.warn('a sentinel run failed; started a full run', { ...fields, run_id: run.id });
   await context.hooks.resume(run);
   return run.id;
 }
 
-function hasFallen({ status, reason }: GoldenRun): boolean {
+function hasFailed({ status, reason }: GoldenRun): boolean {
   return (status === 'completed' || status === 'void') && reason !== null;
 }
 
-/** When the first of the fallen sentinels in a row started. */
-async function beginningOfFall({ db }: Context, sentinel: GoldenRun): Promise<Date> {
+/** Returns when the first of the consecutive failed sentinels started. */
+async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Date> {
   const { pipeline, goldenSet, goldenSetVersion: version } = sentinel;
   const before = await db.golden.runs.list({
     pipeline,
@@ -71,23 +68,23 @@ async function beginningOfFall({ db }: Context, sentinel: GoldenRun): Promise<Da
     limit: MAX_IN_A_ROW,
   });
   const ended = before.filter(({ status }) => status === 'completed' || status === 'void');
-  const stood = ended.findIndex((run) => !hasFallen(run));
-  const row = stood === -1 ? ended : ended.slice(0, stood);
+  const passed = ended.findIndex((run) => !hasFailed(run));
+  const row = passed === -1 ? ended : ended.slice(0, passed);
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Ticks that were missed longer ago than this are not looked for, but for the last one. */
+/** Older missed ticks are not recorded, except the last one. */
 const LOOK_BACK_MS = DAY_MS;
-/** More runs of a series at once than there are versions and requests. */
+/** More concurrent runs of a series than there are versions and requests. */
 const MAX_RUNNING = 20;
-/** Full runs by which the queries of a sentinel are chosen. */
+/** Full runs that the choice of sentinel queries is based on. */
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the full run of a tick, or while a new version of the set runs beside the old one a run of each. In quiet
- * hours, while a full run of the set is still going, and beyond the budget of the day, it is skipped.
+ * Starts the full run of a tick, or one of each version while a new version of the set runs beside the old one. The
+ * tick is skipped in quiet hours, while a full run of the set is still running, and when the daily budget is used up.
  *
- * @returns ids of the runs, none when another scheduler was first
+ * @returns the ids of the runs; empty when another scheduler was first
  * @throws RecalldError golden_set_unknown
  */
 export async function tickFullRun(
@@ -111,13 +108,13 @@ export async function tickFullRun(
   }
   const started: string[] = [];
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
-    const size = version === latest.version ? latest.queries : await sizeOf(context, golden.set, version);
+    const size = version === latest.version ? latest.queries : await readQueryCount(context, golden.set, version);
     if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
-      // The tick of an older version that did run is no skip.
+      // The tick is not skipped if an older version already runs on it.
       if (started.length === 0) await skip('daily_budget');
       break;
     }
-    const reason: RunReason = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt };
+    const reason: RunReason = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt };
     const id = await createGoldenRun(context, pipeline, golden, version, size, reason);
     if (id !== null) started.push(id);
   }
@@ -159,7 +156,7 @@ export async function tickSentinel(
     await skip('daily_budget');
     return [];
   }
-  const scheduled = { ...byHand, trigger: 'schedule', scheduledFor: plannedAt } as const;
+  const scheduled = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt } as const;
   const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
   const { goldenSetVersion: version } = full;
   const id = await createGoldenRun(context, pipeline, golden, version, queryIds.length, reason);
@@ -167,9 +164,8 @@ export async function tickSentinel(
 }
 
 /**
- * Whether a run of the series has not ended that is not of this tick itself: two at once would ask the retriever twice
- * as much and compete for its rate limit, so that both take even longer. One past its deadline is dead, and only waits
- * for the recovery to say so, as after a daemon was down.
+ * True if another run of the series, from a different tick, is still running: two at once would double the load on the
+ * retriever and compete for its rate limit. A run past its deadline is dead and does not count; recovery will fail it.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
@@ -178,7 +174,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
     ({ scheduledFor, deadlineAt }) => scheduledFor?.getTime() !== plannedAt.getTime() && deadlineAt > now,
   );
   if (other === undefined) return false;
-  logger.warn('a tick of a golden set is skipped, since a run of it is still going', {
+  logger.warn('skipped a tick of a golden set: an earlier run is still running', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,
@@ -188,7 +184,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
   return true;
 }
 
-/** Whether the rest of the day's budget holds a run of `planned` queries; `full` is the size of a full run. */
+/** True if the rest of the daily budget covers `planned` queries; `full` is the size of a full run. */
 export async function isInBudget(
   context: Context,
   pipeline: WatchedPipeline,
@@ -205,13 +201,13 @@ export async function isInBudget(
 }
 
 /**
- * The sentinel of a version keeps its queries, so that its runs can be told one against the other; it is chosen by the
- * last full runs when the version, or the number of queries, is new.
+ * Returns the queries of the last sentinel of the version, so that sentinel runs stay comparable. Chooses them from the
+ * last full runs when the version or the number of queries is new.
  */
 async function sentinelQueries(context: Context, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
   const [before] = await context.db.golden.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
-  // Whatever the number: a leak of one document to one question is found by the next sentinel.
+  // Always included, beyond the configured number: the next sentinel finds any leak of a forbidden document.
   const forbidding = await context.db.golden.sets.withForbidden(goldenSet, version);
   const wanted = Math.min(count, full.queriesTotal - forbidding.length);
   if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;
@@ -236,7 +232,7 @@ async function sentinelQueries(context: Context, full: GoldenRun, count: number)
   return [...chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted), ...forbidding];
 }
 
-/** Ticks between the last one that came to anything and this one: noted, never made up for. */
+/** Records ticks between the last handled one and this one as missed; they are never made up for. */
 async function noteMissed(context: Context, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
   const last = cron === null ? null : await context.db.golden.ticks.last(series);
   if (cron === null || last === null) return;
@@ -245,7 +241,7 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
   const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
   const recent = occurrencesBetween(cron, from, plannedAt);
   const missed = recent.length === 0 ? [before] : recent;
-  context.logger.warn('ticks of a golden set were missed; the latest is made up for, the others are not', {
+  context.logger.warn('ticks of a golden set were missed; only the latest one runs now', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,
@@ -254,7 +250,7 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
   await context.db.golden.ticks.skip(series, missed, 'missed', context.clock.now());
 }
 
-async function sizeOf({ db }: Context, name: string, version: number): Promise<number> {
+async function readQueryCount({ db }: Context, name: string, version: number): Promise<number> {
   const found = (await db.golden.sets.list()).find((one) => one.name === name && one.version === version);
   return found?.queries ?? 0;
 }

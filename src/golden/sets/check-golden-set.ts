@@ -1,7 +1,4 @@
-/**
- * Looks a golden set over: labels, duplicates, contradictions, how well it stands for live traffic, and what falls it
- * can find.
- */
+/** Checks a golden set: stale labels, duplicates, contradictions, coverage of live traffic, and the drops it can detect. */
 
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
@@ -18,15 +15,14 @@ import { isQuiet } from '../rules/schedule.ts';
 import { sampleAnswers } from '../runs/ask-retriever.ts';
 import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
-import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion } from './import-golden-set.ts';
-import { liveMixOf } from './live-mix.ts';
+import { measureLiveMix } from './live-mix.ts';
+import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 /**
- * Works with what there is: without a store, an embedder or live queries the parts that need them say why they are
- * missing.
+ * Without a store, an embedder or live queries, the parts that need them say why they are missing.
  *
- * @param since live queries are taken from then on
+ * @param since start of the live traffic to compare with
  */
 export async function checkGoldenSet(
   context: Context,
@@ -38,22 +34,22 @@ export async function checkGoldenSet(
   const labels = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
   const recorded = await recordJudgedDocuments(context, pipeline, judgedDocuments(queries), signal);
   const stale = labels.kind === 'probed' ? labels.labels : [];
-  const gone = [...new Set(stale.map(({ documentId }) => documentId))];
-  const lost = await findLostDocuments(context.db.golden.documents, pipeline, gone, signal);
+  const missing = [...new Set(stale.map(({ documentId }) => documentId))];
+  const lost = await findLostDocuments(context.db.golden.documents, pipeline, missing, signal);
   return {
     labels,
     problems: findJudgmentProblems(queries, relevanceLevel),
     lost,
     proposals: proposeLabels(stale, lost.anchors),
     recorded,
-    representativeness: await liveMixOf(context.db.live.samples, pipeline, queries, since, signal),
+    representativeness: await measureLiveMix(context.db.live.samples, pipeline, queries, since, signal),
   };
 }
 
 export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
 
 /**
- * Looks the latest version of a set over, against the live queries of the last week.
+ * Checks the latest version of a set against the live queries of the last week.
  *
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
@@ -66,7 +62,7 @@ export async function checkLatestVersion(
   const set = await findVersion(context.db.golden.sets, name);
   const queries = judgedQueries(await context.db.golden.sets.queries(set.name, set.version));
   if (queries.length === 0) {
-    throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} holds no judged queries.`);
+    throw new RecalldError('golden_set_empty', `${set.name} version ${set.version} has no judged queries.`);
   }
   const schedule = scheduleOf(pipeline, set.name);
   const { relevanceLevel } = schedule.settings;
@@ -79,34 +75,40 @@ export async function checkLatestVersion(
     set,
     queries,
     check,
-    /** What the retriever answers to some of its questions. */
+    /** Answers of the retriever to some of the queries. */
     answers,
-    /** What falls it can find, a sentence for each check. */
+    /** Sentences that say which drops each check can detect. */
     power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
   };
 }
 
-/** Whether something is wrong that a person should mend; size, depth of answers and live traffic are advice. */
-export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answers'>): boolean {
-  if (answers.kind === 'answers' && answers.doubts.ids !== null) return true;
+/** True if the set has a problem to fix. Size, depth of answers and live traffic are advice, not problems. */
+export function hasProblems({
+  check,
+  answers,
+}: {
+  readonly check: CheckedSet['check'];
+  readonly answers: CheckedSet['answers'];
+}): boolean {
+  if (answers.kind === 'answers' && answers.warnings.ids !== null) return true;
   const { labels, problems } = check;
   const { duplicates, contradictions, withoutRelevant } = problems;
-  const gone = labels.kind === 'probed' ? labels.stale + labels.lost : 0;
-  return gone + duplicates.length + contradictions.length + withoutRelevant.length > 0;
+  const missing = labels.kind === 'probed' ? labels.stale + labels.lost : 0;
+  return missing + duplicates.length + contradictions.length + withoutRelevant.length > 0;
 }
 
-/** How one pipeline runs the set and judges it. */
+/** The schedule and checks of one pipeline for a set. */
 export interface SetUse {
   readonly pipeline: string;
   readonly schedule: GoldenSchedule;
-  /** Of the config; where there are none, the usual one on nDCG is spoken of. */
+  /** From the config; when empty, the default check on nDCG is described. */
   readonly checks: readonly DropCheck[];
 }
 
 /**
- * A sentence for each check.
+ * Returns a sentence for each check that says which drops it can detect.
  *
- * @param queries of the set, which may be a newer version than the one that was pinned
+ * @param queries number of queries in the set, which may be a newer version than the pinned one
  */
 export async function powerOfSet(
   baselines: GoldenBaselines,

@@ -1,4 +1,4 @@
-/** The rows of tables in files, with the lines they start in. */
+/** Reads the rows of CSV tables, each with the line it starts on. */
 import { parse } from 'csv-parse';
 import { malformed, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
@@ -6,16 +6,17 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** Excel's own first line. */
+/** First line that Excel reads and writes to name the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
- * The rows of a CSV table (RFC 4180), its header first. The delimiter is decided by the header, or by the line `sep=;` that
- * Excel takes for one. Line ends inside quotes become LF, so that a file means the same with LF and with CRLF. Rows of empty
- * cells are left out; every other one has a cell for each named column of the header, and no text behind its last column.
- * @param mayStandAlone whether a row may be its first cell alone
- * @throws RecalldError `file_malformed`, and what reading the lines throws.
+ * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first line
+ * `sep=;` as Excel writes it. Line ends inside quotes become LF, so that LF and CRLF files mean the same. Rows of empty
+ * cells are skipped. Every other row has a cell for each named column, and no text behind the last column.
+ *
+ * @param mayStandAlone allows rows that consist of their first cell
+ * @throws RecalldError `file_malformed`, and as reading the lines does
  */
 export async function* csvRows(
   lines: AsyncIterable<readonly SourceLine[]>,
@@ -42,20 +43,22 @@ const isFilled = (cell: string): boolean => cell.trim() !== '';
 
 /** @throws RecalldError file_malformed */
 function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[]): void {
-  const least = names.findLastIndex(isFilled) + 1;
-  if (cells.length >= least && !cells.slice(names.length).some(isFilled)) return;
+  const needed = names.findLastIndex(isFilled) + 1;
+  if (cells.length >= needed && !cells.slice(names.length).some(isFilled)) return;
   const found = cells.length === 1 ? '1 cell' : `${cells.length} cells`;
   const isNumbered = cells.length === names.length + 1 && /^\d+$/.test(cells[0] ?? '');
-  const other = isNumbered ? ', or leave row numbers out (index=False in pandas, row.names=FALSE in R)' : '';
+  const other = isNumbered
+    ? ', or write the file without row numbers (index=False in pandas, row.names=FALSE in R)'
+    : '';
   throw malformed(
     place,
-    `has ${found}, but the header has ${names.length}; put double quotes around text that holds the delimiter${other}`,
+    `has ${found}, but the header has ${names.length}; put double quotes around text that contains the delimiter${other}`,
   );
 }
 
 /**
- * Joins lines into rows, each at the line it starts in: a row ends where the number of its double quotes is even.
- * Empty lines between rows are left out; no batch is empty.
+ * Joins lines into rows, each with the line it starts on. A row ends where the number of its double quotes is even.
+ * Empty lines between rows are skipped; no batch is empty.
  */
 async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
   let open: SourceLine | null = null;
@@ -67,7 +70,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
       if (row.text.length > MAX_ROW_LENGTH) {
         throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
       }
-      // Only the quotes of the new line are counted: a row of many lines would otherwise be counted again and again.
+      // Counts only the quotes of the new line; recounting the whole row would be quadratic.
       const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
       open = staysOpen ? row : null;
       if (!staysOpen) rows.push(row);
@@ -77,7 +80,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/** The cells of each row. The parser's own line numbers go wrong inside quotes, so a row keeps the line it has. */
+/** Splits rows into cells. The line numbers of the parser are wrong inside quotes, so each row keeps its own. */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {
@@ -98,7 +101,7 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/** The delimiter that gives the most known names, then the most columns. @throws RecalldError file_malformed for two */
+/** Returns the delimiter with the most known column names, then the most columns. @throws RecalldError file_malformed for a tie */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {
@@ -110,10 +113,10 @@ function delimiterOf(header: SourceLine): string {
     return best?.delimiter ?? ',';
   }
   const names = [best, other].map(({ delimiter }) => (delimiter === '\t' ? 'tabs' : `"${delimiter}"`));
-  throw malformed(header, `can be read with columns parted by ${names.join(' and by ')}; keep one of the two`);
+  throw malformed(header, `can be read with columns separated by ${names.join(' and by ')}; keep one of the two`);
 }
 
-/** The names in the first line of a table, of whose file this is the beginning. */
+/** Returns the column names of a table, from the beginning of its file. */
 export function headerNames(head: string): string[] {
   const lines = head.split(/\r?\n/).filter((line) => line.trim() !== '');
   const [first = '', second = ''] = lines;
@@ -137,6 +140,6 @@ function quotingProblem(code: string): string {
     case 'CSV_INVALID_CLOSING_QUOTE':
       return 'has text after a closing double quote; write a double quote inside a cell twice';
     default:
-      return `is not CSV (${code}); quote the cells as RFC 4180 says`;
+      return `is not valid CSV (${code}); quote the cells as in RFC 4180`;
   }
 }

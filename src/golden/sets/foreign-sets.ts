@@ -1,4 +1,4 @@
-/** Judgments in the files of other programs: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
+/** Reads judgments from files of other tools: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
 import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 import type { ColumnReading } from '../rules/column-roles.ts';
 import {
@@ -13,7 +13,7 @@ import {
   judgedQueriesOf,
   type Placed,
   type QuepidColumns,
-  QuestionsByText,
+  QueriesByText,
   quepidColumnsOf,
   type RatedDocument,
 } from '../rules/foreign-judgments.ts';
@@ -25,9 +25,9 @@ import { jsonRows, wholeJson } from './json-rows.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Adds what the file holds.
+ * Adds the queries and judgments of the file to the builder.
  *
- * @returns who asks its questions
+ * @returns whether people or a model wrote the queries
  * @throws RecalldError file_unreadable, file_malformed
  */
 export async function readForeign(
@@ -37,7 +37,7 @@ export async function readForeign(
   builder: GoldenSetBuilder,
   { relevanceThreshold }: ReadGoldenSetOptions,
 ): Promise<GoldenOrigin> {
-  const questions = new QuestionsByText(builder);
+  const questions = new QueriesByText(builder);
   const isTable = /\.(csv|tsv|tab|txt)$/i.test(path);
   switch (format) {
     case 'quepid':
@@ -54,7 +54,7 @@ export async function readForeign(
       }
       if (rows.ids > 0 && rows.texts > 0) {
         builder.warnings.note(
-          `Documents are named by reference_context_ids in ${rows.ids} rows and by their texts in ${rows.texts}: a retriever returns one of the two.`,
+          `${rows.ids} rows name documents by reference_context_ids and ${rows.texts} rows by their texts, but a retriever returns only one of the two.`,
         );
       }
       return rows.generated > 0 ? 'generated' : 'human';
@@ -70,16 +70,16 @@ export async function readForeign(
   }
 }
 
-/** `query,docid` and a column for each rater, or the detailed export of a case. */
-async function readQuepidTable(lines: Lines, questions: QuestionsByText, builder: GoldenSetBuilder): Promise<void> {
+/** Reads a table with `query,docid` and one column per rater, or the detailed export of a case. */
+async function readQuepidTable(lines: Lines, questions: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
-  // A query of a case without ratings stands alone.
+  // A query of a case without ratings is a row of one cell.
   for await (const rows of csvRows(lines, true)) {
     for (const { cells, ...place } of rows) {
       if (columns === null) {
         columns = quepidColumnsOf(cells);
         if (columns === null) {
-          throw malformed(place, 'is no header of Quepid, which is query, docid and a column for each rater');
+          throw malformed(place, 'is not a Quepid header: expected query, docid and one column per rater');
         }
         builder.columns = readingsOf(cells, columns);
         continue;
@@ -104,11 +104,11 @@ function readingsOf(header: readonly string[], { text, document, ratings }: Quep
   });
 }
 
-/** A book with its pairs, the ratings of a case, or an export for the Rated Ranking Evaluator. */
+/** Reads a book with its pairs, the ratings of a case, or an export for the Rated Ranking Evaluator. */
 async function readQuepidJson(
   lines: Lines,
   path: string,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
@@ -122,7 +122,7 @@ async function readQuepidJson(
   } else {
     throw malformed(
       { file: path, line: 1 },
-      'has no query_doc_pairs and no queries with ratings; export the book of Quepid with its pairs, or the ratings of the case',
+      'has no query_doc_pairs and no queries with ratings; export the Quepid book with its pairs, or the ratings of the case',
     );
   }
 }
@@ -131,7 +131,7 @@ async function readUbi(
   lines: Lines,
   path: string,
   threshold: number | undefined,
-  questions: QuestionsByText,
+  questions: QueriesByText,
   builder: GoldenSetBuilder,
 ): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
@@ -139,7 +139,7 @@ async function readUbi(
   if (list === null) {
     throw malformed(
       { file: path, line: 1 },
-      'is not one list of judgments, which has judgmentRatings; save the answer of GET _plugins/_search_relevance/judgments/ID',
+      'is not a list of judgments with judgmentRatings; save the response of GET _plugins/_search_relevance/judgments/ID',
     );
   }
   const rated = list.queries.flatMap((entry): RatedDocument[] => {
@@ -147,7 +147,7 @@ async function readUbi(
     if (typeof query === 'string' && Array.isArray(ratings)) {
       return ratings.map((rating) => ({ text: query, ...placed(rating) }));
     }
-    throw malformed(placed(entry).place, 'is no judged query, which has "query" and a list of "ratings"');
+    throw malformed(placed(entry).place, 'is not a judged query with "query" and a list of "ratings"');
   });
   addUbiRatings(rated, list.ofClicks, threshold, questions, builder);
 }

@@ -1,4 +1,4 @@
-/** Questions of a model about the chunks of a store -> a golden set of its own, or a review file. */
+/** Generates queries about the chunks of a store with a chat model, and adds them to a golden set or a review file. */
 
 import { z } from 'zod';
 import type { ChatModel } from '../../connectors/models/chat-model.ts';
@@ -18,7 +18,7 @@ import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rule
 import { wordsOf } from '../rules/similar-texts.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type Chunk, type FinishedChunk, generateQuestions, requestFor } from './generate-questions.ts';
+import { type Chunk, type FinishedChunk, generateQueries, requestFor } from './generate-queries.ts';
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
@@ -54,31 +54,31 @@ const finishedSchema = z.object({
 type GenerationHead = z.infer<typeof headSchema>;
 type FinishedLine = z.infer<typeof finishedSchema>;
 
-/** Null when the first line is no head; other lines that cannot be read are left out. */
+/** Returns null when the first line is not a valid head. Other unreadable lines are skipped. */
 function parseGenerationState(
   values: readonly unknown[],
-): { readonly head: GenerationHead; readonly settled: readonly FinishedLine[] } | null {
+): { readonly head: GenerationHead; readonly finished: readonly FinishedLine[] } | null {
   const head = headSchema.safeParse(values[0]);
   if (!head.success) return null;
-  const settled = values.slice(1).flatMap((value) => {
+  const finished = values.slice(1).flatMap((value) => {
     const line = finishedSchema.safeParse(value);
     return line.success ? [line.data] : [];
   });
-  return { head: head.data, settled };
+  return { head: head.data, finished };
 }
 
 interface GenerationState {
-  readonly settled: readonly FinishedChunk[];
-  readonly settle: (chunk: FinishedChunk) => Promise<void>;
+  readonly finished: readonly FinishedChunk[];
+  readonly record: (chunk: FinishedChunk) => Promise<void>;
   remove(): Promise<void>;
   readonly path: string;
 }
 
 /**
- * Opens the state file, new or to be resumed.
+ * Opens the state file, to start or to resume.
  *
- * @throws RecalldError usage when there is one and it is not to be resumed, when it belongs to other work, or when
- * there is none to resume
+ * @throws RecalldError usage when the file exists and `resume` is false, when it belongs to another generation, or when
+ *   there is nothing to resume
  */
 async function openGenerationState(path: string, head: GenerationHead, resume: boolean): Promise<GenerationState> {
   const file = createStateFile(path);
@@ -87,7 +87,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     if (values !== null) {
       throw new RecalldError(
         'usage',
-        `${path} holds the state of an interrupted call; add --resume to go on with it, or remove the file.`,
+        `${path} holds the state of an interrupted generation. Add --resume to continue it, or remove the file.`,
       );
     }
     await file.start([head]);
@@ -95,26 +95,26 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
   }
   const state = values === null ? null : parseGenerationState(values);
   if (state === null) {
-    throw new RecalldError('usage', `${path} holds no state to go on with; leave --resume out to start.`);
+    throw new RecalldError('usage', `${path} holds no state to resume. Run without --resume to start.`);
   }
   const other = (Object.keys(head) as (keyof GenerationHead)[]).find((key) => state.head[key] !== head[key]);
   if (other !== undefined) {
     throw new RecalldError(
       'usage',
-      `${path} is the state of other work (another ${other.replace('_', ' ')}); remove it to start anew.`,
+      `${path} belongs to another generation (its ${other.replace('_', ' ')} differs). Remove it to start over.`,
     );
   }
-  const settled = state.settled.map(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
-  // Written anew, since a line that was cut off would spoil the next one.
-  await file.start([head, ...settled.map(toLine)]);
-  return stateOf(file, settled);
+  const finished = state.finished.map(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
+  // Rewrites the file: a truncated last line would corrupt the next one.
+  await file.start([head, ...finished.map(toLine)]);
+  return stateOf(file, finished);
 }
 
-function stateOf(file: StateFile, settled: readonly FinishedChunk[]): GenerationState {
+function stateOf(file: StateFile, finished: readonly FinishedChunk[]): GenerationState {
   return {
     path: file.path,
-    settled,
-    settle: (chunk) => file.add(toLine(chunk)),
+    finished,
+    record: (chunk) => file.add(toLine(chunk)),
     remove: () => file.remove(),
   };
 }
@@ -126,7 +126,7 @@ function toLine({ chunkId, ...rest }: FinishedChunk) {
 export interface GenerateOptions {
   readonly pipeline: string;
   readonly set: string;
-  readonly questions: number;
+  readonly queries: number;
   readonly perChunk: number;
   readonly maxCost?: number;
   readonly out?: string;
@@ -139,8 +139,8 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** Askings for each question that is to be kept, since many give none. */
-const ASKINGS_PER_QUESTION = 4;
+/** Prompts per requested query: many prompts yield no usable query. */
+const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
 /** Shorter chunks are headings and menus. */
@@ -150,7 +150,7 @@ export interface GenerateSetDeps {
   readonly sets: GoldenSets;
   readonly pipeline: WatchedPipeline;
   readonly model: ChatModel;
-  /** Null when the config tells none. */
+  /** Null when the config has no prices. */
   readonly prices: TokenPrices | null;
 }
 
@@ -182,22 +182,22 @@ export async function generateGoldenSet(
     },
     options.resume,
   );
-  const generation = await generateQuestions(
-    { model, settle: state.settle, onProgress: watcher.onProgress },
+  const generation = await generateQueries(
+    { model, record: state.record, onProgress: watcher.onProgress },
     pipeline,
     {
-      questions: options.questions,
+      queries: options.queries,
       perChunk: options.perChunk,
       seed: options.seed,
       chunks,
-      settled: state.settled,
+      finished: state.finished,
       known: before.map(({ text }) => text),
       maxCost: options.maxCost ?? null,
       prices,
     },
     signal,
   );
-  const kept = generation.settled.filter(({ outcome }) => outcome === 'kept');
+  const kept = generation.finished.filter(({ outcome }) => outcome === 'kept');
   const provenance = {
     model: model.model,
     prompt_hash: promptHash,
@@ -205,7 +205,7 @@ export async function generateGoldenSet(
   };
   const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
   const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
-  // At the cap there are questions that were paid for, and there may be money for more later.
+  // At the cost cap, the queries that were paid for are returned, and the state stays for a later resume.
   const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
   const set =
     hasResult && options.out === undefined ? await addToSet(sets, options.set, before, items, model.model) : null;
@@ -218,32 +218,32 @@ export async function generateGoldenSet(
   return {
     end: generation.end,
     kept: kept.length,
-    outcomes: countOutcomes(generation.settled),
+    outcomes: countOutcomes(generation.finished),
     tokens: generation.tokens,
     cost: prices === null ? null : costOf(generation.tokens, prices),
     set,
     out: hasResult ? (options.out ?? null) : null,
-    /** Where the state is kept that --resume goes on with; null when the work is done. */
+    /** Path of the state file for --resume; null when the generation is complete. */
     state: isDone ? null : state.path,
   };
 }
 
 async function drawChunks(
   store: VectorStore | null,
-  { questions, perChunk, seed, pipeline }: GenerateOptions,
+  { queries, perChunk, seed, pipeline }: GenerateOptions,
   signal: AbortSignal,
 ): Promise<Chunk[]> {
   const impossible = (problem: string): RecalldError =>
-    new RecalldError('generation_impossible', `Questions cannot be generated for "${pipeline}": ${problem}`);
-  if (store === null) throw impossible('the config names no vector_store to draw chunks from; add it.');
-  const n = Math.min(MAX_CHUNKS, Math.max(MIN_CHUNKS, Math.ceil((ASKINGS_PER_QUESTION * questions) / perChunk)));
+    new RecalldError('generation_impossible', `Cannot generate queries for "${pipeline}": ${problem}`);
+  if (store === null) throw impossible('the config has no vector_store to draw chunks from; add it.');
+  const n = Math.min(MAX_CHUNKS, Math.max(MIN_CHUNKS, Math.ceil((PROMPTS_PER_QUERY * queries) / perChunk)));
   const sample = await store.sample({ n, seed, withContent: true }, signal);
   if (sample.kind === 'unsupported') throw impossible(sample.reason);
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
   const { ids, vectors, contents } = sample.value;
   if (ids.length === 0) throw impossible('its store is empty.');
   if (contents.every((content) => content === null)) {
-    throw impossible('its store gives no texts; name the field of the text in vector_store (content).');
+    throw impossible('its store returns no texts; set the text field in vector_store (content).');
   }
   return stratifiedOrder(vectors, seed).flatMap((row) => {
     const [id, content] = [ids[row], contents[row]];
@@ -252,12 +252,12 @@ async function drawChunks(
   });
 }
 
-function estimate(chunks: readonly Chunk[], { questions, seed }: GenerateOptions, prices: TokenPrices | null) {
+function estimate(chunks: readonly Chunk[], { queries, seed }: GenerateOptions, prices: TokenPrices | null) {
   const inputs = chunks.slice(0, 200).map(({ content }, place) => {
     const { messages } = requestFor(content, place, seed);
     return estimateTokens(messages.map((message) => message.content));
   });
-  const tokens = estimateTotal(questions, inputs);
+  const tokens = estimateTotal(queries, inputs);
   return {
     tokens,
     /** US dollars; null without prices. */
@@ -312,7 +312,7 @@ async function addToSet(
       contentHash: sha256(JSON.stringify(['generated', queries])),
       format: 'generated',
       origin: 'generated',
-      note: `${fresh.length} questions of ${model}.`,
+      note: `${fresh.length} queries generated by ${model}.`,
       queries,
       origins: fresh.map(({ id, origin }) => ({ queryId: id, ...origin })),
     },
@@ -329,8 +329,8 @@ function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap
   );
 }
 
-function countOutcomes(settled: readonly FinishedChunk[]): Record<string, number> {
+function countOutcomes(finished: readonly FinishedChunk[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { outcome } of settled) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  for (const { outcome } of finished) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }

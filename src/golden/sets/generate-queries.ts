@@ -1,4 +1,4 @@
-/** Asks a chat model for questions about the chunks of a store, and keeps those that a person could have asked. */
+/** Asks a chat model for queries about the chunks of a store, and keeps those that a real user could have asked. */
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type TokenPrices,
   type Tokens,
 } from '../rules/generation.ts';
-import { readQuestion } from '../rules/read-question.ts';
+import { readGeneratedQuery } from '../rules/read-generated-query.ts';
 import { jaccard, wordsOf } from '../rules/similar-texts.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
@@ -25,131 +25,129 @@ export type ChunkOutcome =
   | 'malformed'
   | 'not_retrieved'
   | 'near_duplicate'
-  /** The retriever failed, so that nobody knows; the next call asks again. */
+  /** The retriever failed, so the outcome is unknown; the next call tries again. */
   | 'unfinished'
   | QuestionProblem;
 
-/** What became of one asking about a chunk, and what it cost. */
+/** The outcome of one prompt about a chunk, and its cost. */
 export interface FinishedChunk {
   readonly chunkId: string;
-  /** Which asking about this chunk, from 0. */
+  /** Number of the prompt about this chunk, from 0. */
   readonly asking: number;
   readonly outcome: ChunkOutcome;
-  /** Of a question that was kept. */
+  /** The text of a kept query, else null. */
   readonly question: string | null;
   readonly tokens: Tokens;
 }
 
 export interface GenerateRequest {
-  readonly questions: number;
-  /** How often each chunk is asked about, in another style each time; 1 or more. */
+  readonly queries: number;
+  /** Prompts per chunk, each in another style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
-  /** In the order in which they are to be asked about. */
+  /** In prompting order. */
   readonly chunks: readonly Chunk[];
-  /** Of an earlier call that was interrupted. */
-  readonly settled: readonly FinishedChunk[];
-  /** Questions that the set has already. */
+  /** From an earlier, interrupted call. */
+  readonly finished: readonly FinishedChunk[];
+  /** Queries that the set already has. */
   readonly known: readonly string[];
-  /** Most money that may be spent, what was spent before included; null for no limit. */
+  /** Maximum total cost, earlier calls included; null for no limit. */
   readonly maxCost: number | null;
   readonly prices: TokenPrices | null;
 }
 
 export interface GenerateDeps {
   readonly model: ChatModel;
-  /** Called for each chunk as soon as it is settled; the next ones wait for it. */
-  readonly settle: (chunk: FinishedChunk) => Promise<void>;
+  /** Called for each chunk as soon as it is finished; the next ones wait for it. */
+  readonly record: (chunk: FinishedChunk) => Promise<void>;
   readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
 }
 
 export interface Generation {
-  readonly settled: readonly FinishedChunk[];
+  readonly finished: readonly FinishedChunk[];
   readonly tokens: Tokens;
-  /** Why it ended. `failing`: the model or the retriever failed again and again, `message` says how. */
+  /** Why it ended. `failing`: the model or the retriever failed repeatedly; `message` is the last error. */
   readonly end:
     | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
     | { readonly kind: 'failing'; readonly message: string };
 }
 
 const AT_ONCE = 4;
-/** Failures in a row after which going on makes no sense. */
+/** Consecutive failures after which it gives up. */
 const FAILURES = 5;
-/** Questions of which not one found its chunk: then the ids of retriever and store differ. */
+/** After this many queries of which none retrieved its chunk, the ids of retriever and store must differ. */
 const NEVER_RETRIEVED = 20;
 
 /**
- * Goes through the chunks until there are enough questions. The cap holds: a call is made only when even its repair,
- * at full length, would stay under it. Rejects only with the reason of `signal`; what was settled can be given to the
- * next call.
+ * Works through the chunks until there are enough queries. The cost cap is never exceeded: a call is made only if even
+ * its repair, at full length, would stay below it. Rejects only with the reason of `signal`; chunks recorded until then
+ * can be passed to the next call.
  */
-export async function generateQuestions(
+export async function generateQueries(
   deps: GenerateDeps,
   pipeline: WatchedPipeline,
   request: GenerateRequest,
   signal: AbortSignal,
 ): Promise<Generation> {
-  const settled = [...request.settled];
-  const done = new Set(settled.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
+  const finished = [...request.finished];
+  const done = new Set(finished.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
   const open = askingsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, asking: one.asking })));
-  const kept = (): FinishedChunk[] => settled.filter(({ outcome }) => outcome === 'kept');
-  const known: KnownQuestions = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
-  const sieve = createQuestionSieve(pipeline, known);
+  const kept = (): FinishedChunk[] => finished.filter(({ outcome }) => outcome === 'kept');
+  const known = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
+  const classify = createQueryFilter(pipeline, known);
   let [failures, lastFailure] = [0, ''];
 
   for (;;) {
     signal.throwIfAborted();
-    deps.onProgress({ answered: kept().length, total: request.questions });
+    deps.onProgress({ answered: kept().length, total: request.queries });
     const end = (kind: Exclude<Generation['end']['kind'], 'failing'>): Generation => ({
-      settled,
-      tokens: totalOf(settled),
+      finished,
+      tokens: totalOf(finished),
       end: { kind },
     });
-    const lacking = request.questions - kept().length;
+    const lacking = request.queries - kept().length;
     if (lacking <= 0) return end('complete');
-    if (isNeverRetrieved(settled)) return end('never_retrieved');
+    if (isNeverRetrieved(finished)) return end('never_retrieved');
     if (failures >= FAILURES) return { ...end('complete'), end: { kind: 'failing', message: lastFailure } };
-    const next = affordable(open.slice(0, Math.min(AT_ONCE, lacking)), settled, request);
+    const next = affordable(open.slice(0, Math.min(AT_ONCE, lacking)), finished, request);
     if (open.length === 0) return end('no_more_chunks');
     if (next.length === 0) return end('cost_cap');
     open.splice(0, next.length);
     const answers = await Promise.all(
-      next.map(({ place, chunk }) =>
-        askForQuestion(deps.model, requestFor(chunk.content, place, request.seed), signal),
-      ),
+      next.map(({ place, chunk }) => askForQuery(deps.model, requestFor(chunk.content, place, request.seed), signal)),
     );
     for (const [index, asked] of answers.entries()) {
       const asking = next[index];
       if (asking === undefined) continue;
-      const { result, failure } = await judge(asked, asking);
+      const { result, failure } = await evaluateAnswer(asked, asking);
       failures = failure === null ? 0 : failures + 1;
       lastFailure = failure ?? lastFailure;
       if (result === null) continue;
-      settled.push(result);
-      await deps.settle(result);
+      finished.push(result);
+      await deps.record(result);
     }
   }
 
-  async function judge(asked: Asked, { chunk, asking }: Asking): Promise<Judged> {
+  async function evaluateAnswer(asked: Asked, { chunk, asking }: Asking): Promise<EvaluatedAnswer> {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
-    const settle = (outcome: ChunkOutcome, question: string | null = null): FinishedChunk => ({
+    const finish = (outcome: ChunkOutcome, question: string | null = null): FinishedChunk => ({
       chunkId: chunk.id,
       asking,
       outcome,
       question,
       tokens,
     });
-    if (asked.kind !== 'question') return { result: settle(asked.kind), failure: null };
-    const verdict = await sieve(asked.question, chunk, signal);
-    if (verdict.kind === 'failed') return { result: settle('unfinished'), failure: verdict.message };
+    if (asked.kind !== 'question') return { result: finish(asked.kind), failure: null };
+    const verdict = await classify(asked.question, chunk, signal);
+    if (verdict.kind === 'failed') return { result: finish('unfinished'), failure: verdict.message };
     const { outcome } = verdict;
-    return { result: settle(outcome, outcome === 'kept' ? asked.question : null), failure: null };
+    return { result: finish(outcome, outcome === 'kept' ? asked.question : null), failure: null };
   }
 }
 
-interface Judged {
-  /** Null when nothing was paid for. */
+interface EvaluatedAnswer {
+  /** Null when nothing was charged. */
   readonly result: FinishedChunk | null;
   readonly failure: string | null;
 }
@@ -157,7 +155,7 @@ interface Judged {
 interface Asking {
   readonly chunk: Chunk;
   readonly asking: number;
-  /** Among all askings, which draws the style. */
+  /** Index among all prompts, which selects the style. */
   readonly place: number;
 }
 
@@ -167,23 +165,23 @@ function askingsOf({ chunks, perChunk }: GenerateRequest): Asking[] {
   );
 }
 
-function keyOf({ chunkId, asking }: Pick<FinishedChunk, 'chunkId' | 'asking'>): string {
+function keyOf({ chunkId, asking }: { readonly chunkId: string; readonly asking: number }): string {
   return `${asking} ${chunkId}`;
 }
 
-/** As many of the next calls as even at their dearest stay under the cap. */
+/** Returns as many of the next prompts as stay below the cost cap in the worst case. */
 function affordable(
   next: readonly Asking[],
-  settled: readonly FinishedChunk[],
+  finished: readonly FinishedChunk[],
   { maxCost, prices, seed }: GenerateRequest,
 ): readonly Asking[] {
   if (maxCost === null || prices === null) return next;
-  let spent = costOf(totalOf(settled), prices);
+  let spent = costOf(totalOf(finished), prices);
   const taken: Asking[] = [];
   for (const asking of next) {
     const { messages } = requestFor(asking.chunk.content, asking.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
-    // The repair sends everything again, and the answer with it.
+    // The repair sends the prompt again, with the first answer.
     const worst = { input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
@@ -192,49 +190,45 @@ function affordable(
   return taken;
 }
 
-function isNeverRetrieved(settled: readonly FinishedChunk[]): boolean {
-  const lost = settled.filter(({ outcome }) => outcome === 'not_retrieved').length;
-  return lost >= NEVER_RETRIEVED && !settled.some(({ outcome }) => outcome === 'kept');
+function isNeverRetrieved(finished: readonly FinishedChunk[]): boolean {
+  const lost = finished.filter(({ outcome }) => outcome === 'not_retrieved').length;
+  return lost >= NEVER_RETRIEVED && !finished.some(({ outcome }) => outcome === 'kept');
 }
 
-function totalOf(settled: readonly FinishedChunk[]): Tokens {
+function totalOf(finished: readonly FinishedChunk[]): Tokens {
   return {
-    input: settled.reduce((sum, { tokens }) => sum + tokens.input, 0),
-    output: settled.reduce((sum, { tokens }) => sum + tokens.output, 0),
+    input: finished.reduce((sum, { tokens }) => sum + tokens.input, 0),
+    output: finished.reduce((sum, { tokens }) => sum + tokens.output, 0),
   };
 }
 
-/** A piece of a document, as the store has it. */
 export interface Chunk {
   readonly id: string;
   readonly content: string;
 }
 
-/** Texts of questions that are there already. */
-export type KnownQuestions = readonly string[];
-
-export type SieveVerdict =
+export type FilterVerdict =
   | {
-      readonly kind: 'judged';
+      readonly kind: 'classified';
       readonly outcome: 'kept' | 'not_retrieved' | 'near_duplicate' | QuestionProblem;
     }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The source must be among so many documents of an independent retrieval. */
+/** The source chunk must be among this many results of the retriever. */
 const ROUND_TRIP = 10;
 const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
- * A question is dropped when it knows its source (see `questionProblem`), when it is nearly one that is there (Jaccard
- * similarity of words from 0.8, or, with an embedder, a cosine above 0.92), and when the retriever of the pipeline does
- * not return the chunk that it came from among the first 10. An embedder that fails is done without. The verdicts
- * depend on the questions kept before.
+ * Returns a filter that drops a query when it reveals its source (see `questionProblem`), when it is nearly the same as
+ * a known one (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), and when the retriever of
+ * the pipeline does not return the source chunk among the first 10. If the embedder fails, cosines are not compared.
+ * Verdicts depend on the queries kept before.
  */
-function createQuestionSieve(
+function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,
-  known: KnownQuestions,
-): (question: string, chunk: Chunk, signal: AbortSignal) => Promise<SieveVerdict> {
+  known: readonly string[],
+): (question: string, chunk: Chunk, signal: AbortSignal) => Promise<FilterVerdict> {
   const words = known.map((text) => new Set(wordsOf(text)));
   const vectors: Float32Array[] = [];
   let isFilled = false;
@@ -252,28 +246,28 @@ function createQuestionSieve(
 
   return async (question, chunk, signal) => {
     const problem = questionProblem(question, chunk.content);
-    if (problem !== null) return judged(problem);
+    if (problem !== null) return classified(problem);
     const own = new Set(wordsOf(question));
-    if (words.some((other) => jaccard(own, other) >= NEAR_WORDS)) return judged('near_duplicate');
+    if (words.some((other) => jaccard(own, other) >= NEAR_WORDS)) return classified('near_duplicate');
     const vector = await vectorOf(question, signal);
     const isNear = (other: Float32Array): boolean =>
       vector !== null && other.length === vector.length && cosineSimilarity(other, vector) > NEAR_COSINE;
-    if (vectors.some(isNear)) return judged('near_duplicate');
+    if (vectors.some(isNear)) return classified('near_duplicate');
     const answer = await retriever.retrieve({ text: question, k: ROUND_TRIP, tags: {} }, signal);
     if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not answer in time.' };
     if (answer.kind === 'error') return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
-    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return judged('not_retrieved');
+    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return classified('not_retrieved');
     words.push(own);
     if (vector !== null) vectors.push(vector);
-    return judged('kept');
+    return classified('kept');
   };
 }
 
-function judged(outcome: Extract<SieveVerdict, { kind: 'judged' }>['outcome']): SieveVerdict {
-  return { kind: 'judged', outcome };
+function classified(outcome: Extract<FilterVerdict, { kind: 'classified' }>['outcome']): FilterVerdict {
+  return { kind: 'classified', outcome };
 }
 
-/** One question of the model about one chunk, with one attempt to repair an answer of the wrong shape. */
+/** One query of the model about one chunk, after at most one repair of an answer of the wrong shape. */
 export type Asked =
   | { readonly kind: 'question'; readonly question: string; readonly tokens: Tokens }
   | { readonly kind: 'no_question' | 'refused'; readonly tokens: Tokens }
@@ -290,14 +284,14 @@ export function requestFor(chunk: string, place: number, seed: number): ChatRequ
 }
 
 /** Rejects only with the reason of `signal`. */
-async function askForQuestion(model: ChatModel, request: ChatRequest, signal: AbortSignal): Promise<Asked> {
+async function askForQuery(model: ChatModel, request: ChatRequest, signal: AbortSignal): Promise<Asked> {
   const first = await model.answer(request, signal);
   const read = interpret(first, tokensOf(request, first));
   if (read.kind !== 'malformed' || first.kind !== 'text') return read;
   const problem = first.isWhole ? read.problem : 'it was cut off';
   const repair = { ...request, messages: repairMessages(request.messages, first.text, problem) };
   const second = await model.answer(repair, signal);
-  // What was paid for the first answer counts, also when the repair fails.
+  // The first answer was charged even if the repair fails.
   if (second.kind === 'failed') return read;
   return interpret(second, sum(read.tokens, tokensOf(repair, second)));
 }
@@ -305,7 +299,7 @@ async function askForQuestion(model: ChatModel, request: ChatRequest, signal: Ab
 function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   if (answer.kind === 'failed') return { kind: 'failed', message: answer.message };
   if (answer.kind === 'refused') return { kind: 'refused', tokens };
-  const read = readQuestion(answer.text);
+  const read = readGeneratedQuery(answer.text);
   switch (read.kind) {
     case 'question':
       return { kind: 'question', question: read.question, tokens };
@@ -316,7 +310,7 @@ function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   }
 }
 
-/** What the service counted, else an estimate. */
+/** Returns the usage that the service reports, else an estimate. */
 function tokensOf(request: ChatRequest, answer: ChatAnswer): Tokens {
   if (answer.kind === 'failed') return { input: 0, output: 0 };
   if (answer.usage !== null) return answer.usage;

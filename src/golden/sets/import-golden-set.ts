@@ -1,4 +1,4 @@
-/** Golden sets from files and into files, and those that came over HTTP. */
+/** Imports golden sets from files and HTTP bodies, and exports them to files. */
 
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
@@ -30,7 +30,7 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** The files of a golden set as they are read and hashed. */
+/** How a file is used, as it enters the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
 /** The files of one golden set. Each is read once, so that what is hashed is what was parsed. */
@@ -43,15 +43,16 @@ export class SourceFiles {
   }
 
   /**
-   * The lines of a file, see `sourceLines`.
+   * Reads the lines of a file, see `sourceLines`.
+   *
    * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of the
-   * signal when it aborts.
+   *   signal when it aborts
    */
   lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
     return sourceLines(path, this.seeing(role));
   }
 
-  /** What is to be shown every byte of a file, in order. @throws the reason of the signal when it aborts */
+  /** Returns a function that must be called with every byte of a file, in order. @throws the reason of the signal when it aborts */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -62,8 +63,8 @@ export class SourceFiles {
   }
 
   /**
-   * SHA-256, hex, over the bytes of every file read, each with its role, and over `meaning`, the choices that change
-   * what the bytes say. To be called once, when every file has been read to its end.
+   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change what the
+   * bytes mean. Call it once, after every file has been read to its end.
    */
   contentHash(meaning: readonly string[]): string {
     const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);
@@ -71,7 +72,7 @@ export class SourceFiles {
   }
 }
 
-/** Calls `use` for each line that holds more than white space, in order. */
+/** Calls `use` for each line that is not blank, in order. */
 export async function eachLine(
   batches: AsyncIterable<readonly SourceLine[]>,
   use: (line: SourceLine) => void,
@@ -89,9 +90,8 @@ export function sha256(text: string): string {
 }
 
 /**
- * Adds the rows of a table whose columns are named.
+ * Adds the rows of a table with named columns.
  *
- * @returns what else than the bytes of the file decides what it means
  * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
 function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options: ReadGoldenSetOptions): void {
@@ -100,18 +100,18 @@ function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options
   const columns = decideTableColumns(header, rows, options);
   builder.columns = columns.readings;
   if (!columns.places.has('grade') && !columns.places.has('judgments') && !columns.places.has('no_answer')) {
-    builder.warnings.note('The file has no grade column, so every row judges its document relevant, with grade 1.');
+    builder.warnings.note('The file has no grade column. Every row counts as a relevant document, with grade 1.');
   }
   for (const row of rows) addTableRow(builder, columns, row, options);
 }
 
 /**
- * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a file of questions without judgments, or what
- * Quepid, Ragas or OpenSearch wrote.
+ * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a text file of queries without judgments, or
+ * an export of Quepid, Ragas, LlamaIndex or OpenSearch.
  *
  * @param path the file, or for BEIR and TREC the folder
- * @throws RecalldError `usage` when format and path do not fit or the format cannot be told, `file_unreadable`,
- * `file_malformed` with file and line, `golden_set_empty`.
+ * @throws RecalldError `usage` when format and path do not fit or the format cannot be detected, `file_unreadable`,
+ *   `file_malformed` with file and line, `golden_set_empty`
  */
 export async function readGoldenSet(
   path: string,
@@ -163,7 +163,6 @@ export async function readGoldenSet(
   };
 }
 
-/** All items of batches. */
 async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise<Item[]> {
   const items: Item[] = [];
   for await (const batch of batches) for (const item of batch) items.push(item);
@@ -171,8 +170,9 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
 }
 
 /**
- * Adds one query with its judgments for each JSON object, on lines of their own or in one list. Objects of another program
- * are the rows of a table, whose columns are their keys.
+ * Adds one query with its judgments for each JSON object, one per line or in one list. Objects of other tools are read as
+ * rows of a table whose columns are their keys.
+ *
  * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
 async function readJsonObjects(
@@ -192,7 +192,7 @@ async function readJsonObjects(
     if (options.relevanceThreshold !== undefined || options.documentsSeparator !== undefined) {
       throw new RecalldError(
         'usage',
-        `--relevance-threshold and --documents-separator are for tables, but ${path} has the form of recalld's own JSON lines; leave them out.`,
+        `--relevance-threshold and --documents-separator are for tables, but ${path} has recalld's own JSON lines format. Remove the options.`,
       );
     }
     const result = parseGoldenLine(row.value);
@@ -203,9 +203,10 @@ async function readJsonObjects(
 }
 
 /**
- * Reads queries and judgments that lie in two files, BEIR's or TREC's. Of a corpus only the ids are read, to tell
- * how many judged documents it lacks.
- * @throws RecalldError `file_unreadable`, `file_malformed`.
+ * Reads queries and judgments from two files, BEIR's or TREC's. Of a corpus only the ids are read, to count the judged
+ * documents that it lacks.
+ *
+ * @throws RecalldError `file_unreadable`, `file_malformed`
  */
 async function readJudgedQueries(
   files: SourceFiles,
@@ -227,7 +228,9 @@ async function readJudgedQueries(
   });
   builder.columns = form?.columns ?? [];
   if (form?.grade === null) {
-    builder.warnings.note('The judgments have no grade column, so every one of them is relevant, with grade 1.');
+    builder.warnings.note(
+      'The judgments have no grade column. Every judged document counts as relevant, with grade 1.',
+    );
   }
   for (const { row, queryId } of judgments.rows()) {
     const place = { file: sources.qrels, line: judgments.lineOf(row) };
@@ -250,7 +253,7 @@ export interface ImportReport {
   readonly summary: ImportSummary;
 }
 
-/** Stores what was read from files as a version of a set; nothing is stored when the signal aborts before the end. */
+/** Stores the content of files as a version of a set. Nothing is stored when the signal aborts first. */
 export async function importGoldenSet(
   sets: GoldenSets,
   file: GoldenSetFile,
@@ -261,14 +264,14 @@ export async function importGoldenSet(
   return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
 
-/** Goes into every content hash; raise it when the same values come to mean another golden set. */
+/** Part of every content hash. Increase it when the same files come to mean another golden set. */
 const MEANING_VERSION = 2;
 
 /**
- * Takes values as in the lines of a JSONL file, in batches, with turns of the event loop for others in between. The same queries in the same order are the same content, however their
- * JSON was written.
+ * Imports values in the form of JSONL lines, in batches, and yields to the event loop in between. The same queries in the
+ * same order have the same content hash, however their JSON was written.
  *
- * @throws RecalldError file_malformed with the place of the query in the list, golden_set_empty; nothing is stored then
+ * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored then
  */
 export async function importGoldenQueries(
   sets: GoldenSets,
@@ -285,7 +288,7 @@ export async function importGoldenQueries(
       if (count > MAX_QUERIES) {
         throw new RecalldError(
           'body_unreadable',
-          `The body has more than ${MAX_QUERIES} queries; send at most as many.`,
+          `The body has more than ${MAX_QUERIES} queries. Send at most ${MAX_QUERIES}.`,
         );
       }
       const place = { file: 'queries', line: count };
@@ -308,7 +311,7 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Queries and judgments that hold up the event loop for some milliseconds. */
+/** Queries and judgments that take some milliseconds of the event loop. */
 const TURN = 500;
 
 function contentOf({ id, text, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
@@ -322,18 +325,17 @@ function contentOf({ id, text, tags, judgments, forbidden, noAnswer }: GoldenQue
   ]);
 }
 
-/** A golden set -> files. */
 export interface ExportRequest {
   readonly set: string;
   readonly version?: number;
   readonly format: GoldenFormat;
   readonly out: string;
   readonly dropTags: boolean;
-  /** Replaces files that are there. */
+  /** Overwrites existing files. */
   readonly force: boolean;
 }
 
-/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; nothing is written then */
+/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; no file is written then */
 export async function exportGoldenSetTo(
   sets: GoldenSets,
   { set, version, format, out, dropTags, force }: ExportRequest,
@@ -347,11 +349,11 @@ export async function exportGoldenSetTo(
 }
 
 /**
- * Writes the files of an export to a file, or into a folder, which is made when it is missing.
+ * Writes the files of an export to a file, or into a folder, which is created if missing.
  *
- * @param replace whether files that are there may be replaced
- * @returns the paths that were written
- * @throws RecalldError `file_unwritable`, and the reason of the signal; no file is there then that was not before
+ * @param replace allows overwriting existing files
+ * @returns the paths of the files
+ * @throws RecalldError `file_unwritable`, and the reason of the signal; no new file remains then
  */
 async function writeExport(
   files: readonly ExportFile[],
@@ -365,7 +367,7 @@ async function writeExport(
 }
 
 /**
- * The latest version, or the one that is asked for.
+ * Returns the given version of a set, or its latest one.
  *
  * @throws RecalldError golden_set_unknown
  */
@@ -374,7 +376,7 @@ export async function findVersion(sets: GoldenSets, name: string, version?: numb
   if (latest === null) {
     throw new RecalldError(
       'golden_set_unknown',
-      `There is no golden set "${name}"; \`recalld golden list\` shows those that exist.`,
+      `There is no golden set "${name}". \`recalld golden list\` shows the sets that exist.`,
     );
   }
   if (version === undefined || version === latest.version) return latest;
@@ -382,6 +384,6 @@ export async function findVersion(sets: GoldenSets, name: string, version?: numb
   if (found !== undefined) return found;
   throw new RecalldError(
     'golden_set_unknown',
-    `The golden set "${name}" has no version ${version}; its latest is ${latest.version}.`,
+    `The golden set "${name}" has no version ${version}. Its latest version is ${latest.version}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** JSON of other programs: objects on lines of their own, in one list, or in one object, each with the line it begins in. */
+/** Reads JSON of other tools: objects one per line, in one list, or in one object, each with the line it begins on. */
 import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
 import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
@@ -7,7 +7,7 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/** Objects on lines of their own, or in one list, whatever the file is called. @throws RecalldError file_malformed */
+/** Yields objects written one per line or in one list, whatever the file name. @throws RecalldError file_malformed */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const batches = lines[Symbol.asyncIterator]();
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
@@ -21,7 +21,6 @@ export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Plac
   }
 }
 
-/** A batch, and those that come after it. */
 async function* joined(
   batch: readonly SourceLine[],
   others: AsyncIterator<readonly SourceLine[]>,
@@ -32,7 +31,7 @@ async function* joined(
 
 async function* listedRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const { value, placed } = await wholeJson(lines, path);
-  if (!Array.isArray(value)) throw malformed({ file: path, line: 1 }, 'is no list of rows; save it as JSON lines');
+  if (!Array.isArray(value)) throw malformed({ file: path, line: 1 }, 'is not a list of rows; save it as JSON lines');
   yield* value.map(placed);
 }
 
@@ -48,13 +47,13 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 const ownKeys = ['judgments', 'forbidden', 'no_answer'];
 
 /**
- * Whether an object is a row of a table, and no query in the form of recalld: it names a document or a grade under a key of
- * its own, or has a list under a key that recalld does not know.
+ * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a grade,
+ * or a list under a key that recalld does not know.
  */
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
-    // `relevant` of objects is a table's.
+    // In a table, `relevant` holds objects.
     return Array.isArray(fields?.['relevant']) && fields['relevant'].some((one) => fieldsOf(one) !== null);
   }
   return Object.entries(fields).some(([key, held]) => {
@@ -65,11 +64,11 @@ export function isTableRow(value: unknown): boolean {
   });
 }
 
-/** The rows of a table whose columns are the keys of the objects, its header first. @throws RecalldError file_malformed */
+/** Returns the rows of a table whose columns are the keys of the objects, the header first. @throws RecalldError file_malformed */
 export function tableOfObjects(objects: readonly Placed[]): TableRow[] {
   const rows = objects.map(({ value, place }) => {
     const fields = fieldsOf(value);
-    if (fields === null) throw malformed(place, 'is not a JSON object, which the first row is');
+    if (fields === null) throw malformed(place, 'is not a JSON object, unlike the first row');
     return { fields, place };
   });
   const names = [...new Set(rows.flatMap(({ fields }) => Object.keys(fields)))];
@@ -100,11 +99,11 @@ export async function wholeJson(lines: Lines, path: string) {
   } catch {
     const fault = findJsonFault(text);
     const what = fault === null ? '' : `: at column ${fault.column} it has ${fault.problem}`;
-    throw malformed({ file: path, line: fault?.line ?? 1 }, `is not JSON${what}; export the file again`);
+    throw malformed({ file: path, line: fault?.line ?? 1 }, `is not valid JSON${what}; export the file again`);
   }
   const repeated = repeatedName(text);
   if (repeated !== null) {
-    const what = `has the key ${quoted(repeated.name)} a second time in one object; keep one`;
+    const what = `repeats the key ${quoted(repeated.name)} in one object; keep one of them`;
     throw malformed({ file: path, line: repeated.line }, what);
   }
   const openings = containerLines(text);
@@ -118,7 +117,7 @@ export async function wholeJson(lines: Lines, path: string) {
   const placeOf = (part: unknown): SourcePlace => ({ file: path, line: lineOf.get(part) ?? 1 });
   return {
     value,
-    /** A part of it, with the line in which it begins. */
+    /** Returns a nested value with the line it begins on. */
     placed: (part: unknown): Placed => ({ value: part, place: placeOf(part) }),
   };
 }

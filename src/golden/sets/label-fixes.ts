@@ -1,4 +1,4 @@
-/** Labels that went stale, and what people accept in their place. */
+/** Finds replacements for missing judged documents, and stores those that people accept. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -12,24 +12,24 @@ import {
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 import type { CheckedSet } from './check-golden-set.ts';
-import { findLostDocuments, probeStoredLabels } from './gone-documents.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
+import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 
 export interface FoundFixes {
-  /** Of the set that was looked over. */
+  /** Version of the set that was checked. */
   readonly version: number;
   readonly proposals: readonly LabelProposal[];
-  /** Why nobody could look, or why the search ended early; one sentence. */
+  /** One sentence that says why the store could not be searched, or why the search ended early. */
   readonly gap: string | null;
   readonly stale: number;
 }
 
-/** Longest that a person waits for the store and the embedder. */
+/** How long a person waits for the store and the embedder at most. */
 const PATIENCE_MS = 25_000;
 
 export type LabelFixes = ReturnType<typeof createLabelFixes>;
 
-/** Within the daemon, where a person looks for fixes on one page and accepts them with the next. */
+/** For the daemon, where a person reviews proposals on one page and accepts them with the next request. */
 export function createLabelFixes(context: Context) {
   const { pipelines, db, dbBy } = context;
   const find = async (name: string, goldenSet: string) => {
@@ -40,17 +40,17 @@ export function createLabelFixes(context: Context) {
     const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
     const probe = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
     const labels = probe.kind === 'probed' ? probe.labels : [];
-    const gone = [...new Set(labels.map(({ documentId }) => documentId))];
-    const lost = await findLostDocuments(db.golden.documents, pipeline, gone, signal);
+    const missing = [...new Set(labels.map(({ documentId }) => documentId))];
+    const lost = await findLostDocuments(db.golden.documents, pipeline, missing, signal);
     const gap = probe.kind === 'unknown' ? probe.reason : lost.gap;
     const proposals = proposeLabels(labels, lost.anchors);
-    const found: FoundFixes = { version: set.version, proposals, gap, stale: gone.length };
+    const found: FoundFixes = { version: set.version, proposals, gap, stale: missing.length };
     return { set, queries, found };
   };
 
   return {
     /**
-     * Looks in the store for what took the place of judged documents that are gone.
+     * Searches the store for chunks that replaced missing judged documents.
      *
      * @throws RecalldError pipeline_unknown, golden_set_unknown
      */
@@ -59,11 +59,11 @@ export function createLabelFixes(context: Context) {
     },
 
     /**
-     * Makes a new version of the set with what was accepted.
+     * Adds a version of the set with the accepted proposals.
      *
-     * @param version of the set that the proposals were made for
-     * @param by who accepts them, for the audit log
-     * @throws RecalldError golden_set_changed when they would not be made now
+     * @param version the version that the proposals were made for
+     * @param by the person who accepts them, for the audit log
+     * @throws RecalldError golden_set_changed when the proposals no longer apply
      */
     async acceptLabelFixes(
       pipeline: string,
@@ -77,41 +77,41 @@ export function createLabelFixes(context: Context) {
       if (set.version !== version || unknown.length > 0) {
         throw new RecalldError(
           'golden_set_changed',
-          `${goldenSet} or the store has changed since the proposals were made; look for them again.`,
+          `${goldenSet} or the store has changed since the proposals were made. Load the proposals again.`,
         );
       }
-      await repairLabels(dbBy(by).golden.sets, { set, queries }, accepted);
+      await repairJudgments(dbBy(by).golden.sets, { set, queries }, accepted);
     },
   };
 }
 
 /**
- * Writes a new version with the accepted proposals; the old version stays as it is.
+ * Adds a version of the set with the accepted proposals. The old version stays as it is.
  *
- * @throws RecalldError golden_set_changed when the set got another version meanwhile
+ * @throws RecalldError golden_set_changed when the set has a newer version
  */
-export async function repairLabels(
+export async function repairJudgments(
   sets: GoldenSets,
-  { set, queries }: Pick<CheckedSet, 'set' | 'queries'>,
+  { set, queries }: { readonly set: GoldenSetVersion; readonly queries: CheckedSet['queries'] },
   accepted: readonly LabelProposal[],
 ): Promise<GoldenSetVersion> {
   const latest = await findVersion(sets, set.name);
   if (latest.version !== set.version) {
     throw new RecalldError(
       'golden_set_changed',
-      `${set.name} has got version ${latest.version} meanwhile, but version ${set.version} was checked; check again.`,
+      `Version ${set.version} of ${set.name} was checked, but version ${latest.version} exists now. Check the set again.`,
     );
   }
-  const mended = applyProposals(queries, accepted);
+  const repaired = applyProposals(queries, accepted);
   const moved = accepted.length === 1 ? '1 judgment was' : `${accepted.length} judgments were`;
   const added = await sets.add(
     {
       name: set.name,
-      contentHash: sha256(JSON.stringify(['mended', mended])),
+      contentHash: sha256(JSON.stringify(['repaired', repaired])),
       format: set.format,
       origin: set.origin,
-      note: `From version ${set.version}: ${moved} moved from lost documents to the chunks in their place.`,
-      queries: mended,
+      note: `From version ${set.version}: ${moved} moved from missing documents to the chunks that replaced them.`,
+      queries: repaired,
       act: 'accept_labels',
     },
     new Date(),

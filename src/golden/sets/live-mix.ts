@@ -1,4 +1,4 @@
-/** How well golden sets stand for live traffic, and their scores with its mix. */
+/** Measures how well golden sets represent live traffic, and their scores with the mix of live traffic. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
@@ -20,35 +20,34 @@ import { recordJudgedDocuments } from './record-judged-documents.ts';
 interface LiveMix extends Representativeness {
   readonly kind: 'measured';
   readonly queries: number;
-  /** The sampled live queries; topics name them by their index. */
+  /** The sampled live queries; topics refer to them by index. */
   readonly live: readonly DrawnSample[];
 }
 
 export type RepresentativenessOutcome = LiveMix | UnknownMix;
 
-/** A word out of few, and a sentence. */
 interface UnknownMix {
   readonly kind: 'unknown';
   readonly reason: 'no_embedder' | 'no_vectors' | 'embedder_failed';
   readonly message: string;
 }
 
-/** Most live queries that are looked at; they are drawn at random. */
+/** Maximum number of live queries, drawn at random. */
 const LIVE_QUERIES = 2000;
-/** A larger set is not embedded: that would cost more than it tells. */
+/** Larger sets are not embedded: the cost would exceed the benefit. */
 const GOLDEN_QUERIES = 2000;
 
-/** Never fails but by `signal` and by the database. */
-export async function liveMixOf(
+/** Rejects only with the reason of `signal` and on database errors. */
+export async function measureLiveMix(
   samples: LiveSamples,
-  { name, embedder }: Pick<ProbedPipeline, 'name' | 'embedder'>,
+  { name, embedder }: ProbedPipeline,
   queries: readonly GoldenQuery[],
   since: Date,
   signal: AbortSignal,
 ): Promise<RepresentativenessOutcome> {
-  if (embedder === null) return unknown('no_embedder', 'The config names no embedder for golden queries.');
+  if (embedder === null) return unknown('no_embedder', 'The config has no embedder for golden queries.');
   if (queries.length > GOLDEN_QUERIES) {
-    return unknown('no_vectors', `The set has more than ${GOLDEN_QUERIES} queries, which are not embedded for this.`);
+    return unknown('no_vectors', `The set has more than ${GOLDEN_QUERIES} queries, too many to embed for this.`);
   }
   const drawn = await samples.draw({ pipeline: name, since, limit: LIVE_QUERIES });
   const golden = await embedTexts(
@@ -60,7 +59,7 @@ export async function liveMixOf(
   const dimensions = golden.vectors[0]?.length ?? 0;
   const live = await withVectors(drawn, embedder, dimensions, signal);
   if (live.length === 0) {
-    return unknown('no_vectors', 'No live query has a vector of the embedder, or a text to make one from.');
+    return unknown('no_vectors', 'No live query has a vector of the embedder, or a text to embed.');
   }
   const result = measureRepresentativeness({
     live: live.map(({ sample }) => ({ probability: sample.probability, cluster: sample.sessionHash })),
@@ -70,7 +69,7 @@ export async function liveMixOf(
   return { kind: 'measured', ...result, queries: queries.length, live: live.map(({ sample }) => sample) };
 }
 
-/** The vectors that came with live queries, if they are of the length of ours; the others are made from texts. */
+/** Uses the vectors that were sent with live queries if their length matches, and embeds the texts of the others. */
 async function withVectors(
   drawn: readonly DrawnSample[],
   embedder: ProbedPipeline['embedder'],
@@ -101,16 +100,16 @@ function unknown(reason: UnknownMix['reason'], message: string): UnknownMix {
 }
 
 export const REPRESENTATIVENESS = 'golden_representativeness';
-/** Of the names of reweighted measures; the golden measure follows. */
+/** Prefix of the reweighted measures; the golden measure follows. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
-/** Measures that are reweighted, at the largest cut-off of the run. */
+/** Measures that are reweighted to the mix of live traffic, at the largest cut-off of the run. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
 /**
  * Stores the texts of judged documents of every golden set of the pipeline, see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable when store or embedder failed, since no measurement has it, and
+ * @throws RecalldError store_unreachable when store or embedder failed, since no measurement records that failure, and
  *   database_unreachable
  */
 export async function recordGoldenDocuments(
@@ -124,16 +123,16 @@ export async function recordGoldenDocuments(
     const judged = judgedDocuments(await context.db.golden.sets.queries(set, latest.version));
     const { problem } = await recordJudgedDocuments(context, pipeline, judged, signal);
     if (problem === null) continue;
-    throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be looked up: ${problem}`);
+    throw new RecalldError('store_unreachable', `The judged documents of ${set} could not be read: ${problem}`);
   }
 }
 
 /**
  * For each golden set of the pipeline measures, over the live queries of the last week:
- * - `golden_representativeness`: weighted share of live queries with a golden query near by;
- * - `golden_live_mix_<measure>`: the scores of the latest completed run, its queries weighted so that topics have the
+ * - `golden_representativeness`: weighted share of live queries with a similar golden query;
+ * - `golden_live_mix_<measure>`: the scores of the latest completed run, with queries weighted so that topics have the
  *   shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details the
- *   share of live traffic whose topic has a golden query at all.
+ *   share of live traffic whose topic has a golden query.
  * The segment is `golden_set=<name>`.
  */
 export async function measureGoldenRepresentativeness(
@@ -147,7 +146,7 @@ export async function measureGoldenRepresentativeness(
     const latest = await context.db.golden.sets.latest(set);
     if (latest === null) continue;
     const queries = judgedQueries(await context.db.golden.sets.queries(set, latest.version));
-    const mix = await liveMixOf(context.db.live.samples, pipeline, queries, since, signal);
+    const mix = await measureLiveMix(context.db.live.samples, pipeline, queries, since, signal);
     const segment = goldenSegment(set);
     const outcomes =
       mix.kind === 'unknown'

@@ -1,4 +1,4 @@
-/** What became of judged documents that are no longer in the store: replaced or withdrawn, or lost. */
+/** Finds out why judged documents are missing from the store: superseded, withdrawn, or lost. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
@@ -17,23 +17,21 @@ import {
 import type { GoldenDocuments } from '../sql/golden-sets.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 
-type Stored = Pick<ProbedPipeline, 'name' | 'store' | 'embedder'>;
-
 const NEIGHBOURS = 20;
 
 export interface LostDocuments {
-  /** Chunks that may take the place, by the id of the lost document; empty where nothing came near. */
+  /** Candidate replacement chunks by the id of the lost document; empty where none is similar enough. */
   readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
-  /** Ids of lost documents whose text is unknown, so that nothing can be searched for. */
+  /** Ids of lost documents without a stored text, which cannot be searched for. */
   readonly unknown: readonly string[];
-  /** Why the search ended early, one sentence. */
+  /** One sentence that says why the search ended early, else null. */
   readonly gap: string | null;
 }
 
-/** Searches the store for the chunks that took the place of documents that are gone. Never fails but by `signal`. */
+/** Searches the store for chunks that replaced missing documents. Rejects only with the reason of `signal`. */
 export async function findLostDocuments(
   documents: GoldenDocuments,
-  { name, store, embedder }: Stored,
+  { name, store, embedder }: ProbedPipeline,
   lost: readonly string[],
   signal: AbortSignal,
 ): Promise<LostDocuments> {
@@ -48,7 +46,7 @@ export async function findLostDocuments(
     signal,
   );
   if (embedded.kind === 'unknown') return { anchors, unknown, gap: embedded.reason };
-  const gone = new Set(lost);
+  const missing = new Set(lost);
   for (const [index, [id, { content: text }]] of known.entries()) {
     const vector = embedded.vectors[index];
     if (vector === undefined) continue;
@@ -58,38 +56,38 @@ export async function findLostDocuments(
     if (found.kind === 'failed') return { anchors, unknown, gap: found.message };
     const { neighbours } = found.value;
     if (neighbours.length > 0 && neighbours.every(({ content }) => content === null)) {
-      const gap = 'The store gives no texts; name the field of the text in vector_store (content).';
+      const gap = 'The store returns no texts; set the text field in vector_store (content).';
       return { anchors, unknown, gap };
     }
     const candidates = neighbours.flatMap(({ id: documentId, content, similarity }) =>
-      content === null || gone.has(documentId) ? [] : [{ documentId, content, similarity }],
+      content === null || missing.has(documentId) ? [] : [{ documentId, content, similarity }],
     );
     anchors.set(id, findAnchors(text, candidates));
   }
   return { anchors, unknown, gap: null };
 }
 
-/** Documents that are searched for at the end of one run; the others are taken to be like the most of these. */
+/** Missing documents that one run searches for; the others are assumed to be like the majority of these. */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
- * Finds out what became of documents that are gone: the manifest deleted them, a chunk of the store has their text, or
- * neither. Never fails but by `signal`: what cannot be looked up is unknown, and `fateOf` decides.
+ * Classifies missing documents: the manifest deleted them, a chunk of the store has their text, or neither. Rejects only
+ * with the reason of `signal`; for what cannot be looked up, `fateOf` decides.
  *
- * @param gone ids of judged documents that the store does not have
+ * @param missing ids of judged documents that the store does not have
  * @param judged number of judged documents of the set
  */
 async function fatesOf(
   documents: GoldenDocuments,
-  pipeline: Stored,
-  gone: readonly string[],
+  pipeline: ProbedPipeline,
+  missing: readonly string[],
   judged: number,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, DocumentFate>> {
-  if (gone.length === 0) return new Map();
-  const deleted = await documents.withdrawn(pipeline.name, gone);
-  const open = gone.filter((id) => !deleted.has(id));
+  if (missing.length === 0) return new Map();
+  const deleted = await documents.withdrawn(pipeline.name, missing);
+  const open = missing.filter((id) => !deleted.has(id));
   const searched = open.length <= SEARCHED ? open : drawn(open, SEARCHED, SEED);
   const { anchors } = await findLostDocuments(documents, pipeline, searched, signal);
   const found = (id: string): 'replaced' | 'not_found' | 'unknown' => {
@@ -97,23 +95,23 @@ async function fatesOf(
     if (chunks === undefined) return 'unknown';
     return chunks.length > 0 ? 'replaced' : 'not_found';
   };
-  const goneShare = gone.length / Math.max(1, judged);
-  const fates = new Map<string, DocumentFate>(searched.map((id) => [id, fateOf(found(id), goneShare)]));
+  const missingShare = missing.length / Math.max(1, judged);
+  const fates = new Map<string, DocumentFate>(searched.map((id) => [id, fateOf(found(id), missingShare)]));
   const lost = [...fates.values()].filter((fate) => fate === 'lost').length;
   const usual: DocumentFate = 2 * lost > fates.size ? 'lost' : 'superseded';
-  return new Map(gone.map((id) => [id, deleted.has(id) ? 'superseded' : (fates.get(id) ?? usual)]));
+  return new Map(missing.map((id) => [id, deleted.has(id) ? 'superseded' : (fates.get(id) ?? usual)]));
 }
 
 /**
- * Probes the judged documents of a set: which are in the store, and what became of the others. Reads the texts of those
- * that are there, so that a later run can tell a lost document from one that has another id. Never fails but by `signal`:
- * a store that cannot answer makes the state of the labels unknown, with the reason.
+ * Probes the judged documents of a set: which are in the store, and why the others are missing. Stores the texts of
+ * existing documents, so that a later run can tell a lost document from one that has a new id. Rejects only with the
+ * reason of `signal`; when the store cannot answer, the result is unknown, with the reason.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */
 export async function probeStoredLabels(
   context: Context,
-  pipeline: Stored,
+  pipeline: ProbedPipeline,
   queries: readonly GoldenQuery[],
   relevanceLevel: number,
   signal: AbortSignal,
@@ -123,7 +121,7 @@ export async function probeStoredLabels(
   if (found.kind === 'unknown') return found;
   const { existing } = found;
   await recordJudgedDocuments(context, pipeline, [...existing], signal);
-  const gone = judged.filter((id) => !existing.has(id));
-  const fates = await fatesOf(context.db.golden.documents, pipeline, gone, judged.length, signal);
+  const missing = judged.filter((id) => !existing.has(id));
+  const fates = await fatesOf(context.db.golden.documents, pipeline, missing, judged.length, signal);
   return probeLabels(queries, existing, relevanceLevel, fates);
 }

@@ -1,56 +1,59 @@
-/** Turns live queries into questions for a person to judge. */
+/** Selects live queries for a person to judge. */
 
 import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { type ChosenQuery, chooseQueries, type SuggestedJudgment, suggestJudgments } from '../rules/promotion.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { liveMixOf } from './live-mix.ts';
+import { measureLiveMix } from './live-mix.ts';
 
 export interface PromotionRequest {
   readonly since: Date;
-  readonly most: number;
-  /** The queries of the golden set that they are to join. */
+  readonly max: number;
+  /** The queries that the golden set already has. */
   readonly golden: readonly GoldenQuery[];
 }
 
-/** A live question with the documents to judge. */
+/** A live query with the documents to judge. */
 export interface Promoted extends ChosenQuery {
   readonly judgments: readonly SuggestedJudgment[];
-  /** Texts of documents, where the retriever gives them. */
+  /** Texts of the documents, if the retriever returns them. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Why the retriever was of no help, null when it answered. */
+  /** Why the retriever returned no results; null when it did. */
   readonly gap: string | null;
 }
 
-/** Most live queries that are looked at. */
+/** Maximum number of live queries considered. */
 const CANDIDATES = 20_000;
-/** Ranks that are pooled. */
+/** How many ranks of the results are judged. */
 const DEPTH = 10;
 
-/** Never fails but by `signal` and by the database; a question that the retriever fails has what was shown alone. */
+/**
+ * Rejects only with the reason of `signal` and on database errors. A query that the retriever fails has only the documents
+ * that users saw.
+ */
 export async function promoteLiveQueries(
   context: Context,
   pipeline: WatchedPipeline,
-  { since, most, golden }: PromotionRequest,
+  { since, max, golden }: PromotionRequest,
   signal: AbortSignal,
   onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
 ) {
   const candidates = await context.db.live.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
   const uncovered = await uncoveredQueries(context, pipeline, golden, since, signal);
-  const chosen = chooseQueries(candidates, { most, golden, uncovered });
+  const chosen = chooseQueries(candidates, { max, golden, uncovered });
   const promoted: Promoted[] = [];
   for (const query of chosen) {
     onProgress({ answered: promoted.length, total: chosen.length });
     promoted.push(await withJudgments(query, pipeline, signal));
   }
   return {
-    /** Live queries with a text that were looked at. */
+    /** Number of live queries with a text that were considered. */
     candidates: candidates.length,
     promoted,
   };
 }
 
-/** Ids of live queries in topics without a golden query; none where nobody can tell. */
+/** Returns ids of live queries in topics without a golden query; empty when the live mix is unknown. */
 async function uncoveredQueries(
   { db }: Context,
   pipeline: WatchedPipeline,
@@ -59,7 +62,7 @@ async function uncoveredQueries(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   if (golden.length === 0) return new Set();
-  const mix = await liveMixOf(db.live.samples, pipeline, golden, since, signal);
+  const mix = await measureLiveMix(db.live.samples, pipeline, golden, since, signal);
   if (mix.kind === 'unknown') return new Set();
   const lacking = mix.topics.filter((topic) => topic.golden === 0);
   return new Set(lacking.flatMap(({ typical }) => typical.flatMap((row) => mix.live[row]?.id ?? [])));

@@ -1,31 +1,31 @@
-/** Stores the texts of judged documents while the store has them, so that they can be found again when they are gone. */
+/** Stores the texts of judged documents while the store has them, so that replacements can be found later. */
 
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { SeenDocument } from '../sql/golden-sets.ts';
 
-/** Documents that are read in one pass; later passes read the others. */
+/** Documents read in one pass; later passes read the others. */
 const READ = 2000;
 const BATCH = 500;
 
 export interface RecordedDocuments {
   readonly judged: number;
-  /** How many of them have a known text now. */
+  /** How many of them have a stored text now. */
   readonly known: number;
-  /** What the store answered that ended the pass early; null when it did not. */
+  /** The error of the store that ended the pass early, or null. */
   readonly problem: string | null;
 }
 
 /**
- * Reads the texts of judged documents that have none yet by their ids, and stores them. A store that fails, or keeps no
- * texts, ends the pass; the next one goes on.
+ * Reads the texts of judged documents that have none stored, by id, and stores them. A store that fails or keeps no texts
+ * ends the pass; the next pass continues.
  *
  * @param judged ids of the judged documents of a set
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,
-  { name, store }: Pick<ProbedPipeline, 'name' | 'store'>,
+  { name, store }: ProbedPipeline,
   judged: readonly string[],
   signal: AbortSignal,
 ): Promise<RecordedDocuments> {
@@ -52,7 +52,7 @@ export async function recordJudgedDocuments(
   return { judged: judged.length, known, problem };
 }
 
-/** Other documents each day, so that those whose texts are never found do not keep the others from being read. */
+/** Starts at another document each day, so that documents without a text do not block the others. */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

@@ -1,4 +1,4 @@
-/** Review files: one question on each line, for a person to edit and for `golden import --format review`. */
+/** Review files: one query per line, for a person to edit and for `golden import --format review`. */
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -11,18 +11,17 @@ import { eachLine, type ImportReport, SourceFiles, sha256 } from './import-golde
 
 interface ReviewedJudgment {
   readonly documentId: string;
-  /** Null: not judged. */
+  /** Null: unjudged. */
   readonly grade: number | null;
 }
 
-/** One line of a review file. */
 interface ReviewItem {
   readonly keep: boolean;
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly judgments: readonly ReviewedJudgment[];
-  /** Nothing answers it. */
+  /** True if no document answers the query. */
   readonly noAnswer: boolean;
   readonly origin: Omit<QueryOrigin, 'queryId'>;
 }
@@ -55,13 +54,13 @@ const reviewLineSchema = z.looseObject({
   origin: originSchema,
 });
 
-/** Reads one parsed JSON value of a review file. Never throws. */
+/** Parses one JSON value of a review file. Never throws. */
 function parseReviewLine(value: unknown): ReviewLineResult {
   const result = reviewLineSchema.safeParse(value);
   if (!result.success) {
     const [issue] = result.error.issues;
     const field = issue?.path.join('.') ?? '';
-    const problem = field === '' ? 'is no question of a review file' : `has a bad "${field}": ${issue?.message}`;
+    const problem = field === '' ? 'is not a query of a review file' : `has a bad "${field}": ${issue?.message}`;
     return { ok: false, problem: `${problem}; keep the form that golden promote or golden generate wrote` };
   }
   const { keep, id, text, tags, judgments, no_answer: noAnswer, origin } = result.data;
@@ -86,10 +85,10 @@ function parseReviewLine(value: unknown): ReviewLineResult {
   };
 }
 
-/** What stands beside a judgment to help the person. */
+/** Fields next to a judgment that help the person who judges. */
 type JudgmentNotes = Readonly<Record<string, string | number | null>>;
 
-/** A line of a review file; `notes` are for people and are not read again. */
+/** Formats a line of a review file. `notes` are for people; the import ignores them. */
 export function reviewLine(
   item: ReviewItem,
   notes: Readonly<Record<string, unknown>>,
@@ -120,14 +119,14 @@ export function reviewLine(
 }
 
 /**
- * Adds the questions with `keep: true` to the latest version of the set; one that is there already is replaced.
- * Documents with the grade null count as unjudged. What was erased since the file was written stays out, and so does what
- * was asked so long ago that nobody remembers whether it was.
+ * Adds the queries with `keep: true` to the latest version of the set, and replaces those it already has. Documents with
+ * a null grade stay unjudged. Queries that were erased since the file was written are excluded, and so are queries older
+ * than the retention time, whose erasure is no longer on record.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
  */
 export async function importReview(
-  { pipelines }: Pick<Config, 'pipelines'>,
+  { pipelines }: Config,
   sets: GoldenSets,
   path: string,
   name: string,
@@ -175,7 +174,7 @@ export async function importReview(
       contentHash: sha256(JSON.stringify(['review', merged])),
       format: 'review',
       origin: originOf(kept, path),
-      note: `${queries.length} reviewed questions joined ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      note: `${queries.length} reviewed queries added to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
       queries: merged,
       origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
     },
@@ -187,13 +186,13 @@ export async function importReview(
     ...report,
     summary,
     warnings: [
-      ...(refused > 0 ? [`Questions left out because they are not to be kept: ${refused}.`] : []),
+      ...(refused > 0 ? [`Skipped because keep is false: ${refused} queries.`] : []),
       ...(old > 0
         ? [
-            `Questions left out because they were asked more than ${retentionDays} days ago, and erasures are not remembered for longer: ${old}.`,
+            `Skipped because they are older than ${retentionDays} days, the time that erasures are remembered: ${old} queries.`,
           ]
         : []),
-      ...(report.created && lost > 0 ? [`Questions left out because they were erased on request: ${lost}.`] : []),
+      ...(report.created && lost > 0 ? [`Skipped because they were erased on request: ${lost} queries.`] : []),
       ...warnings,
     ],
   };
@@ -204,7 +203,7 @@ function originOf(items: readonly ReviewItem[], path: string): GoldenOrigin {
   if (kinds.size > 1) {
     throw new RecalldError(
       'golden_origin_differs',
-      `${path} holds questions of people and of a model, which are not to be mixed; import them as two files into two sets.`,
+      `${path} mixes queries of people and of a model, which must stay apart. Split the file and import two sets.`,
     );
   }
   return kinds.has('generated') ? 'generated' : 'human';

@@ -1,4 +1,4 @@
-/** Which format lies at a path, and which of its files make up the golden set. */
+/** Detects the format of a golden set at a path, and finds its files. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../core/errors.ts';
@@ -15,8 +15,9 @@ import { headerNames } from './csv-rows.ts';
 const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex';
 
 /**
- * The format by the names in a folder, or by the extension of a file and what it begins with.
- * @throws RecalldError `usage` when none or more than one format fits.
+ * Detects the format from the names in a folder, or from the extension and the beginning of a file.
+ *
+ * @throws RecalldError `usage` when no format or more than one fits
  */
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
@@ -27,7 +28,7 @@ function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenForm
   );
 }
 
-/** Whether a file is called as TREC judgments are. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
+/** True for the file names of TREC judgments. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
 function isTrecQrels(name: string): boolean {
   return /^qrels$|^qrels([._-].*)?\.(txt|trec|jsonl|ndjson)$|^qrels[._-].*\.(tsv|csv)$|\.qrels?$/i.test(name);
 }
@@ -62,29 +63,29 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   if (extension === '.tsv' || extension === '.tab') return 'csv';
   if (extension === '.json') return jsonFormat(path, head);
   if (/^\S+\s+qid:\S+/.test(head.trimStart())) {
-    throw usage(`${path} is a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or TREC judgments`);
+    throw usage(`${path} is a learning-to-rank file (grade qid:1 ...); export the ratings as CSV or as TREC judgments`);
   }
   if (extension === '.txt' || extension === '') {
     if (isJudgmentLike(head)) return 'trec';
     throw usage(
-      `${path} holds lines of text and no judgments; --format questions reads one query a line, and a CSV file with the columns question,document,grade holds judgments too`,
+      `${path} has lines of text but no judgments; --format questions reads one query per line, and a CSV file with the columns question,document,grade holds judgments too`,
     );
   }
   throw usage(
-    `The name of ${path} does not tell its format; ${choices}, or write the queries as CSV with the columns question,document,grade`,
+    `The format of ${path} cannot be detected from its name; ${choices}, or write the queries as CSV with the columns question,document,grade`,
   );
 }
 
-/** A list of objects, or an object a line, as the datasets of Hugging Face write it. @throws RecalldError usage */
+/** Accepts a list of objects, or one object per line as Hugging Face datasets write it. @throws RecalldError usage */
 function jsonFormat(path: string, head: string): 'jsonl' {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
   throw usage(
-    `${path} is no list of JSON objects and of no format that is known; write a list or lines of objects with query, document and grade (in pandas: to_json(orient="records"))`,
+    `${path} is not a list of JSON objects or another known format; write a list or lines of objects with query, document and grade (in pandas: to_json(orient="records"))`,
   );
 }
 
-/** Whether a text has more than one line, of which the first is an object. */
+/** True if the text has several lines and the first one is an object. */
 function isJsonLines(text: string): boolean {
   const [first = '', ...others] = text.split('\n', 3);
   if (!first.startsWith('{') || others.every((line) => line.trim() === '')) return false;
@@ -96,7 +97,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** Whether the first line can be a judgment, or is what the reader of judgments has a word for. */
+/** True if the first line may be a judgment, or is one that the reader of judgments has an error message for. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -108,21 +109,21 @@ function isJudgmentLike(head: string): boolean {
   });
 }
 
-/** What lies at a path that a user named, and around it; the formats are told apart by it. */
+/** What the path of a user refers to, as far as format detection needs it. */
 interface GoldenPath {
   readonly path: string;
   readonly isFolder: boolean;
-  /** The path itself, or the folder that its file lies in. */
+  /** The path itself, or the folder of the file. */
   readonly folder: string;
   /** The files in the folder, without folders, sorted. */
   readonly names: readonly string[];
-  /** The tables in its folder `qrels`, where BEIR keeps one for each split, sorted. */
+  /** Tables in the subfolder `qrels`, where BEIR keeps one per split, sorted. */
   readonly splits: readonly string[];
-  /** What the file begins with; empty for a folder. */
+  /** The beginning of the file; empty for a folder. */
   readonly head: string;
 }
 
-/** A header, or the keys of a first object, are within it. */
+/** Long enough for a header, or the keys of a first object. */
 const HEAD_BYTES = 64 * 1024;
 
 async function headOf(path: string): Promise<string> {
@@ -138,13 +139,14 @@ async function headOf(path: string): Promise<string> {
 }
 
 /**
- * Looks at the path and lists its folder.
- * @throws RecalldError `file_unreadable` when the path does not exist or its folder cannot be listed.
+ * Reads the head of a file, or the names in a folder.
+ *
+ * @throws RecalldError `file_unreadable` when the path does not exist or its folder cannot be listed
  */
 export async function inspectPath(path: string): Promise<GoldenPath> {
   try {
     const isFolder = (await stat(path)).isDirectory();
-    // A file can be readable in a folder that cannot be listed, and most formats need no more than the file.
+    // A file may be readable in a folder that cannot be listed; most formats need only the file.
     if (!isFolder) {
       const folder = dirname(path);
       return {
@@ -188,7 +190,7 @@ export interface JudgedQueriesSources {
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** Says which of several files was taken. */
+  /** Says which of several files is used. */
   readonly note: string | null;
 }
 
@@ -196,33 +198,34 @@ const trecQueries = /^(queries|topics)([._-].*)?\.(tsv|txt|jsonl|ndjson)$/i;
 const testSplit = join('qrels', 'test.tsv');
 
 /**
- * The files that make up the golden set.
- * @throws RecalldError `usage` when format, path and options do not fit or more than one reading is possible;
- * `file_unreadable` when a file of the format is missing.
+ * Returns the files that make up the golden set.
+ *
+ * @throws RecalldError `usage` when format, path and options do not fit or are ambiguous; `file_unreadable` when a file of
+ *   the format is missing
  */
 export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): TableSources | JudgedQueriesSources {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
   const { path } = at;
   if (options.rowsAsQueries && format !== 'csv') {
-    throw usage(`--rows-as-queries is for CSV alone, but ${path} is read as ${format}; leave it out`);
+    throw usage(`--rows-as-queries is for CSV only, but ${path} is read as ${format}; remove it`);
   }
   refuseOtherOptions(path, format, options);
   if (format === 'beir') return beirSources(at, options);
   if (format === 'trec') return trecSources(at, options);
   if (at.isFolder) throw usage(`The format ${format} reads one file, but ${path} is a folder; name the file`);
   if (options.queriesPath !== undefined || options.qrelsPath !== undefined) {
-    throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; leave them out`);
+    throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; remove them`);
   }
   return { format, path };
 }
 
-/** An option that the format has no use for would be ignored in silence. @throws RecalldError usage */
+/** Rejects options that the format would silently ignore. @throws RecalldError usage */
 function refuseOtherOptions(path: string, format: string, options: ReadGoldenSetOptions): void {
   const { columns, documentsSeparator, relevanceThreshold } = options;
   const isTable = format === 'csv' || format === 'jsonl';
   const isQrels = format === 'beir' || format === 'trec';
   const refuse = (what: string, where: string): never => {
-    throw usage(`${what} for ${where}, but ${path} is read as ${format}; leave it out, or choose another --format`);
+    throw usage(`${what} for ${where}, but ${path} is read as ${format}; remove it, or choose another --format`);
   };
   if (columns !== undefined && !isTable && !isQrels)
     refuse('--query, --document, --grade, --tags and --ignore are', 'tables and qrels');
@@ -249,7 +252,7 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
   };
 }
 
-/** qrels.tsv, else qrels/test.tsv, else the first of qrels/*.tsv; what was passed over is noted. */
+/** Returns qrels.tsv, else qrels/test.tsv, else the first of qrels/*.tsv, with a note about unused files. */
 function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSources, 'qrels' | 'note'> {
   const inSplits = splits.map((name) => join('qrels', name));
   const found = [
@@ -261,13 +264,13 @@ function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSourc
   if (taken === undefined) {
     throw missing(`${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels`);
   }
-  const note = `The judgments are those of ${taken}; not read: ${others.join(', ')}; --qrels names another file.`;
+  const note = `Judgments are read from ${taken}, not from ${others.join(', ')}. Use --qrels to choose another file.`;
   return { qrels: join(path, taken), note: others.length === 0 ? null : note };
 }
 
 function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOptions): JudgedQueriesSources {
   if (!at.isFolder && qrelsPath !== undefined) {
-    throw usage(`${at.path} and --qrels both name judgments; leave --qrels out or name a folder`);
+    throw usage(`${at.path} and --qrels both name judgments; remove --qrels or name a folder`);
   }
   const qrels = at.isFolder
     ? (qrelsPath ??

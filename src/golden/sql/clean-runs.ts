@@ -1,4 +1,4 @@
-/** What speaks against learning the noise of a retriever from a run. */
+/** Reads the facts that may exclude a run from the measurement of noise. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { isUnbounded } from '../../math/ir/metric-key.ts';
@@ -7,23 +7,23 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 
-/** Deployments of what answers a query; a new version of a golden set is none. */
+/** Deployments of what answers a query; a new version of a golden set is not one. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-/** Queries of the run `r` that failed or timed out; their number is kept when its answers are gone. */
+/** Number of failed or timed-out queries of the run `r`, which is kept when its answers are deleted. */
 const failedQueries = `
   case when r.outcomes is null
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
-/** Holds for an incident `i` that was open during the run `r`, and that is of more than changed measures: these are no fault yet. */
+/** Condition: the incident `i` was open during the run `r`, and is about more than changed measures, which are not yet a fault. */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**
- * Holds for a run `r` that no query failed, that failed no check and that no incident was open during, but for the checks
- * that the baseline `$3` failed too, and the incidents that were open when it started, at `$4`.
+ * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it, except for the checks
+ * that the baseline `$3` failed too, and the incidents that were open when the baseline started, at `$4`.
  */
 export const isCleanBesideBaseline = `
   (${failedQueries}) = 0
@@ -34,7 +34,7 @@ export const isCleanBesideBaseline = `
 
 /**
  * @param runs of one pipeline and set
- * @param pinned the run that they are held beside
+ * @param pinned the run to be pinned; deployments are counted between it and each run
  * @returns in the order of the runs
  */
 export async function readRunFacts(
@@ -65,7 +65,7 @@ export async function readRunFacts(
   });
 }
 
-/** Shares of unjudged documents are no quality, and gains without a bound have no difference that matters. */
+/** Shares of unjudged documents are no quality measure, and unbounded gains have no minimum effect. */
 function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
   return measure !== 'unjudged' && !isUnbounded(measure);
 }

@@ -1,14 +1,13 @@
-/** The runs that others are compared with, pinned by people: at most one for each pipeline and golden set. */
+/** Pinned baseline runs: at most one for each pipeline and golden set. */
 
 import type { Pool, PoolClient } from 'pg';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
-import type { LeftOutRun } from '../rules/clean-runs.ts';
+import type { ExcludedRun } from '../rules/clean-runs.ts';
 import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
 
-/** A run that others are compared with. */
 export interface GoldenBaseline {
   readonly pipeline: string;
   readonly goldenSet: string;
@@ -17,28 +16,28 @@ export interface GoldenBaseline {
   readonly pinnedAt: Date;
   /** Null while it is pinned. */
   readonly unpinnedAt: Date | null;
-  /** How much reruns of the retriever differ by themselves; empty when that was not measured. */
+  /** Variation between reruns of an unchanged retriever; empty when it was not measured. */
   readonly noise: NoiseTable;
-  /** Runs that were near, and why the noise was not learned from them. */
-  readonly leftOut: readonly LeftOutRun[];
+  /** Runs that the noise was not measured on, and why. */
+  readonly excludedRuns: readonly ExcludedRun[];
 }
 
 const selectBaseline = `
-  select pipeline, golden_set, run_id, note, noise, left_out,
+  select pipeline, golden_set, run_id, note, noise, excluded_runs,
          pinned_at, unpinned_at
     from golden_baselines`;
 
-/** Nothing is compared any more with the scores of what is unpinned. */
+/** Deletes the scores too, since nothing is compared with an unpinned run. */
 const unpinSql = `
-  with gone as (
+  with ended as (
     update golden_baselines set unpinned_at = $3::timestamptz
      where pipeline = $1::text and golden_set = $2::text and unpinned_at is null returning id, run_id
   ), dropped as (
-    delete from golden_baseline_scores s using gone where s.baseline_id = gone.id
+    delete from golden_baseline_scores s using ended where s.baseline_id = ended.id
   )
-  select run_id from gone`;
+  select run_id from ended`;
 
-/** The run that was pinned; null for none. */
+/** Returns the run that was pinned, or null. */
 async function unpin(
   client: PoolClient,
   pipeline: string,
@@ -61,7 +60,7 @@ export function createGoldenBaselines(pool: Pool) {
       );
     },
 
-    /** What the queries of the run that is pinned scored on average over its reruns; null without reruns. */
+    /** Mean score of each query of the pinned run over its reruns; null without reruns. */
     async means(runId: string): Promise<MeanScores | null> {
       const rows = await queryRows<{ measure: string; k: number; means: readonly number[] }>(
         pool,
@@ -75,29 +74,29 @@ export function createGoldenBaselines(pool: Pool) {
     },
 
     /**
-     * Pins a run in place of what was pinned before.
+     * Pins a run and unpins the previous one.
      *
-     * @param by who pins it
-     * @param means of its queries over the reruns, in the order of the set version; left out, nothing was rerun
+     * @param by the person who pins it
+     * @param means of its queries over the reruns, in the order of the set version; null without reruns
      */
     async pin(
-      baseline: Omit<GoldenBaseline, 'unpinnedAt' | 'leftOut'>,
+      baseline: Omit<GoldenBaseline, 'unpinnedAt' | 'excludedRuns'>,
       by: string,
       means: MeanScores | null = null,
-      leftOut: readonly LeftOutRun[] = [],
+      excludedRuns: readonly ExcludedRun[] = [],
     ): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
-        // Two who pin at once wait here for each other, so that the second one replaces the first.
+        // Serializes concurrent pins, so that the second one replaces the first.
         await lockInTransaction(client, 'golden baseline', pipeline, goldenSet);
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
         await recordActs(client, [{ ...act, before, after: { run_id: runId } }]);
         const rows = await queryRows<{ id: string }>(
           client,
-          `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, left_out, pinned_at)
+          `insert into golden_baselines (pipeline, golden_set, run_id, note, noise, excluded_runs, pinned_at)
            values ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::jsonb, $7::timestamptz) returning id`,
-          [pipeline, goldenSet, runId, note, JSON.stringify(noise), JSON.stringify(leftOut), pinnedAt],
+          [pipeline, goldenSet, runId, note, JSON.stringify(noise), JSON.stringify(excludedRuns), pinnedAt],
         );
         for (const [metric, scores] of Object.entries(means ?? {})) {
           const { measure, k } = parseMetricKey(metric);
@@ -110,7 +109,7 @@ export function createGoldenBaselines(pool: Pool) {
       });
     },
 
-    /** False when nothing was pinned. */
+    /** Returns false when nothing was pinned. */
     unpin: (pipeline: string, goldenSet: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const before = await unpin(client, pipeline, goldenSet, now);
@@ -120,7 +119,7 @@ export function createGoldenBaselines(pool: Pool) {
         return true;
       }),
 
-    /** Newest first, those that are no longer pinned too. */
+    /** Newest first, with those that are no longer pinned. */
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
       return queryRows<GoldenBaseline>(
         pool,

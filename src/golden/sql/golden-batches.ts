@@ -1,13 +1,13 @@
 /**
- * The parts of golden runs that workers take one at a time, each held through a lease. They exist from the moment that
- * the run does. What was answered is told by the answers alone: a batch that is taken over asks what has none.
+ * Batches of golden runs, which workers claim one at a time by a lease. They are created with the run. Stored answers alone
+ * say what was answered: a worker that takes over a batch asks the queries without one.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 
-/** How much of a run's asking is done, in batches. */
+/** Progress of a run in batches. */
 export interface BatchCounts {
-  /** Batches that nobody holds and that are not done. */
+  /** Batches that are neither held nor done. */
   readonly free: number;
   /** Batches that a worker holds. */
   readonly held: number;
@@ -17,9 +17,9 @@ export interface BatchCounts {
 export function createGoldenBatches(pool: Pool) {
   return {
     /**
-     * Takes the first batch that is not done and that nobody holds.
+     * Claims the first batch that is neither held nor done.
      *
-     * @returns its number, or null when there is none, the run has ended, or one worker holds the run as a whole
+     * @returns its number, or null when there is none, the run has ended, or one worker holds the whole run
      */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
@@ -37,7 +37,7 @@ export function createGoldenBatches(pool: Pool) {
       return rows[0]?.batch ?? null;
     },
 
-    /** False when the run has ended or somebody else took the batch. */
+    /** Returns false when the run has ended or another worker holds the batch. */
     async renew(runId: string, batch: number, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_run_batches b
@@ -50,7 +50,7 @@ export function createGoldenBatches(pool: Pool) {
       return rowCount === 1;
     },
 
-    /** Gives the batch back, so that another may go on at once. */
+    /** Releases the batch, so that another worker can claim it at once. */
     async release(runId: string, batch: number, holder: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set lease_holder = null, lease_until = null
@@ -59,7 +59,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Says that every query of the batch has an answer. */
+    /** Marks the batch as done: every query has an answer. */
     async complete(runId: string, batch: number): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null
@@ -68,7 +68,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Says so of every batch of the run. */
+    /** Marks every batch of the run as done. */
     async completeAll(runId: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null where run_id = $1::text`,

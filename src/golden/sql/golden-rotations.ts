@@ -1,4 +1,4 @@
-/** New versions of golden sets that run beside the old ones. Of each pipeline and golden set at most one is open. */
+/** Rotations: new versions of golden sets that run beside the old ones. At most one is open per pipeline and golden set. */
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
@@ -7,7 +7,6 @@ import { inTransaction, lockInTransaction } from '../../platform/postgres/transa
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
 
-/** A new version of a golden set that runs beside the one whose scores are exported. */
 export interface GoldenRotation {
   readonly id: string;
   readonly pipeline: string;
@@ -19,23 +18,20 @@ export interface GoldenRotation {
   readonly startedAt: Date;
   /** Null while both versions run. */
   readonly endedAt: Date | null;
-  /** `replaced`: a still newer version came. */
+  /** `replaced`: an even newer version was imported. */
   readonly outcome: 'completed' | 'replaced' | null;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
 }
 
-export type NewRotation = Pick<
-  GoldenRotation,
-  'pipeline' | 'goldenSet' | 'fromVersion' | 'toVersion' | 'runsNeeded' | 'startedAt'
->;
+type NewRotation = Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>;
 
-export interface RotationEnd {
+interface RotationEnd {
   readonly endedAt: Date;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
-  /** Null when no run of the new version has completed. */
-  readonly judged: { readonly runId: string; readonly checks: readonly CheckResult[] } | null;
+  /** The shifted checks of the last run of the new version; null when none has completed. */
+  readonly evaluated: { readonly runId: string; readonly checks: readonly CheckResult[] } | null;
 }
 
 const selectRotation = `
@@ -53,7 +49,7 @@ export function createGoldenRotations(pool: Pool) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /** Begins a rotation unless one to that version is open; one to another version is replaced. */
+    /** Begins a rotation unless one to that version is open; replaces one to another version. */
     begin(rotation: NewRotation): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
@@ -70,16 +66,16 @@ export function createGoldenRotations(pool: Pool) {
           [pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt],
         );
         const rows = await queryRows<GoldenRotation>(client, openSql, [pipeline, goldenSet]);
-        if (rows[0] === undefined) throw new Error('a rotation is gone within its own transaction');
+        if (rows[0] === undefined) throw new Error('a rotation was lost within its own transaction');
         return rows[0];
       });
     },
 
     /**
-     * Lets the new version take over, and puts the checks of its last run in place of those that it was judged by before,
-     * all or nothing. False when the rotation had ended before.
+     * Completes a rotation and replaces the checks of the last run of the new version, in one transaction. Returns false
+     * when the rotation had already ended.
      */
-    complete(id: string, { endedAt, levels, shifts, judged }: RotationEnd): Promise<boolean> {
+    complete(id: string, { endedAt, levels, shifts, evaluated }: RotationEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(
           `update golden_rotations
@@ -88,12 +84,12 @@ export function createGoldenRotations(pool: Pool) {
           [id, endedAt, JSON.stringify(levels), JSON.stringify(shifts)],
         );
         if (rowCount !== 1) return false;
-        if (judged !== null) await replaceChecks(client, judged.runId, judged.checks);
+        if (evaluated !== null) await replaceChecks(client, evaluated.runId, evaluated.checks);
         return true;
       });
     },
 
-    /** Newest first, the open one too. */
+    /** Newest first, with the open one. */
     async list(filter: {
       readonly pipeline?: string;
       readonly goldenSet?: string;

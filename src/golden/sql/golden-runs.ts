@@ -1,8 +1,8 @@
 /**
- * Golden runs and what became of their queries.
+ * Golden runs and the outcomes of their queries.
  *
- * A running run is held by one worker through a lease. Whoever holds it may answer its queries; when the lease runs
- * out, anyone may take the run over and goes on with the queries that have no answer yet.
+ * A worker holds a running run by a lease. Only the holder answers its queries; when the lease expires, any worker may take
+ * the run over and continues with the queries that have no answer.
  */
 import type pg from 'pg';
 import type { RunStatus } from '../../core/model.ts';
@@ -12,7 +12,6 @@ import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
-import { documentFates } from '../rules/labels.ts';
 import {
   type AnsweredStage,
   BATCH_QUERIES,
@@ -21,10 +20,10 @@ import {
   type QueryAnswer,
   type RunPurpose,
 } from '../rules/run.ts';
+import { deleteAnswers } from './answer-retention.ts';
 import { readRunFacts } from './clean-runs.ts';
-import { forgetAnswers } from './kept-answers.ts';
 import { createLatestRuns, type LatestRun, readLatestSentinels } from './latest-runs.ts';
-import { readAccepted, readComparedWithBaseline, readComparisons, readGoneLabels } from './run-comparisons.ts';
+import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
 import {
   type AfterPool,
   finishRun,
@@ -44,30 +43,30 @@ export interface RunFilter {
   readonly goldenSet?: string;
   readonly version?: number;
   readonly status?: RunStatus;
-  /** Full runs unless told otherwise. */
+  /** Default: full runs. */
   readonly purpose?: RunPurpose;
   /** Only runs that started before this one. */
   readonly before?: GoldenRun;
-  /** Left out: newest first. */
+  /** Default: newest first. */
   readonly order?: 'oldest_first';
   readonly limit: number;
 }
 
 const selectRun = `
   select r.id, r.pipeline, r.golden_set, r.golden_set_version, r.purpose, r.trigger, r.cause, r.query_ids, r.scheduled_for,
-         r.settings, r.status, r.reason, r.doubts, r.started_at, r.deadline_at, r.finished_at, r.fingerprints, r.no_answer,
-         r.stages, r.answers_gone_at, coalesce(cardinality(r.query_ids), s.queries) as queries_total, ${selectLabels('r')},
+         r.settings, r.status, r.reason, r.warnings, r.started_at, r.deadline_at, r.finished_at, r.fingerprints, r.no_answer,
+         r.stages, r.answers_deleted_at, coalesce(cardinality(r.query_ids), s.queries) as queries_total, ${selectLabels('r')},
          ${selectForbidden('r')}
     from golden_runs r
     join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version`;
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by who starts and cancels runs, for the audit log; null: recalld itself */
+/** @param by the person who starts and cancels runs, for the audit log; null: recalld itself */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
   const readLatest = createLatestRuns(pool);
   return {
-    /** False when the tick has its run, or a full run that a sentinel asked for is still running. */
+    /** Returns false when the tick already has its run, or a full run started by a sentinel is still running. */
     create(run: NewRun): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isCreated = await insertRun(client, run);
@@ -76,7 +75,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       });
     },
 
-    /** Takes or renews the lease. False when the run is not running or somebody else holds it. */
+    /** Claims or renews the lease. Returns false when the run is not running or another worker holds it. */
     async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_runs
@@ -88,7 +87,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return rowCount === 1;
     },
 
-    /** Gives the lease back, so that another may go on at once. */
+    /** Releases the lease, so that another worker can continue at once. */
     async release(runId: string, holder: string): Promise<void> {
       await pool.query(
         `update golden_runs set lease_holder = null, lease_until = null where id = $1::text and lease_holder = $2::text`,
@@ -96,15 +95,15 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       );
     },
 
-    /** Stores answers; a query that has one keeps the first. */
+    /** Stores answers; a query that already has one keeps it. */
     async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
       if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
 
-    /** In the order in which they came. */
+    /** In order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
-    /** Those of some queries that have an answer. */
+    /** Returns which of the queries have an answer. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
@@ -113,7 +112,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return new Set(rows.map((row) => row.query_id));
     },
 
-    /** Ends a running run with its scores and checks, all or nothing. False when it had ended before. */
+    /** Ends a running run with its scores and checks, in one transaction. Returns false when it had already ended. */
     finish(runId: string, end: RunEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isFinished = await finishRun(client, runId, end);
@@ -128,7 +127,6 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       });
     },
 
-    /** Null when there is none of that id. */
     async find(runId: string): Promise<GoldenRun | null> {
       return queryRow<GoldenRun>(pool, `${selectRun} where r.id = $1::text`, [runId]);
     },
@@ -161,30 +159,27 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     checks: (runId: string) => readChecks(pool, runId),
     outcomes: (runId: string) => readOutcomes(pool, runId),
 
-    /** Why queries of it failed; null when none did. */
+    /** Why queries failed; null when none did. */
     failure: (runId: string) => readFailure(pool, runId),
     comparisons: (runId: string) => readComparisons(pool, runId),
 
-    /** The forbidden documents that came back, those at the top first. */
+    /** Forbidden documents that were returned, by rank. */
     forbidden: (runId: string) => readForbidden(pool, runId),
 
-    /** What speaks against learning the noise of a retriever from these runs of one pipeline and set. */
+    /** Facts that may exclude these runs of one pipeline and set from the measurement of noise. */
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
-    /** What was compared with a baseline and accepted up to a time. */
+    /** Accepted differences from a baseline up to a time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
-    /** Judgments whose documents were superseded: their queries leave comparisons. */
-    staleLabels: (runId: string) => readGoneLabels(pool, runId, ['superseded']),
+    /** Judgments of superseded documents, whose queries are excluded from comparisons. */
+    staleLabels: (runId: string) => readStaleLabels(pool, runId),
 
-    /** Judgments whose documents are gone, superseded or lost. */
-    goneLabels: (runId: string) => readGoneLabels(pool, runId, documentFates),
-
-    /** What the latest completed full runs of a pipeline and set, of versions up to one, were found to be against their baselines, oldest first. */
+    /** Baseline comparisons of the latest completed full runs of a pipeline and set, of versions up to one, oldest first. */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
 
-    /** 95th percentile of the latencies of a run in milliseconds, failures left out; null without any. */
+    /** 95th percentile of the latencies of a run in milliseconds, without failures; null without any. */
     async latency95(runId: string): Promise<number | null> {
       const { rows } = await pool.query<{ p95: number | null }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as p95
@@ -194,7 +189,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return rows[0]?.p95 ?? null;
     },
 
-    /** What the texts of its answers cost, of those whose documents all came with theirs. */
+    /** Sizes of the returned texts, for answers where every document has a text. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -204,7 +199,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       );
     },
 
-    /** What the stages had of the judged documents, by the id of the query; without those whose answers tell of none. */
+    /** Ranks of the judged documents in each stage, by query id; only for answers that report stages. */
     async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
       const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
         `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,
@@ -213,7 +208,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return new Map(rows.map(({ query_id, stages }) => [query_id, stages]));
     },
 
-    /** Running runs that nobody holds or asks for, oldest first. */
+    /** Running runs that no worker holds as a whole or in batches, oldest first. */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(
         pool,
@@ -226,23 +221,23 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     },
 
     /**
-     * The state of each pipeline and set that has ever had a full run, for the exporter. While a new version runs beside
-     * the old one, it is that of the old one; then that of the new one. Sets that left the config have none.
+     * Returns the state of each pipeline and set that has ever had a full run, for the exporter. During a rotation it is
+     * that of the old version, afterwards that of the new one. Sets that left the config are omitted.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
       return latest.filter(({ pipeline, goldenSet }) => !ended.has(`${pipeline} ${goldenSet}`));
     },
 
-    /** The latest sentinel of each pipeline and set that ever had one, for the exporter. */
+    /** Returns the latest sentinel of each pipeline and set that ever had one, for the exporter. */
     latestSentinels: () => readLatestSentinels(pool),
 
-    /** As forgetAnswers. @returns of how many runs */
-    forgetAnswers(...asked: AfterPool<typeof forgetAnswers>): Promise<number> {
-      return forgetAnswers(pool, ...asked);
+    /** As deleteAnswers. @returns the number of runs */
+    deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
+      return deleteAnswers(pool, ...asked);
     },
 
-    /** Drops sentinels that started before a time; full runs are kept. */
+    /** Deletes sentinels that started before a time; full runs are kept. */
     async pruneSentinels(before: Date): Promise<void> {
       await pool.query(
         `delete from golden_runs where purpose = 'sentinel' and status <> 'running' and started_at < $1::timestamptz`,
@@ -253,7 +248,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
 }
 
 function runAct(
-  { id, pipeline, goldenSet, goldenSetVersion }: Pick<NewRun, 'id' | 'pipeline' | 'goldenSet' | 'goldenSetVersion'>,
+  { id, pipeline, goldenSet, goldenSetVersion }: NewRun,
   act: 'start_run' | 'cancel_run',
   by: string,
   at: Date,
@@ -270,7 +265,7 @@ function runAct(
   };
 }
 
-/** The batches come with the run, so that no worker ever sees one without the other. */
+/** Inserts the run with its batches in one statement, so that no worker sees one without the other. */
 async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
   const { rowCount } = await client.query(
     `with made as (
@@ -304,9 +299,9 @@ async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
 }
 
 /**
- * Ragged lists of documents travel as one JSON array per row, since unnest flattens arrays of arrays. All insert in
- * one order, so that two workers with the same answers wait for each other and never deadlock; their times keep the order
- * in which they came.
+ * Document lists travel as one JSON array per row, since unnest flattens nested arrays. Rows are inserted in a fixed order,
+ * so that two workers with the same answers wait for each other instead of deadlocking; `answered_at` keeps the order of
+ * arrival.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(

@@ -1,13 +1,13 @@
-/** The rows of a new version of a golden set. */
+/** Inserts the rows of a new version of a golden set. */
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
-/** Rows of one statement, which is made in some milliseconds. */
+/** Rows per statement, which takes some milliseconds. */
 const ROWS = 2000;
 
-/** In statements of some thousand rows, between which the signal and requests have their turn. */
+/** Inserts in statements of some thousand rows and checks the signal between them. */
 export async function insertVersion(
   client: pg.PoolClient,
   set: NewGoldenSet,
@@ -47,7 +47,7 @@ export async function insertVersion(
   if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
 }
 
-/** @param before how many queries of the version come before them */
+/** @param before number of queries of the version that come before these */
 async function insertQueries(
   client: pg.PoolClient,
   name: string,

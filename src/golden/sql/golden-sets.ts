@@ -1,6 +1,6 @@
 /**
- * Golden sets by name and version, where their queries come from, and what their judged documents said. A version
- * never changes, but for what is erased.
+ * Golden sets by name and version, the origins of their queries, and the texts of their judged documents. A version never
+ * changes, except for erasures.
  */
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
@@ -29,15 +29,15 @@ const selectVersions = `
 
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
-/** @param by who adds versions, for the audit log; null: recalld itself */
+/** @param by the person who adds versions, for the audit log; null: recalld itself */
 export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
   return {
     /**
-     * Makes a new version, unless the latest one has the same content hash; all or nothing. Two imports of one name
-     * at the same time come one after the other. Queries of `origins` whose live query or user was erased since it was
-     * asked are left out. Nothing is stored when the signal aborts before the commit.
+     * Adds a version in one transaction, unless the latest one has the same content hash. Concurrent imports of one name
+     * are serialized. Queries of `origins` whose live query or user was erased since they were asked are excluded. Nothing
+     * is stored when the signal aborts before the commit.
      *
-     * @throws RecalldError golden_origin_differs when a set of people would get a version of a model, or the other way
+     * @throws RecalldError golden_origin_differs when human and generated queries would be mixed
      */
     add(
       set: NewGoldenSet,
@@ -45,7 +45,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       signal?: AbortSignal,
     ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
       return inTransaction(pool, async (client) => {
-        // Before the turn of the set, since an erasure takes both in this order and would be waited for in a ring.
+        // Locks in the order that an erasure uses, to avoid a deadlock.
         const allowed = await withoutErased(client, set);
         await lockInTransaction(client, 'golden set', set.name);
         const latest = await readLatest(client, set.name);
@@ -56,36 +56,35 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
         await storeOrigins(client, allowed, now);
         signal?.throwIfAborted();
         const created = await readLatest(client, set.name);
-        if (created === null) throw new Error(`golden set ${set.name} is gone within its own transaction`);
+        if (created === null) throw new Error(`golden set ${set.name} was lost within its own transaction`);
         await recordActs(client, by === null ? [] : [versionAct(set, latest, created, by, now)]);
         return { set: created, created: true };
       });
     },
 
-    /** Null when no set of that name exists. */
     latest(name: string): Promise<GoldenSetVersion | null> {
       return readLatest(pool, name);
     },
 
-    /** Every version of every set, newest first within a name. */
+    /** Returns every version of every set, newest first within a name. */
     async list(): Promise<readonly GoldenSetVersion[]> {
       return queryRows<GoldenSetVersion>(pool, `${selectVersions} order by name, version desc`);
     },
 
-    /** Of the queries of a set, all versions together, in the order of their ids. */
+    /** Returns the origins of the queries of all versions, by query id. */
     origins(name: string): Promise<readonly QueryOrigin[]> {
       return readOrigins(pool, name);
     },
 
     /**
-     * The queries of a version with their judgments, in the order of the import. One that was erased has the text
-     * ERASED_TEXT and no tags; the latest version has none such.
+     * Returns the queries of a version with their judgments, in import order. An erased one has the text ERASED_TEXT and no
+     * tags; the latest version has none of these.
      */
     queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, null);
     },
 
-    /** Ids of the queries that have forbidden documents, in the order of the import. */
+    /** Returns the ids of the queries with forbidden documents, in import order. */
     async withForbidden(name: string, version: number): Promise<readonly string[]> {
       const { rows } = await pool.query<{ id: string }>(
         `select query_id as id from golden_queries
@@ -95,7 +94,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       return rows.map(({ id }) => id);
     },
 
-    /** True when a query of some of the sets, in whatever version, has all of these tags with these values. */
+    /** True if a query of any version of the sets has all of these tags with these values. */
     async hasTags(names: readonly string[], tags: GoldenQuery['tags']): Promise<boolean> {
       const { rows } = await pool.query<{ found: boolean }>(
         `select exists (select from golden_queries
@@ -105,7 +104,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       return rows[0]?.found === true;
     },
 
-    /** Some of them, in the same order; unknown ids are left out. */
+    /** Returns selected queries in the same order; unknown ids are ignored. */
     someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, selection);
     },
@@ -167,7 +166,7 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
   ]);
 }
 
-/** Joined here: a join in SQL takes minutes right after the import of a large set, when its tables have no statistics. */
+/** Joins in memory: right after a large import the tables have no statistics, and a join in SQL takes minutes. */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
@@ -180,8 +179,8 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 }
 
 /**
- * The set without queries whose live query, or whose user after asking, was erased. Nothing that is erased from now on
- * comes in behind the erasure: it waits until the transaction is over.
+ * Removes queries whose live query was erased, or whose user was erased after asking. The lock makes later erasures wait
+ * until the transaction ends.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
@@ -207,7 +206,7 @@ async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<New
   };
 }
 
-/** A query keeps the origin that it had first. */
+/** A query keeps its first origin. */
 async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGoldenSet, now: Date): Promise<void> {
   const columns = {
     goldenSet: 'text',
@@ -234,18 +233,18 @@ async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
 }
 
 /**
- * Takes the golden queries of the subject out of every set: a set that has one gets a new version without it, and in
- * the old versions its text and tags are overwritten; its id and judgments stay, so that old runs can be read.
+ * Erases the golden queries of the subject from every set. A set that has one gets a new version without it. In old
+ * versions its text and tags are overwritten; its id and judgments stay, so that old runs can be read.
  *
- * @returns how many golden queries that were
+ * @returns the number of erased golden queries
  */
 export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSubject, now: Date): Promise<number> {
   await lockInTransaction(client, 'golden origins');
   const [column, hash] =
     subject.kind === 'user' ? ['user_hash', subject.userHash] : ['live_query_hash', subject.idHash];
   const { rows } = await client.query<{ golden_set: string; ids: string[] }>(
-    `with gone as (delete from golden_query_origins where ${column} = $1::text returning golden_set, query_id)
-     select golden_set, array_agg(query_id) as ids from gone group by golden_set order by golden_set`,
+    `with erased as (delete from golden_query_origins where ${column} = $1::text returning golden_set, query_id)
+     select golden_set, array_agg(query_id) as ids from erased group by golden_set order by golden_set`,
     [hash],
   );
   for (const { golden_set: set, ids } of rows) {
@@ -291,22 +290,20 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/**
- * A judged document with the text that it had while it was in the store, so that one that was cut anew can be found
- * again. A longer text than `MAX_TEXT` is kept up to there.
- */
+/** A judged document with its text in the store, by which its replacement is found after re-chunking. */
 export interface SeenDocument {
   readonly documentId: string;
   readonly content: string;
 }
 
+/** Longer texts are truncated. */
 const MAX_TEXT = 20_000;
 
 export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts; a document that is there gets the newer one. */
+    /** Stores texts; newer ones replace older ones. */
     async record(pipeline: string, documents: readonly SeenDocument[], now: Date): Promise<void> {
       const latest = new Map(documents.map(({ documentId, content }) => [documentId, content]));
       await pool.query(
@@ -322,7 +319,7 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** Those of the documents that the manifest of the pipeline deleted, or no longer names. */
+    /** Returns the documents that the manifest of the pipeline deleted, or no longer lists. */
     async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ id: string }>(
         `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,
@@ -331,7 +328,7 @@ export function createGoldenDocuments(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** What those of the documents said that were seen, and when last, by id. */
+    /** Returns the stored texts of documents and when they were last seen, by id. */
     async seen(
       pipeline: string,
       ids: readonly string[],

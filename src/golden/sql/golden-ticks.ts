@@ -1,12 +1,12 @@
-/** What became of the ticks of golden schedules, and what they cost. */
+/** Skipped ticks of golden schedules, and the number of queries asked. */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunPurpose } from '../rules/run.ts';
 
 /**
- * `still_running`: the run before had not ended. `missed`: no scheduler was there to start it, or it could not be stored
- * in time. `no_full_run`: a sentinel has nothing to be compared with yet.
+ * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored in
+ * time. `no_full_run`: a sentinel has no full run to be compared with yet.
  */
 export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 
@@ -25,7 +25,7 @@ export interface SkipTotal extends TickSeries {
 
 export function createGoldenTicks(pool: Pool) {
   return {
-    /** The latest planned time that came to a run or to a skip; null when there was none. */
+    /** Returns the latest planned time with a run or a recorded skip; null when there is none. */
     async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
       const rows = await queryRows<{ last: Date | null }>(
         pool,
@@ -40,8 +40,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Records ticks that were skipped, and counts those that no other replica recorded before. A tick that came to a run,
-     * as when a restarted scheduler makes up for the latest one, is not skipped.
+     * Records skipped ticks, and counts those that no other replica recorded before. A tick that has a run, as when a
+     * restarted scheduler makes up for the latest one, is not skipped.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
@@ -68,7 +68,7 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Ticks that came to no run since ever, by series and reason. */
+    /** Total number of skipped ticks, by series and reason. */
     async skipTotals(): Promise<readonly SkipTotal[]> {
       return queryRows<SkipTotal>(
         pool,
@@ -78,7 +78,7 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Queries that runs of a pipeline and set asked since a time; those of a running run count whole. */
+    /** Number of queries that a pipeline was asked from a set since a time; running runs count with all queries. */
     async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ queries: number }>(
         pool,

@@ -1,4 +1,4 @@
-/** What each pipeline and golden set last came to: the rows behind the exported gauges. */
+/** Reads the latest run of each pipeline and golden set, for the exported gauges. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../core/model.ts';
@@ -9,44 +9,43 @@ import type { RunFailure } from '../rules/run-failure.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
-/** What the exporter needs of the sentinels of one pipeline and golden set. */
+/** The state of the sentinels of one pipeline and golden set. */
 export interface LatestSentinel {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly lastAttemptAt: Date;
-  /** The latest that came to an end of its own; `hasFallen` is by its status. */
-  readonly ended: { readonly finishedAt: Date; readonly hasFallen: boolean } | null;
-  /** The latest that stood or fell by its scores: its retriever answered. */
+  /** The latest one that completed or is void; it has failed if it has a reason. */
+  readonly ended: { readonly finishedAt: Date; readonly hasFailed: boolean } | null;
+  /** The latest one that was scored, that is, whose retriever answered. */
   readonly completed: { readonly startedAt: Date; readonly finishedAt: Date } | null;
 }
 
-/** What the exporter needs of one pipeline and golden set. */
+/** The state of the full runs of one pipeline and golden set. */
 export interface LatestRun {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly lastAttemptAt: Date;
   readonly runsByStatus: Readonly<Record<RunStatus, number>>;
-  /** The latest run that came to an end of its own: completed, void or failed. */
+  /** The latest run that is completed, void or failed. */
   readonly ended: {
     readonly durationSeconds: number;
     readonly outcomes: OutcomeCounts;
-    /** Forbidden documents that came back; null when the set forbids nothing, or nobody could tell. */
+    /** Number of forbidden documents that were returned; null when the set forbids none, or the run did not test them. */
     readonly forbidden: number | null;
-    /** Why queries of it failed; null when none did. */
+    /** Why queries failed; null when none did. */
     readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
-    /** One sentence; null when it did not fail. */
+    /** One sentence; null when the run did not fail. */
     readonly failedBecause: string | null;
     readonly finishedAt: Date;
   } | null;
-  /** The latest run that completed. */
   readonly completed: {
     readonly startedAt: Date;
     readonly finishedAt: Date;
     readonly scores: readonly SegmentScore[];
     readonly segmentsOverflow: number;
     readonly labels: RunLabels;
-    /** Against the pinned baseline; null when none was pinned. */
+    /** Comparison with the pinned baseline; null when none was pinned. */
     readonly baseline: StoredComparison | null;
   } | null;
 }
@@ -54,8 +53,8 @@ export interface LatestRun {
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
- * Full runs, but those of versions that run beside an older one whose scores are exported. They were counted as they were
- * written, and the newest of each set are looked up in an index: history makes it no slower.
+ * Full runs, except those of versions that run beside an older one whose scores are exported. Counts are kept on write, and
+ * the newest runs are found by index, so that a long history does not slow this down.
  */
 const latestSql = `
   with sets as (
@@ -94,8 +93,8 @@ function latestOf(condition: string, order: string): string {
 }
 
 /**
- * Reads the latest runs time and again. What the queries of a run that ended came to, its scores and its comparisons are
- * written once, so they are read once, and are the same objects from then on. Its checks may be judged again.
+ * Returns a function that reads the latest runs. Outcomes, scores and comparisons of an ended run never change, so they are
+ * read once and cached as the same objects. Its checks may be re-evaluated, so they are read each time.
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const results = rememberLatest((runId) => readResults(db, runId));
@@ -158,7 +157,7 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   };
 }
 
-/** Reads what it has not read for the runs before, one after the other, and forgets other runs. */
+/** Reads uncached runs one after the other, and drops the others from the cache. */
 function rememberLatest<T>(
   read: (runId: string) => Promise<T>,
 ): (runIds: readonly string[]) => Promise<ReadonlyMap<string, T>> {
@@ -180,7 +179,7 @@ export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]
   const rows = await queryRows<
     Pick<LatestSentinel, 'pipeline' | 'goldenSet' | 'lastAttemptAt'> & {
       readonly endedAt: Date | null;
-      readonly hasFallen: boolean;
+      readonly hasFailed: boolean;
       readonly completedStartedAt: Date | null;
       readonly completedAt: Date | null;
     }
@@ -197,7 +196,7 @@ export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]
            order by pipeline, golden_set limit 1) next
      )
      select sets.pipeline, sets.golden_set, attempt.started_at as last_attempt_at,
-            ended.finished_at as ended_at, ended.reason is not null as has_fallen,
+            ended.finished_at as ended_at, ended.reason is not null as has_failed,
             completed.started_at as completed_started_at, completed.finished_at as completed_at
        from sets
       cross join lateral (
@@ -216,9 +215,9 @@ export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]
           order by r.started_at desc limit 1) completed on true
       order by sets.pipeline, sets.golden_set`,
   );
-  return rows.map(({ endedAt, hasFallen, completedStartedAt, completedAt, ...row }) => ({
+  return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
-    ended: endedAt && { finishedAt: endedAt, hasFallen },
+    ended: endedAt && { finishedAt: endedAt, hasFailed },
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },
   }));
 }

@@ -1,10 +1,10 @@
-/** The runs of a golden set in the order in which they were made, each with what its checks were judged by. */
+/** Streams the runs of a golden set in order, each with what its checks were evaluated on. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { streamRows } from '../../platform/postgres/stream-rows.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { GoldenRun, RunLabels, SegmentScore } from '../rules/run.ts';
-import type { ForbiddenResults } from '../rules/unwanted-answers.ts';
 import { type DifferenceRow, selectedDifferences, toDifference } from './run-comparisons.ts';
 import { scoreColumns, selectForbidden, selectLabels } from './run-results.ts';
 
@@ -12,28 +12,28 @@ export interface ReplayedRun
   extends Pick<GoldenRun, 'id' | 'goldenSetVersion' | 'status' | 'reason' | 'startedAt' | 'forbidden'> {
   readonly finishedAt: Date;
   readonly labels: RunLabels;
-  /** Over all queries, of the measures that were asked for. */
+  /** Over all queries, of the requested measures. */
   readonly scores: readonly SegmentScore[];
-  /** Against its baseline, likewise; null when it was compared with none. */
+  /** With its baseline, over all queries; null when there was none. */
   readonly comparison: StoredComparison | null;
-  /** Forbidden documents that came back. */
+  /** Forbidden documents that were returned. */
   readonly returned: ForbiddenResults['confirmed'];
 }
 
 export interface ReplayRequest {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** Of the end of a run: inclusive, and exclusive. */
+  /** Bounds of the end of a run: inclusive, and exclusive. */
   readonly from: Date;
   readonly until: Date;
-  /** Completed runs before `from` that come first. */
+  /** Number of completed runs before `from` to start with. */
   readonly earlier: number;
   /** Measures without their cut-offs. */
   readonly scored: readonly string[];
   readonly compared: readonly string[];
 }
 
-/** No run takes longer than 24 days, so that the index need not be read further back. */
+/** No run takes longer than 24 days, which limits how far back the index is read. */
 const LONGEST_RUN = `interval '25 days'`;
 
 const replayedSql = `
@@ -65,7 +65,7 @@ const replayedSql = `
 
 type Row = Omit<ReplayedRun, 'comparison'> & { readonly differences: readonly DifferenceRow[] };
 
-/** Those that came to an end of their own, oldest first. @throws as streamRows */
+/** Yields completed, void and failed runs, oldest first. @throws as streamRows */
 export async function* replayRuns(
   pool: Pool,
   { pipeline, goldenSet, from, until, earlier, scored, compared }: ReplayRequest,

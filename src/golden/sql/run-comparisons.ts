@@ -1,11 +1,11 @@
-/** What runs were found to be against other runs, and which labels they found to be stale. */
+/** Stored comparisons of runs, and the stale labels that runs found. */
 import type pg from 'pg';
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { snakeCase } from '../../core/text/names.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import type { RunDifference, StoredComparison } from '../rules/compare-golden-runs.ts';
-import type { DocumentFate, StaleLabel } from '../rules/labels.ts';
+import type { StaleLabel } from '../rules/labels.ts';
 import type { GoldenRun } from '../rules/run.ts';
 import { type Accepted, CLEAR_P, MAX_ACCEPTED } from '../rules/run-noise.ts';
 import { isCleanBesideBaseline } from './clean-runs.ts';
@@ -40,7 +40,7 @@ const columns = {
   verdict: 'text',
 } as const;
 
-/** As the fields of a row, also within JSON. */
+/** Selects the fields of a row, also for use within JSON. */
 export const selectedDifferences = Object.keys(columns)
   .map((field) => `c.${snakeCase(field)} as "${field}"`)
   .join(', ');
@@ -107,9 +107,8 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * By how much did what was accepted differ from a baseline? Each day, or each generation of the index, counts by its last
- * clean run, if that was no clear regression. The one that is under way is left out, and so is the generation of the
- * baseline among generations.
+ * Accepted differences from a baseline: each day, or each generation of the index, counts by its last clean run, if that was
+ * no clear regression. The current period is excluded, and among generations that of the baseline.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (
@@ -119,7 +118,7 @@ const acceptedSql = (periods: string): string => `
        select id from golden_runs r
         where pipeline = $1::text and golden_set = $2::text and status = 'completed' and purpose = 'full'
           and finished_at >= periods.since and finished_at < periods.until
-          -- No run takes longer than 24 days: the index need not be read further back.
+          -- No run takes longer than 24 days, which limits how far back the index is read.
           and started_at < periods.until and started_at > periods.since - interval '25 days'
           and exists (select from golden_run_comparisons c
                        where c.run_id = r.id and c.kind = 'baseline' and c.against = $3::text)
@@ -138,7 +137,7 @@ const changes = `
    where pipeline = $1::text and kind in ('index', 'embedder')
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
-/** Of UTC, from that of the baseline; a hundred are enough to find thirty. */
+/** UTC days from that of the baseline on; a hundred are enough to find thirty. */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
     from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day
@@ -164,16 +163,12 @@ export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): 
   return { unit, differences };
 }
 
-export async function readGoneLabels(
-  db: pg.Pool,
-  runId: string,
-  fates: readonly DocumentFate[],
-): Promise<readonly StaleLabel[]> {
+export async function readStaleLabels(db: pg.Pool, runId: string): Promise<readonly StaleLabel[]> {
   return queryRows<StaleLabel>(
     db,
     `select query_id, document_id, grade, fate
-       from golden_run_stale_labels where run_id = $1::text and fate = any ($2::text[]) order by query_id, document_id`,
-    [runId, fates],
+       from golden_run_stale_labels where run_id = $1::text and fate = 'superseded' order by query_id, document_id`,
+    [runId],
   );
 }
 

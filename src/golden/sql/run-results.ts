@@ -1,4 +1,4 @@
-/** What a run came to: its end, written whole, and its scores, checks and outcomes as they are read back. */
+/** Writes the end of a run, and reads its scores, checks and outcomes. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
@@ -6,28 +6,28 @@ import type { Measure } from '../../math/ir/metric-key.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { StoredComparison } from '../rules/compare-golden-runs.ts';
+import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { LabelProbe } from '../rules/labels.ts';
 import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
 import { type RunFailure, runFailure } from '../rules/run-failure.ts';
-import type { ForbiddenResult, ForbiddenResults } from '../rules/unwanted-answers.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 import { readLatestScores, readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
 export interface RunEnd {
   readonly status: Exclude<RunStatus, 'running'>;
   readonly reason: string | null;
-  readonly doubts: readonly string[];
+  readonly warnings: readonly string[];
   readonly finishedAt: Date;
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
   readonly segmentsOverflow: number;
-  /** Null when the run came to no end at which the labels were looked for. */
+  /** Null when the run ended without probing the labels. */
   readonly labels: LabelProbe | null;
-  /** Null when the set forbids nothing, or nobody looked. */
+  /** Null when the set forbids no documents, or the run did not test them. */
   readonly forbidden: ForbiddenResults | null;
-  /** Null when every question of the set has an answer, or nobody looked. */
+  /** Null when every query of the set has an answer, or the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null when no answer tells of a stage. */
+  /** Null when no answer reports a stage. */
   readonly stages: RunStages | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
@@ -60,13 +60,13 @@ const checkTypes = {
   smallestDetectableDrop: 'double precision',
 } as const;
 
-/** Within a transaction of the caller. False when the run had ended before. */
+/** Runs within a transaction of the caller. Returns false when the run had already ended. */
 export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
   const { rowCount } = await client.query(
     `update golden_runs
         set status = $2::text, reason = $3::text, finished_at = $4::timestamptz, segments_overflow = $5::integer,
             fingerprints = $6::jsonb, labels_probed = $7::integer, labels_stale = $8::integer, queries_dead = $9::integer, labels_gap = $10::text, labels_lost = $17::integer,
-            doubts = $11::text[], forbidden_asked = $12::integer, forbidden_failed = $13::integer,
+            warnings = $11::text[], forbidden_asked = $12::integer, forbidden_failed = $13::integer,
             forbidden_unconfirmed = $14::integer, no_answer = $15::jsonb, stages = $16::jsonb,
             lease_holder = null, lease_until = null
       where id = $1::text and status = 'running'`,
@@ -81,7 +81,7 @@ export async function finishRun(client: pg.PoolClient, runId: string, end: RunEn
       end.labels?.kind === 'probed' ? end.labels.stale : null,
       end.labels?.kind === 'probed' ? end.labels.dead.size : null,
       end.labels?.kind === 'unknown' ? end.labels.reason : null,
-      end.doubts,
+      end.warnings,
       end.forbidden?.asked ?? null,
       end.forbidden?.failed ?? null,
       end.forbidden?.unconfirmed ?? null,
@@ -114,7 +114,7 @@ async function insertForbidden(
   await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 
-/** By rank, those at the top first. */
+/** By rank, the top first. */
 export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
   return queryRows<ForbiddenResult>(
     db,
@@ -124,7 +124,7 @@ export async function readForbidden(db: pg.Pool, runId: string): Promise<readonl
   );
 }
 
-/** Puts other checks in the place of those that a run was judged by. */
+/** Replaces the checks of a run. */
 export async function replaceChecks(
   client: pg.PoolClient,
   runId: string,
@@ -143,7 +143,7 @@ async function insertChecks(client: pg.PoolClient, runId: string, checks: readon
   await insertRows(client, 'golden_run_checks', checkTypes, rows);
 }
 
-/** Of a score `s`, as the fields of SegmentScore. */
+/** Columns of a score `s`, as the fields of SegmentScore. */
 export const scoreColumns = `s.segment, s.measure, s.k, s.mean, s.n, s.ci_low as "ciLow", s.ci_high as "ciHigh", s.ci_method as "ciMethod"`;
 
 export async function readScores(db: pg.Pool, runId: string): Promise<readonly SegmentScore[]> {
@@ -159,7 +159,7 @@ export async function readChecks(db: pg.Pool, runId: string): Promise<readonly C
   return (await readChecksOf(db, [runId])).get(runId) ?? [];
 }
 
-/** The checks of some runs, by run; one that was judged by none is left out. */
+/** Returns the checks of some runs, by run; runs without checks are omitted. */
 export async function readChecksOf(
   db: pg.Pool,
   runIds: readonly string[],
@@ -180,14 +180,14 @@ export async function readChecksOf(
   return byRun;
 }
 
-/** The column `forbidden` of a run. */
+/** Selects the column `forbidden` of a run. */
 export function selectForbidden(run: string): string {
   return `case when ${run}.forbidden_asked is not null
             then json_build_object('asked', ${run}.forbidden_asked, 'failed', ${run}.forbidden_failed,
                                    'unconfirmed', ${run}.forbidden_unconfirmed) end as forbidden`;
 }
 
-/** The column `labels` of a run. */
+/** Selects the column `labels` of a run. */
 export function selectLabels(run: string): string {
   return `json_build_object('probed', ${run}.labels_probed, 'stale', ${run}.labels_stale, 'lost', ${run}.labels_lost,
             'deadQueries', ${run}.queries_dead, 'gap', ${run}.labels_gap) as labels`;
@@ -216,9 +216,9 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 }
 
 /**
- * Answers of a run, in the order in which they came; of one query, where it is named. Lists come as JSON, which is parsed
- * many times faster than arrays of PostgreSQL are; of numbers PostgreSQL writes it faster as text. A score is never
- * infinite or no number, since it was JSON when it came.
+ * Reads the answers of a run, or of one query, in order of arrival. Lists are read as JSON, which parses many times faster
+ * than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster. Scores are finite, since
+ * they came as JSON.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
@@ -244,13 +244,13 @@ export interface HistoricRun {
   readonly goldenSetVersion: number;
   readonly status: RunStatus;
   readonly startedAt: Date;
-  /** What its checks came to, each once; empty without a check. */
+  /** Distinct verdicts of its checks; empty without checks. */
   readonly verdicts: readonly Verdict[];
   /** Over all queries, at the largest cut-off; empty unless it completed. */
   readonly scores: readonly SegmentScore[];
 }
 
-/** How did the scores of a golden set go, a row for each score? The newest runs count when there are too many. */
+/** One row per score. When there are too many runs, the newest are used. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs
@@ -267,31 +267,28 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** What people who look into golden runs ask beyond what running them needs. */
-/** By `lastReturned`: those of a month, where a set is run four times a day. */
-const RUNS_LOOKED_THROUGH = 120;
+/** Runs that `lastReturned` reads: a month of a set that runs four times a day. */
+const SEARCHED_RUNS = 120;
 
 export type RunReads = ReturnType<typeof createRunReads>;
 
-/** What a function takes behind the pool. */
+/** The parameters of a function after the pool. */
 export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 
 export function createRunReads(pool: pg.Pool) {
   return {
-    /** As readScoreTrends. */
     trends: (request: ScoreTrendRequest) => readScoreTrends(pool, request),
 
-    /** As readLatestScores. */
     latestScores: (...request: AfterPool<typeof readLatestScores>) => readLatestScores(pool, ...request),
 
-    /** The latest full runs of a set that started from `from` to before `until`, oldest first. */
+    /** Returns the latest full runs of a set that started in [from, until), oldest first. */
     async history(request: {
       readonly pipeline: string;
       readonly goldenSet: string;
       readonly from: Date;
       readonly until: Date;
       readonly limit: number;
-      /** Whose scores are read; left out, all. */
+      /** Measures whose scores are read; default: all. */
       readonly measures?: readonly Measure[];
     }): Promise<readonly HistoricRun[]> {
       const { pipeline, goldenSet, from, until, limit, measures = null } = request;
@@ -313,8 +310,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * For each of these documents the newest of the last full runs of a pipeline that had it in an answer to one of these
-     * questions, or to any for null; by id.
+     * Returns, for each of these documents, the newest recent full run of a pipeline that returned it for one of these
+     * queries, or for any query when null; by document id.
      */
     async lastReturned(
       pipeline: string,
@@ -332,12 +329,12 @@ export function createRunReads(pool: pg.Pool) {
            join golden_run_answers a on a.run_id = r.id and ($4::text[] is null or a.query_id = any ($4::text[]))
            join unnest($2::text[]) as d (id) on d.id = any (a.document_ids)
           order by d.id, r.started_at desc`,
-        [pipeline, documentIds, RUNS_LOOKED_THROUGH, queryIds],
+        [pipeline, documentIds, SEARCHED_RUNS, queryIds],
       );
       return new Map(rows.map(({ id, ...last }) => [id, last]));
     },
 
-    /** What was answered to one query; null while it has no answer. */
+    /** Returns the answer to one query, or null while it has none. */
     async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
       return (await readAnswers(pool, runId, queryId))[0] ?? null;
     },

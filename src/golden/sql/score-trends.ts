@@ -1,10 +1,10 @@
-/** The scores of golden sets over time, few enough for a chart. */
+/** Reads the scores of golden sets over time, thinned out for charts. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 
-/** The score of a run over all queries at its largest cut-off. */
+/** Score of a run over all queries at its largest cut-off. */
 export type ScorePoint = ReturnType<typeof pointOf>;
 
 export interface ScoreTrendRequest {
@@ -16,14 +16,14 @@ export interface ScoreTrendRequest {
   readonly measures: readonly Measure[];
 }
 
-/** Bits of a time, of which each gives the lowest and the highest score. */
+/** Number of time buckets, each of which contributes its lowest and highest score. */
 const BUCKETS = 96;
 
 const ofRun = `
   select mean, ci_low, ci_high from golden_run_scores s
    where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = m.measure order by s.k desc limit 1`;
 
-/** Scores as numbers: of several the least has the lowest mean, and the greatest the highest. */
+/** Scores as arrays, which compare by mean first. */
 const trendSql = `
   select measure, min(score) as lowest, max(score) as highest
     from (select m.measure, array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
@@ -35,7 +35,7 @@ const trendSql = `
    group by measure, floor((score[2] - extract(epoch from $3::timestamptz)::double precision) / $6::double precision)
    order by measure, min(score[2])`;
 
-/** Completed full runs, by measure and oldest first: all of them, or the worst and the best of each bit of the time. */
+/** Returns completed full runs by measure, oldest first: all of them, or the worst and the best of each time bucket. */
 export async function readScoreTrends(
   pool: Pool,
   { pipeline, goldenSet, from, until, measures }: ScoreTrendRequest,
@@ -51,17 +51,22 @@ export async function readScoreTrends(
   const trends = new Map<string, ScorePoint[]>(measures.map((measure) => [measure, []]));
   for (const { measure, lowest, highest } of rows) {
     const points = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
-    // One run alone is both.
+    // A single run in a bucket is both.
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? points.slice(1) : points));
   }
   return trends;
 }
 
-/** The latest completed runs of several sets within a time, by one measure; oldest first, keyed by `trendKey`. */
+/** Returns the latest completed runs of several sets within a time span, by one measure, oldest first, keyed by `trendKey`. */
 export async function readLatestScores(
   pool: Pool,
-  sets: readonly Pick<ScoreTrendRequest, 'pipeline' | 'goldenSet'>[],
-  { from, until, measure, limit }: Pick<ScoreTrendRequest, 'from' | 'until'> & LatestScores,
+  sets: readonly SetOfPipeline[],
+  {
+    from,
+    until,
+    measure,
+    limit,
+  }: { readonly from: Date; readonly until: Date; readonly measure: Measure; readonly limit: number },
 ): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
   const rows = await queryRows<{ pipeline: string; goldenSet: string; score: number[] }>(
     pool,
@@ -83,13 +88,12 @@ export async function readLatestScores(
   return latest;
 }
 
-interface LatestScores {
-  readonly measure: Measure;
-  /** Of each set. */
-  readonly limit: number;
+interface SetOfPipeline {
+  readonly pipeline: string;
+  readonly goldenSet: string;
 }
 
-export function trendKey({ pipeline, goldenSet }: Pick<ScoreTrendRequest, 'pipeline' | 'goldenSet'>): string {
+export function trendKey({ pipeline, goldenSet }: SetOfPipeline): string {
   return JSON.stringify([pipeline, goldenSet]);
 }
 

@@ -297,7 +297,7 @@ async function observe(
     density: observedDensity,
     topics,
     sentinel:
-      sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFallen },
+      sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFailed },
     ownWork: observeOwnWork(facts, observedRun, run, {
       now,
       lateShare: run === null ? null : (context.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),

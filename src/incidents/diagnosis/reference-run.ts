@@ -127,7 +127,7 @@ export async function observeRun(
 ): Promise<ObservedRun> {
   const [now, side, labels, forbidden] = await Promise.all([
     readComparedSide(context, run),
-    reference === null || reference.answersGoneAt !== null ? null : readComparedSide(context, reference),
+    reference === null || reference.answersDeletedAt !== null ? null : readComparedSide(context, reference),
     context.db.golden.runs.staleLabels(run.id),
     readForbiddenResults(context.db.golden.runs, run),
   ]);
@@ -154,13 +154,13 @@ export async function observeRun(
               now: await context.db.golden.runs.contexts(run.id),
             },
           },
-    previous: bad[0] === undefined || bad[0].answersGoneAt !== null ? null : await readComparedSide(context, bad[0]),
+    previous: bad[0] === undefined || bad[0].answersDeletedAt !== null ? null : await readComparedSide(context, bad[0]),
     older: [],
   };
   const found = observedRun(seen);
   if ((found.reference?.answers.kept ?? 1) >= AS_BEFORE) return found;
   const lookedBack = LOOKED_BACK.flatMap((place) => earlier[place] ?? []).filter(
-    ({ answersGoneAt }) => answersGoneAt === null,
+    ({ answersDeletedAt }) => answersDeletedAt === null,
   );
   const older = await Promise.all(
     lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),

@@ -8,7 +8,7 @@ import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
-import type { ForbiddenResult } from '../../golden/rules/unwanted-answers.ts';
+import type { ForbiddenResult } from '../../golden/rules/forbidden-results.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';

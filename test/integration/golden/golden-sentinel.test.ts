@@ -29,8 +29,8 @@ describe('a sentinel', () => {
     expect(world.asked.length - before).toBe(10);
     expect(run).toMatchObject({ purpose: 'sentinel', status: 'completed', reason: null, queriesTotal: 10 });
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_sentinel_state', { state: 'stands' })).toBe(1);
-    expect(gauge('recalld_golden_sentinel_state', { state: 'fallen' })).toBe(0);
+    expect(gauge('recalld_golden_sentinel_state', { state: 'ok' })).toBe(1);
+    expect(gauge('recalld_golden_sentinel_state', { state: 'failed' })).toBe(0);
     expect(gauge('recalld_golden_scored_queries', { segment: 'all' })).toBe(60);
     expect(gauge('recalld_golden_run_last_attempt_timestamp_seconds')).toBe(START.getTime() / 1000);
     expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBe(minute(5).getTime() / 1000);
@@ -84,7 +84,7 @@ describe('a sentinel', () => {
     const full = await world.runs.list({ ...own, limit: 10 });
     expect(full.map(({ trigger, status }) => `${trigger} ${status}`)).toEqual(['sentinel void', 'schedule completed']);
     const gauge = await world.gauges();
-    expect(gauge('recalld_golden_sentinel_state', { state: 'fallen' })).toBe(1);
+    expect(gauge('recalld_golden_sentinel_state', { state: 'failed' })).toBe(1);
     expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBeUndefined();
   });
 

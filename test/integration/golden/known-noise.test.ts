@@ -5,7 +5,7 @@ import type { Context } from '../../../src/core/context.ts';
 import { statisticsOfCommands } from '../../../src/golden/golden-statistics.ts';
 import type { GoldenRun } from '../../../src/golden/rules/run.ts';
 import { pinRun } from '../../../src/golden/runs/pin-baseline.ts';
-import { compareRunsById, knowledgeOf } from '../../../src/golden/runs/stored-runs.ts';
+import { compareRunsById, readBaselineStatistics } from '../../../src/golden/runs/stored-runs.ts';
 import { createGoldenBaselines } from '../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
@@ -135,7 +135,7 @@ it('days are learned by the last run of each that was no clear regression, up to
   await run(3 * day, [], against(pinned, -0.02));
   await run(4 * day, [], against(pinned, 0.03));
   const baseline = await store.db.golden.baselines.pinned('daily', 'faq');
-  const known = baseline === null ? null : await knowledgeOf(store, baseline, pinned, minutes(4 * day + 60));
+  const known = baseline === null ? null : await readBaselineStatistics(store, baseline, pinned, minutes(4 * day + 60));
   expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });
 
@@ -147,7 +147,7 @@ it('generations of the index are learned by the last run of each that was no cle
   await pinRun(store, pinned, aPin(4), never);
   const knownAt = async (minute: number) => {
     const baseline = await store.db.golden.baselines.pinned('rebuilt', 'faq');
-    return baseline === null ? null : knowledgeOf(store, baseline, pinned, minutes(minute));
+    return baseline === null ? null : readBaselineStatistics(store, baseline, pinned, minutes(minute));
   };
   await run(6, [], against(pinned, -0.5));
   await rebuild(8, 'retriever');
@@ -197,8 +197,8 @@ it('a baseline learns its noise from clean runs alone and says which runs it lef
   const pinned = await run(40);
 
   const report = await pinRun(store, pinned, aPin(42), never);
-  expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, doubts: [] });
-  const reasons = Object.fromEntries(report.baseline.leftOut.map(({ runId, reason }) => [runId, reason]));
+  expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, warnings: [] });
+  const reasons = Object.fromEntries(report.baseline.excludedRuns.map(({ runId, reason }) => [runId, reason]));
   expect(reasons).toEqual({
     [released.id]: 'a deployment lies between it and the pinned run',
     [outlier.id]: 'its ndcg@10 of 0.713 is far from the usual 0.813',
@@ -206,7 +206,7 @@ it('a baseline learns its noise from clean runs alone and says which runs it lef
     [checked.id]: `it failed the check ${floor.name}`,
     [troubled.id]: `incident ${incident.rows[0]?.id} was open`,
   });
-  expect((await store.db.golden.baselines.pinned('clean', 'faq'))?.leftOut).toEqual(report.baseline.leftOut);
+  expect((await store.db.golden.baselines.pinned('clean', 'faq'))?.excludedRuns).toEqual(report.baseline.excludedRuns);
 
   const fallen = await run(50, [7, 8, 9]);
   const found = ndcgOf(await compareRunsById(store, pinned.id, fallen.id, null, 'computed', never));
@@ -225,10 +225,10 @@ it('the noise stays unknown with fewer than three clean runs', async () => {
 it('a run with failed queries is pinned on request alone, and the report says that they count 0', async () => {
   const { store, run } = await aWorld('failing');
   const failing = await run(0, [], {}, [1, 2]);
-  await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_doubtful' });
+  await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_has_failures' });
   expect(await store.db.golden.baselines.pinned('failing', 'faq')).toBeNull();
   const report = await pinRun(store, failing, { ...aPin(2), withFailures: true }, never);
-  expect(report.doubts).toEqual(['2 of 40 queries of this run failed; they count 0.']);
+  expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count 0.']);
 });
 
 it('reruns that were asked for may fail the checks that the pinned run fails, since its level is accepted', async () => {
@@ -239,8 +239,8 @@ it('reruns that were asked for may fail the checks that the pinned run fails, si
   expect(await pinRun(store, pinned, { ...aPin(12), reruns }, never)).toMatchObject({
     runs: 3,
     isDeterministic: true,
-    doubts: [`This run failed the check ${floor.name}.`],
-    baseline: { leftOut: [] },
+    warnings: [`This run failed the check ${floor.name}.`],
+    baseline: { excludedRuns: [] },
   });
 });
 
@@ -265,6 +265,6 @@ it('days of an incident, with failures or with a failed check are not accepted a
   });
   await run(4 * day, [], against(pinned, -0.02));
   const baseline = await store.db.golden.baselines.pinned('troubled', 'faq');
-  const known = baseline === null ? null : await knowledgeOf(store, baseline, pinned, minutes(5 * day + 60));
+  const known = baseline === null ? null : await readBaselineStatistics(store, baseline, pinned, minutes(5 * day + 60));
   expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });

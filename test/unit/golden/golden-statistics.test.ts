@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createComputePool } from '../../../src/app/compute.ts';
 import { createGoldenStatistics } from '../../../src/golden/golden-statistics.ts';
-import { compareGoldenRuns, nothingKnown } from '../../../src/golden/rules/compare-golden-runs.ts';
+import { compareGoldenRuns, noStatistics } from '../../../src/golden/rules/compare-golden-runs.ts';
 import { groupBySegment } from '../../../src/golden/rules/golden-set.ts';
 import { measureReruns } from '../../../src/golden/rules/run-noise.ts';
 import { scoreQueries, scoreRun } from '../../../src/golden/rules/score-run.ts';
@@ -40,7 +40,7 @@ describe('what threads compute of golden runs', () => {
 
   it('are comparisons with the same digits, with the noise of the retriever and without stale labels', async () => {
     const means = { 'ndcg@10': queries.map(() => 0.5) };
-    const known = { ...nothingKnown, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
+    const known = { ...noStatistics, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
     const stale = new Set(['q7']);
     const compared = await statistics.compareRuns(side(3), side(5), stale, known, never);
     expect(compared).toEqual(compareGoldenRuns(side(3), side(5), stale, known));
@@ -50,7 +50,7 @@ describe('what threads compute of golden runs', () => {
 
   it('is nothing for runs without a common cut-off', async () => {
     const other = { ...side(5), settings: { ...settings, cutoffs: [3] } };
-    expect(await statistics.compareRuns(side(3), other, new Set(), nothingKnown, never)).toBeNull();
+    expect(await statistics.compareRuns(side(3), other, new Set(), noStatistics, never)).toBeNull();
   });
 
   it('are the noise and the means of reruns', async () => {
@@ -76,14 +76,14 @@ describe('golden runs that end while threads are busy', () => {
       if (!isDone) setImmediate(turn);
     };
     turn();
-    await statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, never);
+    await statistics.compareRuns(side(3), side(5), new Set(), noStatistics, never);
     isDone = true;
     expect(turns).toBeGreaterThan(100);
   });
 
   it('are refused when too many wait, to be tried again', async () => {
     const waiting = Array.from({ length: 4 }, () =>
-      statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, never),
+      statistics.compareRuns(side(3), side(5), new Set(), noStatistics, never),
     );
     const refused = (await Promise.allSettled(waiting)).filter(({ status }) => status === 'rejected');
     expect(refused).toEqual([
@@ -94,7 +94,7 @@ describe('golden runs that end while threads are busy', () => {
 
   it('end with the reason why they are no longer wanted', async () => {
     const stop = new AbortController();
-    const running = statistics.compareRuns(side(3), side(5), new Set(), nothingKnown, stop.signal);
+    const running = statistics.compareRuns(side(3), side(5), new Set(), noStatistics, stop.signal);
     stop.abort(new Error('the daemon stops'));
     await expect(running).rejects.toThrow('the daemon stops');
   });

@@ -13,13 +13,13 @@ describe('an objective', () => {
         { slo: 'success', target: 0.99, windowDays: 30 },
         { slo: 'latency', target: 0.95, withinSeconds: 1, windowDays: 30 },
       ),
-    ).toEqual({ impossible: [], leftOut: [] });
+    ).toEqual({ impossible: [], omitted: [] });
   });
 
   it('of 90 % loses its fastest page, and that is said', () => {
-    const { impossible, leftOut } = problemsOf({ slo: 'success', target: 0.9, windowDays: 30 });
+    const { impossible, omitted } = problemsOf({ slo: 'success', target: 0.9, windowDays: 30 });
     expect(impossible).toEqual([]);
-    expect(leftOut).toEqual([expect.stringMatching(/^The objective success of docs: .*14\.4 over 1h/)]);
+    expect(omitted).toEqual([expect.stringMatching(/^The objective success of docs: .*14\.4 over 1h/)]);
   });
 
   it('of 80 % is refused: no page could ever fire', () => {

@@ -56,19 +56,19 @@ function pinCommand(signal: AbortSignal): Command {
     .action(async (runId: string, options: PinOptions) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(options.config, signal);
-      const { baseline, runs, isDeterministic, doubts, power } = await pinBaseline(
+      const { baseline, runs, isDeterministic, warnings, power } = await pinBaseline(
         settings,
         runId,
         options,
         (progress) => bar.show(progress),
       ).finally(() => bar.end());
       if (options.json === true) {
-        printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, doubts, power });
+        printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, warnings, power });
         return;
       }
       printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
-      for (const doubt of doubts) note(doubt);
-      for (const { runId: other, reason } of baseline.leftOut) note(`Not learned from ${other}: ${reason}.`);
+      for (const warning of warnings) note(warning);
+      for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
         note(`The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. --reruns 9 measures it.`);
       } else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);

@@ -17,9 +17,9 @@ import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
 import { type Acceptance, type AnchorEvidence, type LabelProposal, matchAcceptances } from '../../rules/labels.ts';
-import { doubtSentences } from '../../rules/run-failure.ts';
+import { warningSentences } from '../../rules/run-failure.ts';
 import { type CheckedSet, checkLatestVersion, hasProblems } from '../../sets/check-golden-set.ts';
-import { repairLabels } from '../../sets/label-fixes.ts';
+import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
@@ -93,7 +93,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
 
 function answerLines(answers: CheckedSet['answers']): string[] {
   if (answers.kind === 'failed') return [`Answers: not looked at. ${answers.message}`];
-  return doubtSentences(answers.doubts).map((doubt) => `Answers: ${doubt}`);
+  return warningSentences(answers.warnings).map((warning) => `Answers: ${warning}`);
 }
 
 function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict: 'ok' | 'problems'): unknown {
@@ -105,8 +105,8 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
     queries: queries.length,
     answers:
       answers.kind === 'failed'
-        ? { asked: null, gap: answers.message, doubts: [] }
-        : { asked: answers.asked, gap: null, doubts: doubtSentences(answers.doubts) },
+        ? { asked: null, gap: answers.message, warnings: [] }
+        : { asked: answers.asked, gap: null, warnings: warningSentences(answers.warnings) },
     labels:
       labels.kind === 'unknown'
         ? { probed: null, stale: null, lost: null, gap: labels.reason, stale_labels: [] }
@@ -259,7 +259,7 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
     const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
-    const mended = accepted.length > 0 ? await repairLabels(store.db.golden.sets, checked, accepted) : null;
+    const mended = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
     if (options.json === true) {
       const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
       printJson(mended === null ? report : { ...report, mended: goldenSetVersionJson(mended) });

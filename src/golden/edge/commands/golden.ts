@@ -48,18 +48,18 @@ function generateCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'generate',
     'Ask a chat model for questions about the chunks of the store, into a golden set of their own.',
-    'recalld golden generate --pipeline support-docs --set support-generated --questions 300 --max-cost 2',
+    'recalld golden generate --pipeline support-docs --set support-generated --queries 300 --max-cost 2',
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store the chunks are drawn from')
     .requiredOption('--set <name>', 'golden set of generated questions, new or not', parseSetName)
-    .requiredOption('--questions <n>', 'how many questions to keep', parseCount)
+    .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
     .option('--per-chunk <n>', 'how many questions to ask about each chunk, in other styles', parseCount, 1)
     .option('--max-cost <usd>', 'stop before the model costs more', parseCost)
     .option('--out <file>', 'write a review file for a person, in place of the set')
     .option('--resume', 'go on with what was interrupted', false)
     .option('--seed <n>', 'another seed draws other chunks and styles', parseSeed, 1)
     .option('--force', 'replace the file if it is there', false)
-    .addHelpText('after', '\nExit code 1: fewer questions than were asked for.')
+    .addHelpText('after', '\nExit code 1: fewer queries were generated than requested.')
     .action((options: ConfiguredOptions & GenerateOptions) =>
       generate(commandSettings(options.config, signal), options),
     );
@@ -80,7 +80,7 @@ async function generate(settings: CommandSettings, options: ConfiguredOptions & 
   if (options.json === true) printJson(reportJson(report));
   else for (const line of reportLines(report, options)) printLine(line);
   if (report.end.kind === 'failing') throw new RecalldError('llm_unreachable', failingLine(report, report.end.message));
-  if (report.kept < options.questions) process.exitCode = EXIT_CHECK_FAILED;
+  if (report.kept < options.queries) process.exitCode = EXIT_CHECK_FAILED;
 }
 
 /** @throws RecalldError config_invalid, usage */
@@ -111,7 +111,7 @@ function reportLines(report: GenerationReport, options: GenerateOptions): string
     .map(([outcome, count]) => `${count} ${outcome.replaceAll('_', ' ')}`);
   const spent = `${tokens.input} tokens sent, ${tokens.output} answered${cost === null ? '' : `, ${dollars(cost)}`}`;
   return [
-    `${report.kept} of ${options.questions} questions kept; dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
+    `${report.kept} of ${options.queries} questions kept; dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
     ...(endLine(report) === null ? [] : [endLine(report) ?? '']),
     ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
     ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
@@ -189,7 +189,7 @@ export async function promoteToFile(
       throw originMismatch(request.set, latest.origin);
     }
     const golden = latest === null ? [] : await store.db.golden.sets.queries(latest.name, latest.version);
-    const wanted = { since: request.since, most: request.queries, golden };
+    const wanted = { since: request.since, max: request.queries, golden };
     const { candidates, promoted } = await promoteLiveQueries(store, pipeline, wanted, signal, onProgress);
     if (candidates === 0) {
       throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
@@ -271,7 +271,7 @@ function promoteCommand(signal: AbortSignal): Command {
     .requiredOption('--since <when>', 'date such as 2026-11-01, or days such as 14d', parseSince)
     .requiredOption('--set <name>', 'golden set that the questions are to join', parseSetName)
     .requiredOption('--out <file>', 'review file to write')
-    .option('--queries <n>', 'at most so many questions', parseCount, 50)
+    .option('--queries <n>', 'maximum number of queries', parseCount, 50)
     .option('--force', 'replace the file if it is there', false)
     .action((options: PromoteOptions) => promote(commandSettings(options.config, signal), options));
 }

@@ -279,7 +279,7 @@ function listed(counts: Readonly<Record<string, number>>, text: (name: string, c
     .join(', ');
 }
 
-function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: ImportSummary): string[] {
+function summaryLines({ columns, judgmentsByGrade, documents, tags, skipped }: ImportSummary): string[] {
   return [
     ...(columns.length === 0 ? [] : [`Columns: ${columns.map(readingText).join('; ')}.`]),
     ...(documents === 0
@@ -290,7 +290,7 @@ function summaryLines({ columns, judgmentsByGrade, documents, tags, leftOut }: I
     ...(Object.keys(tags).length === 0
       ? []
       : [`Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`]),
-    ...leftOut.map(
+    ...skipped.map(
       ({ reason, count, first }) => `Left out: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
     ),
   ];

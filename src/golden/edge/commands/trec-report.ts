@@ -64,7 +64,7 @@ export function refuseMismatch(qrelsPath: string, runs: readonly TrecScores[]): 
 }
 
 function sentenceOf(qrels: string, run: string, documents: number, mismatch: RunMismatch): string {
-  const [judged, returned] = shownIds(mismatch);
+  const [judged, returned] = shownIds(mismatch.judged, mismatch.returned);
   const subject = documents === 1 ? 'The judged document' : `None of the ${documents} judged documents`;
   const none = `${subject} of ${qrels} is ${documents === 1 ? 'not ' : ''}among the results of its query in ${run}`;
   if (mismatch.differences.includes(OTHER_QUERY)) {
@@ -75,7 +75,7 @@ function sentenceOf(qrels: string, run: string, documents: number, mismatch: Run
   }
   const nothing = mismatch.ids === 'query' ? `No query of ${run} is judged in ${qrels}` : none;
   return (
-    `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, ${run} has ${returned}, which ${differenceInWords(mismatch)}. ` +
+    `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, ${run} has ${returned}; they ${differenceInWords(mismatch.differences)}. ` +
     `Use the same ${mismatch.ids} ids in both files.`
   );
 }

@@ -43,11 +43,11 @@ async function readQueryTable(
   const view = queryViews.find((one) => one === query['view']) ?? 'worst';
   const page = pageOf(query);
   // A run that is not over, or did not come to trusted scores, is held against nothing.
-  const isHeld = run.status === 'completed' && against?.status === 'completed' && against.answersGoneAt === null;
+  const isHeld = run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
   const other = isHeld ? against : null;
   const from = (page - 1) * PAGE_SIZE;
   const listed =
-    run.answersGoneAt === null
+    run.answersDeletedAt === null
       ? await readRunTable(context, run, other, { view, key, from, limit: PAGE_SIZE })
       : { page: [], total: 0 };
   return {
@@ -226,7 +226,7 @@ async function readSide(
   query: GoldenQuery,
   chunkSeparator: string | undefined,
 ): Promise<QuerySide> {
-  if (run.answersGoneAt !== null) return { run, answer: null, scores: {} };
+  if (run.answersDeletedAt !== null) return { run, answer: null, scores: {} };
   const found = await context.reads.golden.runReads.answer(run.id, query.id);
   const [answer = found] =
     found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);

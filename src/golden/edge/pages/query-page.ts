@@ -25,7 +25,7 @@ import {
   why,
 } from '../../../report/model/show.ts';
 import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
-import { answersGone } from '../../runs/stored-runs.ts';
+import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import { difference } from './query-table.ts';
 
@@ -185,9 +185,9 @@ function documents(
 ): Content {
   if (answer === null)
     return empty(
-      run.answersGoneAt === null
+      run.answersDeletedAt === null
         ? 'This run has no answer to the query: it was not asked, or not yet.'
-        : answersGone(run),
+        : describeDeletedAnswers(run),
     );
   if (ranked.length === 0)
     return empty(

@@ -18,7 +18,7 @@ import {
 } from '../../../report/model/show.ts';
 import { type QueryView, queryViews } from '../../rules/listed-queries.ts';
 import type { GoldenRun } from '../../rules/run.ts';
-import { answersGone } from '../../runs/stored-runs.ts';
+import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 
 export interface QueryRow {
   readonly id: string;
@@ -110,7 +110,7 @@ function listed(
   { view, by, rows, total, page, pageSize, against, chosenAgainst }: QueryTableData,
   linked: (text: string, rest: Record<string, string | number>) => ReturnType<typeof link>,
 ): Content {
-  if (run.answersGoneAt !== null) return empty(answersGone(run));
+  if (run.answersDeletedAt !== null) return empty(describeDeletedAnswers(run));
   if (rows.length === 0)
     return against === null && (view === 'regressed' || view === 'newly_empty')
       ? empty(

@@ -71,7 +71,7 @@ export function runPage(data: RunPageData): PageContent {
         ? verdictBadge(summary.verdict)
         : badge(run.status, runTones[run.status]),
     content: [
-      [problemOf(run), summary.failure?.explanation, ...run.doubts].map((sentence) => sentence && callout(sentence)),
+      [problemOf(run), summary.failure?.explanation, ...run.warnings].map((sentence) => sentence && callout(sentence)),
       section(
         'run',
         run.id,

@@ -31,9 +31,11 @@ export function runReport(run: RunSummaryJson): Content {
     ),
     [run.cause, run.reason].map((sentence) => sentence && paragraph(sentence)),
     paragraph(outcomes(run)),
-    run.answers_gone_at !== null &&
-      paragraph(`Its answers were deleted on ${run.answers_gone_at.slice(0, 10)} (keep_answers); its scores are kept.`),
-    run.doubts.map((sentence) => paragraph(sentence)),
+    run.answers_deleted_at !== null &&
+      paragraph(
+        `Its answers were deleted on ${run.answers_deleted_at.slice(0, 10)} (keep_answers); its scores are kept.`,
+      ),
+    run.warnings.map((sentence) => paragraph(sentence)),
     run.failure !== null && paragraph(`First error: ${run.failure.explanation}`),
     labels.lost !== null &&
       labels.lost > 0 &&
@@ -276,7 +278,7 @@ function metric(found: MetricJson | undefined): Content {
 }
 
 /** What the noise of the pinned run was learned from, and which runs it was not. */
-export function baselineNote({ noise, leftOut }: GoldenBaseline): Content {
+export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
   const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
   return [
     lead(
@@ -285,8 +287,8 @@ export function baselineNote({ noise, leftOut }: GoldenBaseline): Content {
         ? 'The noise of the retriever is unknown: fewer than three clean runs.'
         : `The noise of the retriever comes from ${reruns} clean runs.`,
     ),
-    leftOut.length > 0 &&
-      table('Runs that the noise was not learned from', leftOut, [
+    excludedRuns.length > 0 &&
+      table('Runs excluded from the noise measurement', excludedRuns, [
         ['Run', ({ runId }) => link(runId, runPath(runId))],
         ['Reason', ({ reason }) => reason],
       ]),

@@ -12,9 +12,9 @@ const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci
 
 export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
-  const { k, n, failed, untold, steps } = stages;
+  const { k, n, failed, unreported, steps } = stages;
   const left =
-    untold === 0 ? '' : ` ${count(untold)} more were answered without a word of any stage, and are left out.`;
+    unreported === 0 ? '' : ` ${count(unreported)} more were answered without a word of any stage, and are left out.`;
   return section(
     'stages',
     'Loss by stage',

@@ -8,7 +8,7 @@ import { type ComparedSide, sharedQueries } from '../../../golden/rules/compare-
 import { compareMetric } from '../../../golden/rules/compare-metric.ts';
 import { ANSWER, type AnsweredStage, type QueryAnswer } from '../../../golden/rules/run.ts';
 import { type RunMetricKey, scoresBy } from '../../../golden/rules/score-run.ts';
-import { lossesByStep, stagedQuestions } from '../../../golden/rules/stages.ts';
+import { lossesByStep, stagedQueries } from '../../../golden/rules/stages.ts';
 import { storedComparison } from '../../../golden/rules/verdict.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
@@ -276,7 +276,7 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   const told = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
   const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
   const level = now.settings.relevanceLevel;
-  const [old, current] = [before, now].map((side) => stagedQuestions(told, side.answers, side.stages, level));
+  const [old, current] = [before, now].map((side) => stagedQueries(told, side.answers, side.stages, level));
   if (old === undefined || current === undefined || old.length < MIN_QUESTIONS) return null;
   const { names, losses } = lossesByStep([...old, ...current], k);
   const [lostBefore, lostNow] = [losses.slice(0, old.length), losses.slice(old.length)];

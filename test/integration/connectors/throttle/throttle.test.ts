@@ -22,7 +22,7 @@ async function ask(askers: number, latencyMs: number, concurrency: number, maxPe
     const asker = { ...settings, pipeline, holder: `asker-${index}`, usualLatencyMs: null };
     const gate = await openThrottle(contextOf({ db: { limits }, clock, logger }), asker);
     const { signal } = new AbortController();
-    await askRetriever({ retriever, clock, gate }, goldenQueries(30), settings, () => undefined, signal);
+    await askRetriever(retriever, clock, gate, goldenQueries(30), settings, () => undefined, signal);
     await gate.close();
   });
   await Promise.all(all);

@@ -32,7 +32,7 @@ async function aDayOfRuns(count: number) {
     ids.push((await putRun(stores, { pipeline, startedAt }, { end, answers })).id);
   }
   const forget = () =>
-    stores.runs.forgetAnswers({ pipeline, goldenSet: 'faq' }, minutes(100_000), minutes(200_000), signal);
+    stores.runs.deleteAnswers({ pipeline, goldenSet: 'faq' }, minutes(100_000), minutes(200_000), signal);
   const withAnswers = async () => {
     const kept: number[] = [];
     for (const [place, id] of ids.entries()) if ((await stores.runs.answers(id)).length > 0) kept.push(place);
@@ -86,14 +86,14 @@ describe('the answers of old golden runs', () => {
     const after = await summarizeRun(stores.runs, await run(1));
     expect(after).toMatchObject({ queries: before.queries, metrics: before.metrics, verdict: before.verdict });
     expect(after.queries).toMatchObject({ ok: 1, error: 1 });
-    expect(after.answers_gone_at).toBe(minutes(200_000).toISOString());
+    expect(after.answers_deleted_at).toBe(minutes(200_000).toISOString());
   });
 
   it('are never taken for those of a retriever that answered nothing', async () => {
     const { stores, ids, forget, run } = await aDayOfRuns(3);
     await forget();
     await expect(readComparedSide(contextOf({ db: { golden: stores } }), await run(1))).rejects.toMatchObject({
-      code: 'answers_gone',
+      code: 'answers_deleted',
     });
     const compared = compareRunsById(
       contextOf({ db: { golden: stores } }),
@@ -103,6 +103,6 @@ describe('the answers of old golden runs', () => {
       'as_stored',
       signal,
     );
-    await expect(compared).rejects.toMatchObject({ code: 'answers_gone' });
+    await expect(compared).rejects.toMatchObject({ code: 'answers_deleted' });
   });
 });

@@ -27,7 +27,7 @@ describe('a baseline', () => {
   it('is pinned with its noise, for its pipeline and set alone', async () => {
     const pin = await aPin('pinned');
     await open().baselines.pin(pin, 'somebody');
-    expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, leftOut: [], unpinnedAt: null });
+    expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, excludedRuns: [], unpinnedAt: null });
     expect(await open().baselines.pinned('pinned', 'other')).toBeNull();
     expect(await open().baselines.pinned('other', 'faq')).toBeNull();
   });
@@ -39,8 +39,8 @@ describe('a baseline', () => {
     await open().baselines.pin(second, 'somebody');
     expect((await open().baselines.pinned('replaced', 'faq'))?.runId).toBe(second.runId);
     expect(await open().baselines.list({ pipeline: 'replaced', limit: 10 })).toEqual([
-      { ...second, leftOut: [], unpinnedAt: null },
-      { ...first, leftOut: [], unpinnedAt: minutes(1) },
+      { ...second, excludedRuns: [], unpinnedAt: null },
+      { ...first, excludedRuns: [], unpinnedAt: minutes(1) },
     ]);
     expect(await open().baselines.list({ pipeline: 'replaced', limit: 1 })).toHaveLength(1);
   });

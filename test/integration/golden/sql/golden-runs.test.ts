@@ -36,7 +36,7 @@ describe('a new run', () => {
       ...run,
       status: 'running',
       reason: null,
-      doubts: [],
+      warnings: [],
       finishedAt: null,
       queriesTotal: 1,
       fingerprints: {},
@@ -44,7 +44,7 @@ describe('a new run', () => {
       forbidden: null,
       noAnswer: null,
       stages: null,
-      answersGoneAt: null,
+      answersDeletedAt: null,
     });
   });
 
@@ -216,14 +216,14 @@ describe('the end of a run', () => {
     const { id, ...run } = await create();
     const scores = [ndcg, { ...ndcg, measure: 'mrr' }, { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 }] as const;
     const checks = [floor, { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null }] as const;
-    const doubts = ['None of the 6 returned documents is judged: the set has "d1", {the retriever} kb-1.'];
-    expect(await runs().finish(id, anEnd({ doubts, scores, checks, segmentsOverflow: 3 }))).toBe(true);
+    const warnings = ['None of the 6 returned documents is judged: the set has "d1", {the retriever} kb-1.'];
+    expect(await runs().finish(id, anEnd({ warnings, scores, checks, segmentsOverflow: 3 }))).toBe(true);
     expect(await runs().find(id)).toEqual({
       ...run,
       id,
       status: 'completed',
       reason: null,
-      doubts,
+      warnings,
       finishedAt: minutes(2),
       queriesTotal: 1,
       fingerprints: {},
@@ -231,7 +231,7 @@ describe('the end of a run', () => {
       forbidden: null,
       noAnswer: null,
       stages: null,
-      answersGoneAt: null,
+      answersDeletedAt: null,
     });
     expect(new Set(await runs().scores(id))).toEqual(new Set(scores));
     expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
@@ -304,7 +304,7 @@ describe('the end of a run', () => {
     await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', stages: told }), anAnswer({ queryId: 'q2' })]);
     expect(await runs().stages(id)).toEqual(new Map([['q1', told]]));
     const share = { mean: 0, n: 1, ciLow: 0, ciHigh: 0.8, ciMethod: 'wilson' as const };
-    const stages = { k: 10, n: 1, failed: 0, untold: 1, lostToFailures: share, steps: [] };
+    const stages = { k: 10, n: 1, failed: 0, unreported: 1, lostToFailures: share, steps: [] };
     await runs().finish(id, anEnd({ stages }));
     expect((await runs().find(id))?.stages).toEqual(stages);
   });

@@ -107,7 +107,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     await runs.finish(id, {
       status: 'completed',
       reason: null,
-      doubts: [],
+      warnings: [],
       finishedAt: hours(hour + 0.1),
       scores,
       checks,

@@ -41,7 +41,7 @@ describe('explanations of one pipeline', () => {
     const run = async () => {
       const asker = { ...settings, pipeline: pipeline.name, holder: 'a run', usualLatencyMs: null };
       const gate = await openThrottle(context(), asker);
-      await askRetriever({ retriever, clock, gate }, goldenQueries(60), settings, () => undefined, never);
+      await askRetriever(retriever, clock, gate, goldenQueries(60), settings, () => undefined, never);
       await gate.close();
     };
     const explanations = Array.from({ length: 48 }, () =>

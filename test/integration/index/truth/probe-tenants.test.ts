@@ -1,6 +1,6 @@
 /** Probes of tenants against each other: they find a filter that fails, and call nothing where it holds. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
+import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
 import { createDocumentsTable } from '../../../../src/index/truth/documents-table.ts';
 import { type ProbeTenantsOptions, probeTenants } from '../../../../src/index/truth/edge/probe-tenants-command.ts';

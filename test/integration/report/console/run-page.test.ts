@@ -46,7 +46,7 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
 
 it('shows doubts about the golden set above the scores of the run', async () => {
   const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
-  const html = await shown({ doubts: [doubt] }, null);
+  const html = await shown({ warnings: [doubt] }, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));
 });
@@ -64,7 +64,7 @@ it('shows the loss by stage as one bar that adds up to 100 %, and a summary of e
     k: 10,
     n: 40,
     failed: 4,
-    untold: 0,
+    unreported: 0,
     lostToFailures: share(0.1),
     steps: [
       { ...step, name: 'candidates', recall: share(0.8), lost: share(0.1) },

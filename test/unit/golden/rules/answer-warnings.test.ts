@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtsOfAnswers } from '../../../../src/golden/rules/run-failure.ts';
+import { checkAnswers } from '../../../../src/golden/rules/run-failure.ts';
 import { aGoldenQuery, documents } from '../../../support/builders.ts';
 
 const queries = Array.from({ length: 6 }, (_, index) =>
@@ -25,11 +25,11 @@ describe('what answers show to be a mistake of the config or of the set', () => 
     const [first, ...others] = answers('kb-reset', 'kb-aside');
     const one = { queryId: 'q0', documents: documents('x', 'doc-reset-0') };
     expect(first).toBeDefined();
-    expect(doubtsOfAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
+    expect(checkAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
   });
 
   it('is ids that the retriever never returns, shown by an example of either side', () => {
-    expect(doubtsOfAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
+    expect(checkAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
       ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", the retriever returned "kb-reset-0", which differ in the prefix ("doc", "kb"). If both name the same document, fix the ids of the set or retriever.results.id.',
       depth: null,
     });
@@ -38,29 +38,29 @@ describe('what answers show to be a mistake of the config or of the set', () => 
   it('is ids of some documents that the retriever returns in another form', () => {
     const [first, ...others] = answers('DOC_RESET', 'doc-aside');
     expect(
-      doubtsOfAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
+      checkAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
     ).toBe(
       '5 judged documents were never returned, but ids like theirs were: the set has "doc-reset-1", the retriever returned "DOC_RESET-1", which differ in case and hyphens and underscores. If both name the same document, fix the ids of the set or retriever.results.id.',
     );
     const two = answers('doc-reset').map((one, i) =>
       i < 2 ? { ...one, documents: documents(`DOC-RESET-${i}`) } : one,
     );
-    expect(doubtsOfAnswers(queries, two, 1).ids).toBeNull();
+    expect(checkAnswers(queries, two, 1).ids).toBeNull();
   });
 
   it('is fewer documents than were asked for, once enough answers came', () => {
     const short = answers('doc-reset', 'doc-aside', 'other');
-    expect(doubtsOfAnswers(queries, short, 10)).toEqual({
+    expect(checkAnswers(queries, short, 10)).toEqual({
       ids: null,
       depth:
         'Asked for 10 documents, the retriever never returned more than 3: see that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.',
     });
-    expect(doubtsOfAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
+    expect(checkAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
   });
 
   it('is nothing of a retriever that failed or found nothing: that is said elsewhere', () => {
     const nothing = queries.map(({ id }) => ({ queryId: id, documents: [] }));
-    expect(doubtsOfAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
-    expect(doubtsOfAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });
+    expect(checkAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
+    expect(checkAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });
   });
 });

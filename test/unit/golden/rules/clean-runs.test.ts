@@ -15,20 +15,20 @@ describe('the runs that a baseline learns from', () => {
     const others = [0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.785, 0.8].map((mean, n) => facts(`r${n}`, mean));
     expect(chooseCleanRuns(facts('pinned', 0.8), others, false)).toEqual({
       kept: others.map(({ runId }) => runId),
-      leftOut: [],
+      excluded: [],
     });
   });
 
   it('leave out a run that is far from the median by any measure', () => {
     const others = [0.8, 0.8, 0.8, 0.67].map((mean, n) => facts(`r${n}`, mean));
-    const { kept, leftOut } = chooseCleanRuns(facts('pinned', 0.8), others, false);
+    const { kept, excluded } = chooseCleanRuns(facts('pinned', 0.8), others, false);
     expect(kept).toEqual(['r0', 'r1', 'r2']);
-    expect(leftOut).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the usual 0.8' }]);
+    expect(excluded).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the usual 0.8' }]);
   });
 
   it('keep the wide spread of a retriever that is really so, since no run of it is an outlier', () => {
     const others = [0.6, 0.8, 0.65, 0.75, 0.62, 0.78].map((mean, n) => facts(`r${n}`, mean));
-    expect(chooseCleanRuns(facts('pinned', 0.7), others, false).leftOut).toEqual([]);
+    expect(chooseCleanRuns(facts('pinned', 0.7), others, false).excluded).toEqual([]);
   });
 
   it('may share a failed check or an open incident with the pinned run only when they were asked for', () => {
@@ -47,8 +47,8 @@ describe('the runs that a baseline learns from', () => {
     fc.assert(
       fc.property(fc.array(run, { maxLength: 12 }), fc.boolean(), (runs, isRequested) => {
         const others = runs.map(({ mean, ...parts }, n) => facts(`r${n}`, mean, parts));
-        const { kept, leftOut } = chooseCleanRuns(facts('pinned', 0.5), others, isRequested);
-        const named = [...kept, ...leftOut.map(({ runId }) => runId)];
+        const { kept, excluded } = chooseCleanRuns(facts('pinned', 0.5), others, isRequested);
+        const named = [...kept, ...excluded.map(({ runId }) => runId)];
         expect(named.toSorted()).toEqual(others.map(({ runId }) => runId).toSorted());
         for (const { runId, failed, deployments } of others)
           if (failed > 0 || deployments > 0) expect(kept).not.toContain(runId);

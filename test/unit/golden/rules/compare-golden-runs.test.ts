@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type BaselineKnowledge,
+  type BaselineStatistics,
   type ComparedSide,
   compareGoldenRuns,
-  nothingKnown,
+  noStatistics,
   sharedQueries,
 } from '../../../../src/golden/rules/compare-golden-runs.ts';
 import { runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
@@ -83,7 +83,7 @@ describe('a run against another one', () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const noise = { all: { 'mrr@5': aRerunNoise({ reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 }) } };
     const quiet = find(compareGoldenRuns(aSide(), fallen, none), 'mrr', 5);
-    const loud = find(compareGoldenRuns(aSide(), fallen, none, { ...nothingKnown, noise }), 'mrr', 5);
+    const loud = find(compareGoldenRuns(aSide(), fallen, none, { ...noStatistics, noise }), 'mrr', 5);
     expect(quiet?.verdict).toBe('regression');
     expect(loud?.verdict).toBe('inconclusive');
     expect(loud?.ciLow).toBeLessThan(quiet?.ciLow ?? -1);
@@ -94,10 +94,10 @@ describe('a run whose retriever is known', () => {
   const still = aRerunNoise({ isStill: true });
   const metrics = ['mrr@5', 'mrr@1'];
   const table = <T>(value: T) => Object.fromEntries(metrics.map((metric) => [metric, value]));
-  const known = (parts: Partial<BaselineKnowledge> = {}): BaselineKnowledge => ({
+  const known = (parts: Partial<BaselineStatistics> = {}): BaselineStatistics => ({
     noise: { all: table(still), 'language=en': table(still) },
     means: Object.fromEntries(runMetricKeys([1, 5]).map((key) => [formatMetricKey(key), queries.map(() => 1)])),
-    accepted: nothingKnown.accepted,
+    accepted: noStatistics.accepted,
     ...parts,
   });
   const one = aSide([3]);

@@ -1,7 +1,7 @@
 import { assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  chanceOfRow,
+  chanceOfStreak,
   describePower,
   detectableDrop,
   rerunVariance,
@@ -22,14 +22,14 @@ describe('the chance of hits in a row', () => {
           const sequence = Array.from({ length: looks }, (_, look) => (bits >> look) & 1).join('');
           if (sequence.includes('1'.repeat(row))) hits++;
         }
-        expect(chanceOfRow(0.5, row, looks)).toBeCloseTo(hits / 2 ** looks, 12);
+        expect(chanceOfStreak(0.5, row, looks)).toBeCloseTo(hits / 2 ** looks, 12);
       }),
     );
   });
 
   it('is all of it when every look is a hit', () => {
-    expect(chanceOfRow(1, 2, 2)).toBe(1);
-    expect(chanceOfRow(1, 2, 1)).toBe(0);
+    expect(chanceOfStreak(1, 2, 2)).toBe(1);
+    expect(chanceOfStreak(1, 2, 1)).toBe(0);
   });
 });
 

@@ -1,8 +1,8 @@
 import { array, assert, constantFrom, property, uniqueArray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
+import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
 
 function query(id: string, forbidden?: readonly string[]): GoldenQuery {
   return { id, text: id, tags: {}, judgments: [], ...(forbidden === undefined ? {} : { forbidden }) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { QueryOutcome } from '../../../../src/core/model.ts';
+import { defaultNoAnswer, falseAnswerRatio, findFalseAnswers } from '../../../../src/golden/rules/forbidden-results.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { defaultNoAnswer, falseAnswerRatio, findFalseAnswers } from '../../../../src/golden/rules/unwanted-answers.ts';
 import { aGoldenQuery } from '../../../support/builders.ts';
 
 const queries = [

@@ -35,7 +35,7 @@ function aCandidate(id: string, text: string, parts: Partial<CandidateQuery> = {
 const grades = (...given: readonly (readonly [string, number])[]): CandidateQuery['grades'] =>
   given.map(([documentId, grade]) => ({ documentId, grade, judge: 'model' }));
 
-const choice = { most: 10, golden: [], uncovered: new Set<string>() };
+const choice = { max: 10, golden: [], uncovered: new Set<string>() };
 
 describe('the choice of live questions', () => {
   it('takes turns among the reasons, and none without a reason', () => {
@@ -58,7 +58,7 @@ describe('the choice of live questions', () => {
       'often1: frequent',
       'bad2: negative_feedback',
     ]);
-    expect(chooseQueries(candidates, { ...choice, most: 2 })).toHaveLength(2);
+    expect(chooseQueries(candidates, { ...choice, max: 2 })).toHaveLength(2);
   });
 
   it('proposes first what was judged worst, people before the model, and not what has an answer', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readQuestion } from '../../../../src/golden/rules/read-question.ts';
+import { readGeneratedQuery } from '../../../../src/golden/rules/read-generated-query.ts';
 
 const answer = (question: unknown, answerable: unknown = true): string => JSON.stringify({ answerable, question });
 
@@ -44,7 +44,7 @@ describe('the answer of a model', () => {
     [answer('2024 opening hours'), '2024 opening hours'],
     [answer('何時に開きますか？'), '何時に開きますか？'],
   ])('gives the question of %s', (text, question) => {
-    expect(readQuestion(text)).toEqual({ kind: 'question', question });
+    expect(readGeneratedQuery(text)).toEqual({ kind: 'question', question });
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe('the answer of a model', () => {
     [answer('As an AI language model, I do not ask.')],
     [answer('Leider kann ich dazu keine Frage stellen.')],
   ])('is without a question: %s', (text) => {
-    expect(readQuestion(text)).toEqual({ kind: 'none' });
+    expect(readGeneratedQuery(text)).toEqual({ kind: 'none' });
   });
 
   it.each([
@@ -85,13 +85,13 @@ describe('the answer of a model', () => {
     [answer('...'), 'is no text'],
     [answer('<question>'), 'is a placeholder'],
   ])('is not usable: %s', (text, problem) => {
-    expect(readQuestion(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
+    expect(readGeneratedQuery(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
   });
 
   it('is read as it should be from answers of a bad model', () => {
     const file = new URL('../../../fixtures/generated-questions/answers.json', import.meta.url);
     const answers = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
-    expect(answers.map((text) => readQuestion(text).kind)).toEqual([
+    expect(answers.map((text) => readGeneratedQuery(text).kind)).toEqual([
       'malformed',
       'malformed',
       'none',
@@ -106,7 +106,7 @@ describe('the answer of a model', () => {
   it('is never read from what is not meant, whatever comes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
-        expect(['question', 'none', 'malformed']).toContain(readQuestion(text).kind);
+        expect(['question', 'none', 'malformed']).toContain(readGeneratedQuery(text).kind);
       }),
     );
   });

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type BudgetQuestion,
+  type BudgetRequest,
   fitsBudget,
   isQuiet,
   overrunSeconds,
   startOfDay,
 } from '../../../../src/golden/rules/schedule.ts';
 
-const ask = (parts: Partial<BudgetQuestion>): boolean =>
+const ask = (parts: Partial<BudgetRequest>): boolean =>
   fitsBudget({
     purpose: 'full',
     limit: 1000,

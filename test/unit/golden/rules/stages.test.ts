@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
 import type { AnsweredStage, QueryAnswer } from '../../../../src/golden/rules/run.ts';
-import { answeredStages, stagedQuestions, summarizeStages } from '../../../../src/golden/rules/stages.ts';
+import { answeredStages, stagedQueries, summarizeStages } from '../../../../src/golden/rules/stages.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, goldenQueries } from '../../../support/builders.ts';
 
 const listed = (...ids: readonly string[]) => ids.map((id) => ({ id, score: null }));
@@ -25,7 +25,7 @@ function summary(told: readonly Told[], k = 2) {
     told.flatMap((one) => (one.stages === undefined ? [] : [[one.query.id, one.stages] as const])),
   );
   const [queries, answers] = [told.map(({ query }) => query), told.map(({ answer }) => answer)];
-  return summarizeStages(stagedQuestions(queries, answers, stages, 1), k);
+  return summarizeStages(stagedQueries(queries, answers, stages, 1), k);
 }
 
 /** Question `n`, whose relevant document is `dn`, with what a reranker made of its candidates. */
@@ -71,7 +71,7 @@ describe('a run whose answers tell of stages', () => {
       reranked(5, null, ['x']),
       { query: aGoldenQuery({ id: 'q6' }), answer: aFailedAnswer({ queryId: 'q6' }) },
     ]);
-    expect(found).toMatchObject({ k: 2, n: 6, failed: 1, untold: 0, lostToFailures: { mean: 1 / 6, n: 6 } });
+    expect(found).toMatchObject({ k: 2, n: 6, failed: 1, unreported: 0, lostToFailures: { mean: 1 / 6, n: 6 } });
     const [candidates, answer, ...others] = found?.steps ?? [];
     expect(others).toEqual([]);
     expect(candidates).toMatchObject({ name: 'candidates', moved: null, latencyP95Ms: 4, timed: 5 });
@@ -125,8 +125,8 @@ describe('a run whose answers tell of stages', () => {
   });
 
   it('counts questions whose answer tells nothing apart, and says nothing where none does', () => {
-    const untold: Told = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
-    expect(summary([reranked(1, 1, ['d1']), untold])).toMatchObject({ n: 1, untold: 1 });
-    expect(summary([untold, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();
+    const unreported: Told = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
+    expect(summary([reranked(1, 1, ['d1']), unreported])).toMatchObject({ n: 1, unreported: 1 });
+    expect(summary([unreported, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();
   });
 });

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import {
   type ComparedRun,
   type ComparisonVerdict,
+  classifyDifference,
   confirmRegression,
   defaultMinEffect,
-  type JudgedDifference,
-  judgeDifference,
+  type MeasuredDifference,
   minEffectOf,
   primaryOf,
 } from '../../../../src/golden/rules/verdict.ts';
@@ -59,7 +59,7 @@ describe('confirmRegression', () => {
   });
 });
 
-function judged(difference: number, p: number, parts: Partial<JudgedDifference> = {}): JudgedDifference {
+function judged(difference: number, p: number, parts: Partial<MeasuredDifference> = {}): MeasuredDifference {
   return {
     measure: 'ndcg',
     difference,
@@ -73,7 +73,7 @@ function judged(difference: number, p: number, parts: Partial<JudgedDifference> 
   };
 }
 
-describe('judgeDifference', () => {
+describe('classifyDifference', () => {
   it.each([
     ['a fall that matters and is significant', judged(-0.03, 0.01), 'regression'],
     ['a fall of exactly what matters', judged(0.78 - 0.8, 0.01), 'regression'],
@@ -87,13 +87,13 @@ describe('judgeDifference', () => {
     ['no query changed, with wide bounds', judged(0, 1, { ciLow: -0.4, ciHigh: 0.4, wins: 0, losses: 0 }), 'no_change'],
     ['more documents without judgment', judged(0.3, 0.001, { measure: 'unjudged' }), 'inconclusive'],
   ] as const)('%s', (_what, given, expected) => {
-    expect(judgeDifference(given, SETTINGS)).toBe(expected);
+    expect(classifyDifference(given, SETTINGS)).toBe(expected);
   });
 
   it('takes what matters by default from the measure', () => {
     const byDefault = { alpha: 0.05, minEffect: null };
-    expect(judgeDifference(judged(-0.025, 0.01), byDefault)).toBe('regression');
-    expect(judgeDifference(judged(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
+    expect(classifyDifference(judged(-0.025, 0.01), byDefault)).toBe('regression');
+    expect(classifyDifference(judged(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
     expect([defaultMinEffect('mrr'), defaultMinEffect('hit_rate')]).toEqual([0.02, 0.03]);
     expect(minEffectOf('hit_rate', SETTINGS)).toBe(0.02);
   });
@@ -116,12 +116,12 @@ describe('the metric that decides', () => {
 describe('a change in one direction', () => {
   it('is never "no change", however small the mean difference: 43 worse and 0 better of 160', () => {
     const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43 });
-    expect(judgeDifference(small, SETTINGS)).toBe('inconclusive');
-    expect(judgeDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
+    expect(classifyDifference(small, SETTINGS)).toBe('inconclusive');
+    expect(classifyDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
   });
 
   it('says nothing against the mean of reruns that moved, since one unusual pinned run would move all queries', () => {
     const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
-    expect(judgeDifference(small, SETTINGS)).toBe('no_change');
+    expect(classifyDifference(small, SETTINGS)).toBe('no_change');
   });
 });

@@ -21,7 +21,9 @@ async function ask({ queries, settings = {}, latencyMs = 10, reply = () => ['d1'
   const answers: QueryAnswer[] = [];
   const gate = await aGate(clock, settings);
   const done = askRetriever(
-    { retriever, clock, gate },
+    retriever,
+    clock,
+    gate,
     goldenQueries(queries),
     aRunSettings(settings),
     (answer) => answers.push(answer),
@@ -52,7 +54,7 @@ describe('asking a retriever', () => {
     const settings = aRunSettings({ cutoffs: [1, 50, 10] });
     const gate = await aGate(clock, settings);
     await clock.until(
-      askRetriever({ retriever, clock, gate }, [query], settings, () => undefined, new AbortController().signal),
+      askRetriever(retriever, clock, gate, [query], settings, () => undefined, new AbortController().signal),
     );
     expect(retriever.asked.map(({ request }) => request)).toEqual([
       { text: 'Wie spät?', k: 50, tags: { lang: 'de' }, withText: true, withStages: true },
@@ -198,7 +200,9 @@ describe('asking that is stopped', () => {
     const settings = aRunSettings({ concurrency: 2 });
     const gate = await aGate(clock, settings);
     const done = askRetriever(
-      { retriever, clock, gate },
+      retriever,
+      clock,
+      gate,
       goldenQueries(20),
       settings,
       (answer) => answers.push(answer),
@@ -217,7 +221,9 @@ describe('asking that is stopped', () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => ['d1']);
     const done = askRetriever(
-      { retriever, clock, gate: await aGate(clock) },
+      retriever,
+      clock,
+      await aGate(clock),
       goldenQueries(3),
       aRunSettings(),
       () => undefined,
@@ -232,7 +238,9 @@ describe('asking that is stopped', () => {
     const retriever = new MemoryRetriever(clock, () => 'error');
     const stop = new AbortController();
     const done = askRetriever(
-      { retriever, clock, gate: await aGate(clock, { concurrency: 1 }) },
+      retriever,
+      clock,
+      await aGate(clock, { concurrency: 1 }),
       goldenQueries(100),
       aRunSettings({ concurrency: 1 }),
       () => undefined,

@@ -181,7 +181,7 @@ describe('columns', () => {
         `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
       );
       expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([3, 0, 2]);
-      expect(summary.leftOut).toMatchObject([{ reason: 'grade_missing', count: 1 }]);
+      expect(summary.skipped).toMatchObject([{ reason: 'grade_missing', count: 1 }]);
     },
   );
 

@@ -135,7 +135,7 @@ describe('a book of Quepid', () => {
   it('says how many pairs have no rating or no document', async () => {
     const content = 'query,docid,Jim\nstar wars,11,3\nstar wars,12,\nstar wars,,2\n';
     const { summary } = await readFiles({ 'b.csv': content }, 'b.csv');
-    expect(summary.leftOut.map(({ reason, count }) => [reason, count])).toEqual([
+    expect(summary.skipped.map(({ reason, count }) => [reason, count])).toEqual([
       ['document_empty', 1],
       ['grade_missing', 1],
     ]);

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/core/errors.ts';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { type ExportFile, exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
+import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
-import { forbids } from '../../../../src/golden/rules/unwanted-answers.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
 /** Any text that an importer lets through: trimmed, no NUL, no half of a surrogate pair. */

@@ -162,7 +162,7 @@ describe('the summary of an import', () => {
       ['empty', 'ignored', 'empty'],
     ]);
     expect(summary).toMatchObject({ judgmentsByGrade: { 0: 1, 1: 1, 2: 1 }, documents: 2, tags: { course: 2 } });
-    expect(summary.leftOut.map(({ reason, count }) => [reason, count])).toEqual([
+    expect(summary.skipped.map(({ reason, count }) => [reason, count])).toEqual([
       ['document_empty', 1],
       ['grade_missing', 1],
       ['query_unjudged', 2],

@@ -5,8 +5,8 @@ import {
   type Chunk,
   type FinishedChunk,
   type GenerateRequest,
-  generateQuestions,
-} from '../../../../src/golden/sets/generate-questions.ts';
+  generateQueries,
+} from '../../../../src/golden/sets/generate-queries.ts';
 import { aWatchedPipeline, documents } from '../../../support/builders.ts';
 
 const never = new AbortController().signal;
@@ -64,33 +64,34 @@ async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}
   const saved: FinishedChunk[] = [];
   const deps = {
     model,
-    settle: async (chunk: FinishedChunk) => {
+    record: async (chunk: FinishedChunk) => {
       saved.push(chunk);
     },
     onProgress: () => undefined,
   };
   const nothing = {
-    questions: 3,
+    queries: 3,
     perChunk: 1,
     seed: 1,
     chunks: chunksOf(20),
-    settled: [],
+    finished: [],
     known: [],
     maxCost: null,
     prices: null,
   };
-  const result = await generateQuestions(deps, aWatchedPipeline({ retriever }), { ...nothing, ...request }, never);
+  const result = await generateQueries(deps, aWatchedPipeline({ retriever }), { ...nothing, ...request }, never);
   return { ...result, saved };
 }
-const outcomes = (settled: readonly FinishedChunk[]) => settled.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
+const outcomes = (finished: readonly FinishedChunk[]) =>
+  finished.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
 
 describe('the generation of questions', () => {
-  it('ends with as many as were asked for, each saved as soon as it is settled', async () => {
-    const { end, settled, saved, tokens } = await generate(aModel((n) => question(ask(n))));
+  it('ends with as many as were asked for, each saved as soon as it is finished', async () => {
+    const { end, finished, saved, tokens } = await generate(aModel((n) => question(ask(n))));
     expect(end).toEqual({ kind: 'complete' });
-    expect(outcomes(settled)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
-    expect(settled[0]?.question).toBe(ask(0));
-    expect(saved).toEqual(settled);
+    expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
+    expect(finished[0]?.question).toBe(ask(0));
+    expect(saved).toEqual(finished);
     expect(tokens).toEqual({ input: 300, output: 30 });
   });
 
@@ -105,11 +106,11 @@ describe('the generation of questions', () => {
       6: question(`${ask(5)}?`),
       7: question(ask(8)),
     };
-    const { settled } = await generate(
+    const { finished } = await generate(
       aModel((n) => replies[n] ?? question(ask(n))),
-      { questions: 2, known: [ask(8).toUpperCase()] },
+      { queries: 2, known: [ask(8).toUpperCase()] },
     );
-    expect(outcomes(settled).slice(0, 8)).toEqual([
+    expect(outcomes(finished).slice(0, 8)).toEqual([
       'c0 points_at_text',
       'c1 quotes_chunk',
       'c2 refused',
@@ -123,25 +124,25 @@ describe('the generation of questions', () => {
 
   it('repairs an answer of the wrong shape once, and pays for both', async () => {
     const once = aModel((n, request) => (isRepair(request) ? question(ask(n)) : text('{"question": "How', false)));
-    expect(await generate(once, { questions: 1 })).toMatchObject({
+    expect(await generate(once, { queries: 1 })).toMatchObject({
       end: { kind: 'complete' },
       tokens: { input: 200, output: 20 },
     });
     const never = aModel(() => text('nonsense'));
-    const { settled, end } = await generate(never, { questions: 1, chunks: chunksOf(2) });
-    expect(outcomes(settled)).toEqual(['c0 malformed', 'c1 malformed']);
+    const { finished, end } = await generate(never, { queries: 1, chunks: chunksOf(2) });
+    expect(outcomes(finished)).toEqual(['c0 malformed', 'c1 malformed']);
     expect(end).toEqual({ kind: 'no_more_chunks' });
   });
 
   it('goes on where it was interrupted, and asks nothing twice', async () => {
     const before = await generate(
       aModel((n) => question(ask(n))),
-      { questions: 2 },
+      { queries: 2 },
     );
     const model = aModel((n) => question(ask(n)));
-    const { settled } = await generate(model, { questions: 5, settled: before.settled });
+    const { finished } = await generate(model, { queries: 5, finished: before.finished });
     expect(model.calls).toBe(3);
-    expect(outcomes(settled)).toEqual(['c0 kept', 'c1 kept', 'c2 kept', 'c3 kept', 'c4 kept']);
+    expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept', 'c3 kept', 'c4 kept']);
   });
 
   it('never spends more than its cap, even when every answer is as long as it may be', async () => {
@@ -154,20 +155,20 @@ describe('the generation of questions', () => {
         : { kind: 'text', text: 'x'.repeat(900), isWhole: false, usage };
     });
     for (const maxCost of [0.0001, 0.012, 0.03, 0.1]) {
-      const { end, tokens } = await generate(dear, { questions: 15, maxCost, prices });
+      const { end, tokens } = await generate(dear, { queries: 15, maxCost, prices });
       expect(end).toEqual({ kind: 'cost_cap' });
       expect((tokens.input * prices.input + tokens.output * prices.output) / 1e6).toBeLessThanOrEqual(maxCost);
     }
-    expect((await generate(dear, { questions: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
+    expect((await generate(dear, { queries: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
   });
 
   it('counts what earlier calls spent against the cap', async () => {
     const prices = { input: 1, output: 1 };
-    const settled = [
+    const finished = [
       { chunkId: 'c0', asking: 0, outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
     ];
     const model = aModel((n) => question(ask(n)));
-    expect((await generate(model, { settled, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
+    expect((await generate(model, { finished, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
     expect(model.calls).toBe(0);
   });
 
@@ -179,9 +180,9 @@ describe('the generation of questions', () => {
         `${['where find', 'who sold', 'when was'][heard.length % 3]} ${spelled(n)} number ${heard.length}`,
       );
     });
-    const { settled, end } = await generate(model, { questions: 5, perChunk: 3 });
+    const { finished, end } = await generate(model, { queries: 5, perChunk: 3 });
     expect(end).toEqual({ kind: 'complete' });
-    expect(settled.map(({ chunkId, asking }) => `${chunkId} ${asking}`)).toEqual([
+    expect(finished.map(({ chunkId, asking }) => `${chunkId} ${asking}`)).toEqual([
       'c0 0',
       'c0 1',
       'c0 2',
@@ -189,8 +190,8 @@ describe('the generation of questions', () => {
       'c1 1',
     ]);
     expect(new Set(heard).size).toBe(heard.length);
-    const more = await generate(model, { questions: 6, perChunk: 3, settled });
-    expect(more.settled.at(-1)).toMatchObject({ chunkId: 'c1', asking: 2 });
+    const more = await generate(model, { queries: 6, perChunk: 3, finished });
+    expect(more.finished.at(-1)).toMatchObject({ chunkId: 'c1', asking: 2 });
   });
 
   it('gives up on a model that fails again and again, with its words', async () => {
@@ -199,9 +200,9 @@ describe('the generation of questions', () => {
       code: 'http_500',
       message: 'The chat model question failed: 500.',
     }));
-    const { end, settled } = await generate(model, { questions: 10 });
+    const { end, finished } = await generate(model, { queries: 10 });
     expect(end).toEqual({ kind: 'failing', message: 'The chat model question failed: 500.' });
-    expect(settled).toEqual([]);
+    expect(finished).toEqual([]);
     expect(model.calls).toBeLessThanOrEqual(8);
   });
 
@@ -210,11 +211,11 @@ describe('the generation of questions', () => {
       retrieve: async () => ({ kind: 'timeout', message: 'It did not answer.', latencyMs: 1, attempts: 1 }),
     };
     const model = aModel((n) => question(ask(n)));
-    const first = await generate(model, { questions: 10 }, broken);
+    const first = await generate(model, { queries: 10 }, broken);
     expect(first.end).toMatchObject({ kind: 'failing', message: 'The retriever did not answer in time.' });
-    expect(first.tokens.input).toBe(100 * first.settled.length);
-    const second = await generate(model, { questions: 1, settled: first.settled });
-    expect(second.settled.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });
+    expect(first.tokens.input).toBe(100 * first.finished.length);
+    const second = await generate(model, { queries: 1, finished: first.finished });
+    expect(second.finished.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });
   });
 
   it('stops early when the retriever never returns a chunk: its ids are others', async () => {
@@ -222,7 +223,7 @@ describe('the generation of questions', () => {
       retrieve: async () => ({ kind: 'documents', documents: documents('other'), latencyMs: 1, attempts: 1 }),
     };
     const model = aModel((n) => question(ask(n)));
-    const { end } = await generate(model, { questions: 50, chunks: chunksOf(60) }, other);
+    const { end } = await generate(model, { queries: 50, chunks: chunksOf(60) }, other);
     expect(end).toEqual({ kind: 'never_retrieved' });
     expect(model.calls).toBeLessThanOrEqual(24);
   });
@@ -233,20 +234,20 @@ describe('the generation of questions', () => {
       if (n === 1) stop.abort(new Error('stopped'));
       return question(ask(n));
     });
-    const deps = { model, settle: async () => undefined, onProgress: () => undefined };
+    const deps = { model, record: async () => undefined, onProgress: () => undefined };
     const request = {
-      questions: 9,
+      queries: 9,
       perChunk: 1,
       seed: 1,
       chunks: chunksOf(20),
-      settled: [],
+      finished: [],
       known: [],
       maxCost: null,
       prices: null,
     };
-    await expect(
-      generateQuestions(deps, aWatchedPipeline({ retriever: finder }), request, stop.signal),
-    ).rejects.toThrow('stopped');
+    await expect(generateQueries(deps, aWatchedPipeline({ retriever: finder }), request, stop.signal)).rejects.toThrow(
+      'stopped',
+    );
     expect(model.calls).toBe(4);
   });
 });

@@ -84,13 +84,18 @@ const byOtherIds =
 describe('ids that the retriever never returns', () => {
   it('are told by the run and kept with it', async () => {
     const { run, summary } = await runIt(await anInstallation(others));
-    expect(run.doubts).toEqual([byOtherIds]);
+    expect(run.warnings).toEqual([byOtherIds]);
     expect(terminalText(runReport(summary), new Date())).toContain(byOtherIds);
   });
 
   it('are a problem of the set when it is checked', async () => {
     const checked = await checkIt(await anInstallation(others));
-    expect(checked.answers).toEqual({ kind: 'answers', asked: 6, empty: 0, doubts: { ids: byOtherIds, depth: null } });
+    expect(checked.answers).toEqual({
+      kind: 'answers',
+      asked: 6,
+      empty: 0,
+      warnings: { ids: byOtherIds, depth: null },
+    });
     expect(hasProblems(checked)).toBe(true);
   });
 
@@ -104,7 +109,7 @@ describe('fewer documents than were asked for', () => {
   it('are told by the run and by the doctor, and are no problem of the set', async () => {
     const short = 'Asked for 2 documents, the retriever never returned more than 1';
     const settings = await anInstallation(documents([{ id: 'd1', score: 0.9 }]));
-    expect((await runIt(settings)).run.doubts).toEqual([expect.stringContaining(short)]);
+    expect((await runIt(settings)).run.warnings).toEqual([expect.stringContaining(short)]);
     expect(await examined(settings)).toContainEqual({
       service: 'docs golden set',
       status: 'warning',
