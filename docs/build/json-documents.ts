@@ -156,7 +156,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'texts',
       'live_traffic',
     ],
-    more: 'With `--fix` also `mended`, the new version of the set.',
+    more: 'With `--fix` also `repaired`, the new version of the set.',
   },
   'golden promote': { is: 'object', keys: ['candidates', 'promoted', 'suggested', 'open', 'failed', 'file'] },
   'golden generate': {

@@ -80,7 +80,7 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
 }
 
 /** Returns one sentence for each burn rate, or each whole objective, that no rule can watch. */
-export function objectiveProblems({ pipelines, latencyBuckets }: RuleSettings): {
+export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {
   readonly impossible: readonly string[];
   readonly omitted: readonly string[];
 } {
@@ -156,8 +156,8 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         ...(isFast ? {} : { silentWhile: { alerts: ['RecalldErrorBudgetFastBurn'], on: ['pipeline', 'slo'] } }),
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
-        summary: `{{ $labels.pipeline }}: error budget for ${objective.slo} spent ${isFast ? 'fast' : 'too fast'}`,
-        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate the objective of ${objective.target} over ${objective.windowDays} days will be missed.`,
+        summary: `{{ $labels.pipeline }} spends an error budget ${isFast ? 'fast' : 'too fast'}.`,
+        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window; the objective of ${objective.target} over ${objective.windowDays} days would soon be missed.`,
       },
     ];
   });

@@ -86,7 +86,7 @@ describe('golden check', () => {
     expect(found.get(moved ?? '')).toMatchObject({ document_id: `${moved}-v2`, evidence: 'same_content' });
     expect(found.get(merged ?? '')).toMatchObject({ document_id: `${merged}-v2`, evidence: 'whole' });
 
-    expect((await check('--fix', '--accept', 'all')).report).toMatchObject({ mended: { version: 2 } });
+    expect((await check('--fix', '--accept', 'all')).report).toMatchObject({ repaired: { version: 2 } });
     expect(await check()).toMatchObject({ code: 0, report: { labels: { stale: 0 } } });
     const [latest] = await json<{ note: string | null }[]>('golden list');
     expect(latest?.note).toMatch(/^From version 1: \d+ judgments were moved/);

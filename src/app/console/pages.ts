@@ -19,7 +19,7 @@ import { goldenPage } from '../../golden/edge/pages/golden-page.ts';
 import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/edge/pages/golden-reads.ts';
 import { type LabelsPageData, labelsPage } from '../../golden/edge/pages/labels-page.ts';
 import { queryPage } from '../../golden/edge/pages/query-page.ts';
-import { QUESTIONS_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
+import { QUERIES_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
 import type { Acceptance } from '../../golden/rules/labels.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -245,7 +245,7 @@ const pages: Readonly<Record<string, Show>> = {
     return { title, pipeline: null, section: null, hasRange: false, content: { kind: 'prose', html } };
   },
   '/runs/:run': async (context, frame, { run = '' }, query, isAsked) => {
-    if (isAsked) spendExplained(context, frame, QUESTIONS_EXPLAINED);
+    if (isAsked) spendExplained(context, frame, QUERIES_EXPLAINED);
     return runPage(await readRunPage(context, run, frame.range, query, isAsked));
   },
   '/runs/:run/queries/:query': async (context, frame, { run = '', query: id = '' }, query, isAsked) => {

@@ -1,4 +1,4 @@
-/** `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
+/** Routes of `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
@@ -119,7 +119,7 @@ export function addGoldenRuns(app: FastifyInstance, context: Context, authentica
   });
 }
 
-/** The same context, with the tables that name the caller in the audit log. */
+/** Returns the context with tables that record the caller in the audit log. */
 function actingFor(context: Context, request: FastifyRequest): Context {
   return { ...context, db: context.dbBy(keyHolder(request)) };
 }
@@ -128,7 +128,7 @@ function actingFor(context: Context, request: FastifyRequest): Context {
 export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError('run_unknown', `There is no golden run ${id}; GET /v1/golden-runs lists those that exist.`);
+  throw new RecalldError('run_unknown', `There is no golden run ${id}. GET /v1/golden-runs lists the runs that exist.`);
 }
 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {
@@ -157,7 +157,7 @@ function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
   });
 }
 
-/** The schema lets only metrics with a cut-off through. */
+/** The schema accepts only metrics with a cut-off. */
 function metricKey(text: string) {
   const { measure, k } = parseMetricKey(text);
   return { measure, k: k ?? 10 };
@@ -239,15 +239,15 @@ export function addGoldenSets(
 function unknownSet(name: string, version: number | undefined, versions: readonly GoldenSetVersion[]): RecalldError {
   const sentence =
     versions[0] === undefined || version === undefined
-      ? `There is no golden set "${name}"; GET /v1/golden-sets lists those that exist.`
-      : `The golden set "${name}" has no version ${version}; its latest is ${versions[0].version}.`;
+      ? `There is no golden set "${name}". GET /v1/golden-sets lists the sets that exist.`
+      : `The golden set "${name}" has no version ${version}. Its latest version is ${versions[0].version}.`;
   return new RecalldError('golden_set_unknown', sentence);
 }
 
 /** For work that continues after its caller has disconnected. */
 const never = new AbortController().signal;
 
-/** @throws RecalldError run_unknown, run_not_completed, baseline_doubtful */
+/** @throws RecalldError run_unknown, run_not_completed, baseline_has_failures */
 export async function pinBaseline(
   context: Context,
   runId: string,
@@ -268,7 +268,7 @@ export function summarizeAnyRun(context: Context, run: GoldenRun): Promise<RunSu
 }
 
 /**
- * Stores a run of the latest version of a set and hands it to the workers.
+ * Stores a run of the latest version of a set and enqueues it.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown
  */
@@ -276,17 +276,17 @@ export async function startRun(context: Context, name: string, goldenSet: string
   const pipeline = findPipeline(context.pipelines, name);
   const schedule = scheduleOf(pipeline, goldenSet);
   const run = await context.db.golden.runs.find(await startGoldenRun(context, pipeline, schedule));
-  if (run === null) throw new Error('a run by hand is gone from the database');
+  if (run === null) throw new Error('a manual run was lost from the database');
   try {
     await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
-    // The run is stored, and the job that looks for runs that nobody holds takes it when the queue is back.
+    // The run is stored; the recovery job will enqueue it when the queue is back.
     context.logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
   }
   return run;
 }
 
-/** A comparison computes for some tenths of a second; many at once would leave golden runs no room in the queue. */
+/** Serializes comparisons: each computes for some tenths of a second, and many at once would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

@@ -40,9 +40,7 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
     const minEffect = minEffectOf(key.measure, settings);
     if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
     if (ciMethod === 'reruns') {
-      return [
-        `${formatMetricKey(key)}: differences below ${decimal(smallest)} are within the noise of the retriever.`,
-      ];
+      return [`${formatMetricKey(key)}: differences below ${decimal(smallest)} are within the noise of the retriever.`];
     }
     const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
     const remedy = needed > n ? `; about ${count(needed)} queries would detect ${decimal(minEffect)}` : '';

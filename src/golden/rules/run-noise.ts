@@ -366,8 +366,7 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   }
   const soon = detectableDrop(noise, n, check, runs) ?? Number.NaN;
   const day = runsPerDay > runs ? detectableDrop(noise, n, check, runsPerDay) : null;
-  const within =
-    day === null ? '' : `, and one of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
+  const within = day === null ? '' : `, and one of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
   return (
     `${measure}: with ${plural(n, 'query', 'queries')} and the noise of ${plural(noise.reruns, 'run')}, detects a drop of ` +
     `${decimal(soon)} within ${inRuns} with a probability of ${percentage(POWER)}${within}. The threshold of the check is ${watched}.`

@@ -32,7 +32,7 @@ type ReviewLineResult =
   | { readonly ok: false; readonly problem: string };
 const judgmentSchema = z.looseObject({
   document_id: z.string(),
-  grade: z.int({ error: 'must be a whole number, or null for a document that is not judged' }).nullable(),
+  grade: z.int({ error: 'must be a whole number, or null for an unjudged document' }).nullable(),
 });
 
 const originSchema = z.strictObject({

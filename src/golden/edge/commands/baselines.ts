@@ -1,4 +1,4 @@
-/** `recalld baselines`: the runs that others are compared with. */
+/** `recalld baselines`: pins the runs that others are compared with. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
@@ -13,6 +13,7 @@ import {
   printLine,
 } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
+import { plural } from '../../../core/format.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
 import { toWire } from '../../../platform/http/wire.ts';
 import { baselineSchema } from '../../endpoints.ts';
@@ -41,18 +42,18 @@ export function baselinesCommand(command: Command, signal: AbortSignal): Command
 function pinCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'pin',
-    'Pin a completed run; every later run of its set is compared with it.',
+    'Pin a completed run as the baseline that later runs of its set are compared with.',
     'recalld baselines pin 20261120T154500Z-3f9a1c2b --reruns 9',
   )
     .argument('<run>', 'id of the run')
-    .option('--note <text>', 'why, in short')
+    .option('--note <text>', 'a short reason')
     .option(
       '--reruns <n>',
-      'ask the retriever so often again first, to measure how much it differs by itself',
+      'repeat the run this many times first, to measure the noise of the retriever',
       parseReruns,
       0,
     )
-    .option('--with-failures', 'pin it even if queries of the run failed; they count 0 in the baseline')
+    .option('--with-failures', 'pin the run even if some of its queries failed; they count 0 in the baseline')
     .action(async (runId: string, options: PinOptions) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(options.config, signal);
@@ -66,13 +67,17 @@ function pinCommand(signal: AbortSignal): Command {
         printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, warnings, power });
         return;
       }
-      printLine(`Pinned: runs of ${baseline.goldenSet} on ${baseline.pipeline} are compared with ${runId}.`);
+      printLine(`Pinned ${runId} as the baseline of ${baseline.goldenSet} on ${baseline.pipeline}.`);
       for (const warning of warnings) note(warning);
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
-        note(`The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. --reruns 9 measures it.`);
-      } else if (isDeterministic) note(`It answered the same in ${runs} runs: any difference is a change.`);
-      else note(`Its own noise, measured by ${runs} runs, says which difference is a change.`);
+        note(
+          `The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`,
+        );
+      } else if (isDeterministic)
+        note(`The retriever returned the same in ${plural(runs, 'run')}, so any difference is a change.`);
+      else
+        note(`The noise of the retriever, measured on ${plural(runs, 'run')}, is taken into account in comparisons.`);
       for (const sentence of power) note(sentence);
     });
 }
@@ -106,7 +111,7 @@ function pinBaseline(
 function unpinCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'unpin',
-    'Stop comparing; nothing takes the place of the pinned run.',
+    'Unpin the baseline; runs are then no longer compared.',
     'recalld baselines unpin --pipeline support-docs --set support-faq',
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
@@ -123,8 +128,8 @@ function unpinCommand(signal: AbortSignal): Command {
 
 function listCommand(signal: AbortSignal): Command {
   return configuredCommand('list', 'List baselines, newest first.', 'recalld baselines list')
-    .option('--pipeline <name>', 'only those of this pipeline')
-    .option('--limit <n>', 'at most so many', parseCount, 20)
+    .option('--pipeline <name>', 'only baselines of this pipeline')
+    .option('--limit <n>', 'maximum number of baselines', parseCount, 20)
     .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
       const { pipeline, limit } = options;
       const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
@@ -132,7 +137,7 @@ function listCommand(signal: AbortSignal): Command {
         db.golden.baselines.list(filter),
       );
       if (options.json === true) printJson(toWire(z.array(listedBaseline), found));
-      else if (found.length === 0) printLine('No baseline is pinned; `recalld baselines pin RUN` pins one.');
+      else if (found.length === 0) printLine('No baseline is pinned. Pin one with `recalld baselines pin RUN`.');
       else {
         const rows = found.map((one) => [
           one.pipeline,

@@ -1,4 +1,4 @@
-/** `recalld golden check`: looks a golden set over, and mends its labels as a person accepts. */
+/** `recalld golden check`: checks a golden set, and repairs the judgments that a person accepts. */
 
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
@@ -12,7 +12,7 @@ import {
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { percentage, plural } from '../../../core/format.ts';
+import { interval, percentage, plural } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { readText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
@@ -23,11 +23,10 @@ import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
-/** Below it a set has no real value for comparisons. */
+/** Smaller sets have little value for comparisons. */
 const MIN_QUERIES = 100;
 const SHOWN = 20;
 
-/** Lines for people; problems first, then advice. */
 function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
   const { labels, problems, lost, proposals, recorded, representativeness } = check;
   const lines = [
@@ -35,7 +34,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     '',
   ];
   lines.push(...answerLines(answers));
-  if (labels.kind === 'unknown') lines.push(`Labels: not looked at. ${labels.reason}`);
+  if (labels.kind === 'unknown') lines.push(`Judgments: not checked. ${labels.reason}`);
   else {
     lines.push(
       ...(labels.stale + labels.lost === 0
@@ -45,11 +44,11 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
         ? []
         : [
             `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${labels.touched.size} queries; ` +
-              `${labels.dead.size} have none left.`,
+              `${labels.dead.size} of them have no other relevant document.`,
           ]),
       ...(labels.lost === 0
         ? []
-        : [`Lost: ${labels.lost} of ${labels.probed} judged documents; nothing in the store has their text.`]),
+        : [`Lost: ${labels.lost} of ${labels.probed} judged documents are not in the store, under any id.`]),
       ...shown(
         labels.labels.map(
           ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
@@ -59,14 +58,14 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   }
   if (proposals.length > 0) {
     lines.push(
-      `Proposals: ${proposals.length}; --fix asks for each, --fix --accept all takes them all.`,
+      `Proposals: ${proposals.length}. --fix asks for each one, --fix --accept all accepts all.`,
       ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
     );
   }
   if (lost.unknown.length > 0) {
     lines.push(
-      `Without a proposal, because their text was never seen: ${lost.unknown.length} documents. ` +
-        'The texts of judged documents are kept while the daemon runs.',
+      `No proposal for ${plural(lost.unknown.length, 'document')}, whose text was never stored. ` +
+        'The daemon stores the texts of judged documents while it runs.',
     );
   }
   if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
@@ -78,7 +77,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     'Contradictions',
     problems.contradictions,
     ({ first, second, documentId, grades }) =>
-      `${documentId} has grade ${grades[0]} for ${first}, grade ${grades[1]} for ${second}, the same question`,
+      `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, which are the same query`,
   );
   section(lines, 'Queries without a relevant document', problems.withoutRelevant, (id) => id);
   lines.push(
@@ -87,12 +86,12 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
     ...power.map((one) => `Power: ${one}`),
     ...representativenessLines(representativeness),
   );
-  lines.push(`Texts of judged documents known: ${recorded.known} of ${recorded.judged}.`);
+  lines.push(`Stored texts of judged documents: ${recorded.known} of ${recorded.judged}.`);
   return lines;
 }
 
 function answerLines(answers: CheckedSet['answers']): string[] {
-  if (answers.kind === 'failed') return [`Answers: not looked at. ${answers.message}`];
+  if (answers.kind === 'failed') return [`Answers: not checked. ${answers.message}`];
   return warningSentences(answers.warnings).map((warning) => `Answers: ${warning}`);
 }
 
@@ -154,7 +153,6 @@ function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict:
   };
 }
 
-/** One proposal in a line. */
 function proposalLine({ number, queryId, from, to, grade }: LabelProposal): string {
   const chunks = to.map(({ documentId, evidence }) => `${documentId} (${evidenceWords(evidence)})`).join(', ');
   return `${number}. ${queryId}: grade ${grade} from ${from} to ${chunks}`;
@@ -165,7 +163,7 @@ function evidenceWords(evidence: AnchorEvidence): string {
     case 'same_content':
       return 'the same text';
     case 'whole':
-      return `holds ${percentage(evidence.ofLost)} of its text`;
+      return `contains ${percentage(evidence.ofLost)} of its text`;
     case 'part':
       return `a part, ${percentage(evidence.ofLost)} of its text`;
   }
@@ -173,18 +171,20 @@ function evidenceWords(evidence: AnchorEvidence): string {
 
 function advice(queries: number): string[] {
   return queries < MIN_QUERIES
-    ? [`Size: ${queries} queries are few; have at least ${MIN_QUERIES}, better 300, before you trust a verdict.`]
+    ? [
+        `Size: ${plural(queries, 'query', 'queries')}. Use at least ${MIN_QUERIES}, better 300, before you trust a verdict.`,
+      ]
     : [];
 }
 
 function representativenessLines(live: RepresentativenessOutcome): string[] {
   if (live.kind === 'unknown') return [`Live traffic: not compared. ${live.message}`];
-  if (live.covered === null) return ['Live traffic: there are no live queries to compare with.'];
+  if (live.covered === null) return ['Live traffic: no live queries to compare with.'];
   const { value, ciLow, ciHigh } = live.covered;
   const lacking = live.topics.filter(({ golden }) => golden === 0);
   return [
-    `Live traffic: ${percentage(value)} (95 % ${percentage(ciLow)} to ${percentage(ciHigh)}) of the live queries of the last week ` +
-      `have a golden query near by; n = ${live.live.length}.`,
+    `Live traffic: ${percentage(value)} of the live queries of the last week have a similar golden query ` +
+      `(${interval(ciLow, ciHigh, 'share')}, ${plural(live.live.length, 'query', 'queries')}).`,
     ...shown(
       lacking.map(
         ({ share, typical }) =>
@@ -203,7 +203,7 @@ function shown(lines: readonly string[]): string[] {
   return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
 }
 
-/** The file with which a person accepts proposals: what `golden check --json` printed, without the refused ones. */
+/** File with accepted proposals: the output of `golden check --json` without the rejected ones. */
 const proposalSchema = z.object({
   query_id: z.string(),
   from: z.string(),
@@ -212,7 +212,7 @@ const proposalSchema = z.object({
 
 const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);
 
-/** Null for what is neither a list of proposals nor the output of a check. */
+/** Returns null unless the value is a list of proposals or the output of a check. */
 function parseAcceptedProposals(value: unknown): Acceptance[] | null {
   const result = fileSchema.safeParse(value);
   if (!result.success) return null;
@@ -234,23 +234,23 @@ interface CheckOptions extends ConfiguredOptions {
 export function checkCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'check',
-    'Look a golden set over: stale labels, duplicates, contradictions, size, coverage of live traffic.',
+    'Check a golden set: stale labels, duplicates, contradictions, size, coverage of live traffic.',
     'recalld golden check --pipeline support-docs --set support-faq\n  recalld golden check --pipeline support-docs --set support-faq --fix --accept all',
   )
-    .requiredOption('--pipeline <name>', 'pipeline whose store the documents are looked for in')
+    .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
-    .option('--fix', 'write a new version with the proposals for stale labels that you accept', false)
-    .option('--accept <which>', '`all`, or a file: the output of --json with the proposals that you keep')
-    .addHelpText('after', '\nExit code 1: something is wrong with labels, judgments, questions or the ids of answers.')
+    .option('--fix', 'add a version with the proposals for stale labels that you accept', false)
+    .option('--accept <which>', '`all`, or a file: the output of --json with the accepted proposals')
+    .addHelpText('after', '\nExit code 1: problems with labels, judgments, queries or the ids of answers.')
     .action((options: CheckOptions) => check(commandSettings(options.config, signal), options));
 }
 
 async function check(settings: CommandSettings, options: CheckOptions): Promise<void> {
   if (options.accept !== undefined && !options.fix) {
-    throw new RecalldError('usage', '--accept says what --fix shall do; add --fix.');
+    throw new RecalldError('usage', '--accept needs --fix.');
   }
   if (options.fix && options.accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new RecalldError('usage', '--fix asks on a terminal; without one add --accept all or --accept FILE.');
+    throw new RecalldError('usage', '--fix needs a terminal to ask. Use --accept all or --accept FILE instead.');
   }
   await withCommandStore(settings, async (store) => {
     const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
@@ -259,13 +259,13 @@ async function check(settings: CommandSettings, options: CheckOptions): Promise<
     const problems = hasProblems(checked);
     if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
     const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
-    const mended = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
+    const repaired = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
     if (options.json === true) {
       const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
-      printJson(mended === null ? report : { ...report, mended: goldenSetVersionJson(mended) });
-    } else if (mended !== null) {
-      printLine(`\n${mended.name} version ${mended.version}: ${mended.note ?? ''}`);
-    } else if (options.fix) printLine('\nNo proposal was accepted; nothing was written.');
+      printJson(repaired === null ? report : { ...report, repaired: goldenSetVersionJson(repaired) });
+    } else if (repaired !== null) {
+      printLine(`\n${repaired.name} version ${repaired.version}: ${repaired.note ?? ''}`);
+    } else if (options.fix) printLine('\nNo proposal was accepted, so no version was added.');
     if (problems) process.exitCode = EXIT_CHECK_FAILED;
   });
 }
@@ -282,11 +282,11 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${accept} accepts ${unknown.length} that are proposed no more (first: query ${first.queryId}, document ${first.from}); check again and edit the new output.`,
+    `${accept} accepts ${plural(unknown.length, 'proposal')} that no longer apply (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
   );
 }
 
-/** `y` takes one, `a` it and all that follow, `q` ends; all else refuses. */
+/** `y` accepts one, `a` it and all that follow, `q` quits; everything else rejects. */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];
@@ -311,7 +311,7 @@ async function readAcceptances(path: string): Promise<Acceptance[]> {
   if (parsed !== null) return parsed;
   throw new RecalldError(
     'file_malformed',
-    `${path} is not what \`golden check --json\` prints; keep its form and remove the proposals that you refuse.`,
+    `${path} is not the output of \`golden check --json\`. Keep its form and remove the proposals that you reject.`,
   );
 }
 

@@ -1,11 +1,11 @@
-/** `recalld compare`, and how a comparison is written down for people. */
+/** `recalld compare`: compares TREC runs, and formats comparisons for people. */
 
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { formatTable, verdictText } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { decimal, formatValue, signed } from '../../../core/format.ts';
+import { decimal, formatValue, plural, signed } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import type { MetricComparison } from '../../rules/compare-metric.ts';
 import type { ManyComparison } from '../../rules/compare-runs.ts';
@@ -19,7 +19,7 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 
 const MAX_QUERIES = 10;
 
-/** A table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
+/** Yields a table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
   const { comparison } = compared;
   yield `${metricsTable(comparison.metrics)}\n\n`;
@@ -31,7 +31,7 @@ function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSett
   if (advice.length > 0) yield `\n${advice.join('\n')}\n`;
 }
 
-/** One line for each metric, with its bounds and what the set could show. */
+/** Formats one line per metric, with its interval and the smallest detectable difference. */
 export function metricsTable(metrics: readonly MetricComparison[]): string {
   const rows = metrics.map((metric) => [
     formatMetricKey(metric.key),
@@ -51,34 +51,34 @@ export function metricsTable(metrics: readonly MetricComparison[]): string {
 }
 
 function describeVerdict({ primary, verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
-  const least = [...new Set(metrics.map(({ key }) => minEffectOf(key.measure, settings)))];
+  const minEffects = [...new Set(metrics.map(({ key }) => minEffectOf(key.measure, settings)))];
   const others = metrics.filter((one) => one.verdict === 'regression').map(({ key }) => formatMetricKey(key));
   const context = others.filter((name) => name !== primary);
   return [
     `Verdict on ${primary}: ${verdict}.`,
-    `A regression is a fall of at least ${least.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
-      'an improvement a rise of as much.',
+    `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
+      'an improvement a rise of at least as much.',
     ...(metrics.length === 1
       ? []
-      : ['The first of --metrics decides; the others are its context, each at the same level.']),
+      : ['The first of --metrics decides; the others are context, each at the same level.']),
     ...(context.length === 0 || verdict === 'regression'
       ? []
-      : [`Beside it ${context.join(' and ')} regressed, which decides nothing here.`]),
+      : [`${context.join(' and ')} regressed too, which does not affect the verdict.`]),
   ];
 }
 
 function describeQueries({ comparison, baseline, candidate }: OfflineComparison): string[] {
   const found = [baseline, candidate].map(({ counts }) => `${counts.judgedDocumentsFound}`).join(' and ');
   return [
-    `Judged queries ${comparison.n}; without results in the baseline ${baseline.counts.missing}, ` +
-      `in the candidate ${candidate.counts.missing}.`,
-    `Judged documents ${baseline.counts.judgedDocuments}; found in the baseline and the candidate ${found}.`,
-    // What is said of the judgments is the same of both.
+    `Judged queries: ${comparison.n}. Without results: ${baseline.counts.missing} in the baseline, ` +
+      `${candidate.counts.missing} in the candidate.`,
+    `Judged documents: ${baseline.counts.judgedDocuments}. Found in the baseline and the candidate: ${found}.`,
+    // Notes on the judgments are the same for both.
     ...new Set([baseline, candidate].flatMap(notesOf)),
   ];
 }
 
-/** Of the first metric that regressed, else of the first in which a query lost. */
+/** For the first metric that regressed, else for the first one in which a query lost. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -96,7 +96,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
 }
 
-/** Without any change nothing is known of the spread, on which it depends. */
+/** Unknown without any change, since it depends on the spread of the differences. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);
@@ -112,25 +112,28 @@ interface CompareOptions extends TrecOptions {
 }
 
 /**
- * `recalld compare`: compares two TREC runs query by query, without a database. It sets the exit code 1 when the
- * candidate is a regression.
+ * `recalld compare`: compares two TREC runs query by query, without a database. Sets exit code 1 when the candidate is a
+ * regression.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
  * `file_malformed` for the files, `nothing_matches` for a run without any judged document.
  *
- * @param output where the report goes
+ * @param output stream of the report
  */
 export function compareCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
   return withTrecOptions(
     command,
     [
       ['--baseline <file>', 'TREC run to compare with'],
-      ['--candidate <file...>', 'TREC run to judge; several for a table with every pair, with p adjusted by Holm'],
+      [
+        '--candidate <file...>',
+        'TREC run to compare; with several runs, all pairs are compared, with p adjusted by Holm',
+      ],
     ],
     DEFAULT_METRICS,
   )
     .option('--alpha <level>', 'level of the two-sided test', '0.05')
-    .option('--min-effect <difference>', 'least difference that matters (default: 0.02, and 0.03 for hit_rate)')
+    .option('--min-effect <difference>', 'smallest difference that matters (default: 0.02, and 0.03 for hit_rate)')
     .addHelpText('after', HELP)
     .action(async (options: CompareOptions) => {
       const settings = comparisonSettings(options);
@@ -177,7 +180,7 @@ async function compareAll(options: CompareOptions, settings: ComparisonSettings,
   if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** The counts and notes of each run by its name, and how its ids differ where nothing matches. */
+/** Returns counts and notes by run, and how the ids differ if nothing matches. */
 function runsJson(runs: Readonly<Record<string, TrecScores>>) {
   const entries = Object.entries(runs);
   return {
@@ -192,17 +195,17 @@ function runsJson(runs: Readonly<Record<string, TrecScores>>) {
 const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
 
 const HELP = `${TREC_HELP}
-A metric is a regression (improvement) when its mean falls (rises) by at least the least difference that matters and
-p < alpha; no_change when no query changed, or when the 95 % interval lies within the least difference that matters;
+A metric is a regression (improvement) when its mean drops (rises) by at least the smallest difference that matters and
+p < alpha; no_change when no query changed, or when the 95 % CI is within the smallest difference that matters;
 inconclusive otherwise. p is that of the sign-flip randomization test: exact, or by seeded draws for many queries.
-The first of --metrics decides on the verdict and the exit code; the others are its context, each at the same level.
-unjudged@k is compared, but decides nothing unless it is alone.
+The first of --metrics decides the verdict and the exit code; the others are context, each at the same level.
+unjudged@k is compared, but decides only if it is the only metric.
 
-Bounds are those of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
-difference that so many queries find with a chance of 0.8.
+The 95 % CI is that of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
+difference that this number of queries detects with a probability of 80 %.
 
-With several candidates every pair is compared by every metric, p adjusted by Holm for the number of pairs; exit 1 when one
-of them is a regression against the baseline.
+With several candidates every pair is compared by every metric, with p adjusted by Holm for the number of pairs; exit
+code 1 when one of them is a regression against the baseline.
 
 Example:
   recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10
@@ -214,11 +217,11 @@ function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSet
     throw new RecalldError('usage', `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`);
   }
   if (minEffect === undefined) return { alpha: level, minEffect: null };
-  const least = asNumber(minEffect);
-  if (!(least >= 0 && least < Number.POSITIVE_INFINITY)) {
+  const smallest = asNumber(minEffect);
+  if (!(smallest >= 0 && smallest < Number.POSITIVE_INFINITY)) {
     throw new RecalldError('usage', `--min-effect must be a number of at least 0, such as 0.02, not "${minEffect}".`);
   }
-  return { alpha: level, minEffect: least };
+  return { alpha: level, minEffect: smallest };
 }
 
 function asNumber(text: string): number {
@@ -239,7 +242,7 @@ export function formatMany(names: readonly string[], { n, measures, primary }: M
       1,
     ),
     '',
-    `By ${by} none of the others is better than ${unbeaten}, over ${n} queries.`,
+    `By ${by}, no other run beats ${unbeaten} (${plural(n, 'query', 'queries')}).`,
     '',
     formatTable(
       ['pair', 'verdict', 'difference', '95 %', 'p', 'p, Holm', 'also'],

@@ -1,4 +1,4 @@
-/** `recalld eval`, and how an evaluation is written down: one JSON document, or tables for people. */
+/** `recalld eval`: scores a TREC run, and formats the result as JSON or as tables for people. */
 
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -15,12 +15,12 @@ import {
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
-/** Rows that are joined to one write, so that a large report is neither one string nor a write for each row. */
+/** Rows per write: neither one huge string nor one write per row. */
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * The report as one JSON document in pieces. Written by hand because an object would reorder query ids that look
- * like numbers and lose one called `__proto__`. A bound without limit (dcg of one query) is null.
+ * Yields the report as one JSON document in pieces. An object would reorder query ids that look like numbers and lose one
+ * called `__proto__`. A missing bound (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
@@ -41,7 +41,7 @@ function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean):
   yield '\n}\n';
 }
 
-/** The report for a terminal: a table of means, the counts in words and, if wanted, a line of tab-separated values per query. */
+/** Yields the report for a terminal: a table of means, the counts, and if requested a line of tab-separated values per query. */
 function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
   yield `${summaryTable(metrics)}\n\n${[describeCounts(run.counts), ...notesOf(run)].join('\n')}\n`;
@@ -80,22 +80,22 @@ function summaryTable(metrics: readonly MetricScores[]): string {
 function describeCounts(counts: EvaluationCounts): string {
   const { judgedQueries, answered, missing, judgedDocuments, judgedDocumentsFound } = counts;
   return (
-    `Judged queries ${judgedQueries}, answered ${answered}, missing ${missing}; ` +
-    `judged documents ${judgedDocuments}, found ${judgedDocumentsFound}; ` +
-    `run queries without judgments (ignored) ${counts.ignoredUnjudgedQueries}; ` +
-    `duplicate documents ${counts.duplicateDocuments}; score ties ${counts.scoreTies}.`
+    `Judged queries: ${judgedQueries}, answered ${answered}, missing ${missing}. ` +
+    `Judged documents: ${judgedDocuments}, found ${judgedDocumentsFound}. ` +
+    `Ignored queries without judgments: ${counts.ignoredUnjudgedQueries}. ` +
+    `Duplicate documents: ${counts.duplicateDocuments}. Score ties: ${counts.scoreTies}.`
   );
 }
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
 
 /**
- * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` would, without a database.
+ * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` does, without a database.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
  * `file_malformed` for the files, and, after the report, `nothing_matches` for a run without any judged document.
  *
- * @param output where the report goes
+ * @param output stream of the report
  */
 export function evalCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
   return withTrecOptions(
@@ -103,7 +103,7 @@ export function evalCommand(command: Command, _signal: AbortSignal, output: Writ
     [['--run <file>', 'TREC run: query-id Q0 document-id rank score tag']],
     DEFAULT_METRICS,
   )
-    .option('--per-query', 'print the scores of each query too')
+    .option('--per-query', 'also print the scores of each query')
     .addHelpText('after', HELP)
     .action(async (options: TrecOptions & { readonly run: string; readonly perQuery?: boolean }) => {
       const evaluation = await evaluateTrecFiles({

@@ -1,7 +1,4 @@
-/**
- * `recalld golden`: golden sets from their making to their runs; `generate` asks a chat model for questions about
- * chunks of the store, `promote` writes live queries into a review file.
- */
+/** `recalld golden`: makes, checks and runs golden sets. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import {
@@ -24,7 +21,7 @@ import {
 import { createProgressBar } from '../../../cli/progress.ts';
 import { createChatModel } from '../../../connectors/models/chat-model.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { dollars } from '../../../core/format.ts';
+import { count, dollars, plural } from '../../../core/format.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { probeTenantsCommand } from '../../../index/truth/edge/probe-tenants-command.ts';
 import { storedHashKey } from '../../../live/privacy/personal-data.ts';
@@ -47,17 +44,17 @@ import { exportCommand, importCommand, listCommand, parseSetName, showCommand } 
 function generateCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'generate',
-    'Ask a chat model for questions about the chunks of the store, into a golden set of their own.',
+    'Generate queries about the chunks of the store with a chat model, into a golden set of their own.',
     'recalld golden generate --pipeline support-docs --set support-generated --queries 300 --max-cost 2',
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store the chunks are drawn from')
-    .requiredOption('--set <name>', 'golden set of generated questions, new or not', parseSetName)
+    .requiredOption('--set <name>', 'golden set of generated queries, new or existing', parseSetName)
     .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
-    .option('--per-chunk <n>', 'how many questions to ask about each chunk, in other styles', parseCount, 1)
-    .option('--max-cost <usd>', 'stop before the model costs more', parseCost)
-    .option('--out <file>', 'write a review file for a person, in place of the set')
-    .option('--resume', 'go on with what was interrupted', false)
-    .option('--seed <n>', 'another seed draws other chunks and styles', parseSeed, 1)
+    .option('--per-chunk <n>', 'queries per chunk, each in another style', parseCount, 1)
+    .option('--max-cost <usd>', 'stop before the model has cost more than this', parseCost)
+    .option('--out <file>', 'write a review file instead of the set')
+    .option('--resume', 'continue an interrupted generation', false)
+    .option('--seed <n>', 'seed for the choice of chunks and styles', parseSeed, 1)
     .option('--force', 'replace the file if it is there', false)
     .addHelpText('after', '\nExit code 1: fewer queries were generated than requested.')
     .action((options: ConfiguredOptions & GenerateOptions) =>
@@ -90,43 +87,43 @@ function languageModel({ llm }: Config, { maxCost }: GenerateOptions) {
   if (maxCost === undefined || prices !== null) return { model, prices };
   throw new RecalldError(
     'usage',
-    '--max-cost needs to know what the model costs; add llm.price_per_million_tokens: {input, output}.',
+    '--max-cost needs the prices of the model; add llm.price_per_million_tokens: {input, output}.',
   );
 }
 
 function failingLine({ kept }: GenerationReport, message: string): string {
-  return `${message} ${kept} questions are kept; mend it, then add --resume to go on.`;
+  return `${message} ${plural(kept, 'query', 'queries')} generated so far. Fix the problem, then run again with --resume.`;
 }
 
 function estimateLine({ tokens, cost }: CostEstimate, maxCost: number | undefined): string {
-  const money = cost === null ? 'at a price that the config does not tell' : `about ${dollars(cost)}`;
-  const cap = maxCost === undefined ? '' : `, stopped at ${dollars(maxCost)}`;
-  return `Estimate: ${tokens.input} tokens sent, ${tokens.output} answered, ${money}${cap}.`;
+  const money = cost === null ? 'unknown cost (no prices in the config)' : `about ${dollars(cost)}`;
+  const cap = maxCost === undefined ? '' : `, limit ${dollars(maxCost)}`;
+  return `Estimate: ${count(tokens.input)} input tokens, ${count(tokens.output)} output tokens, ${money}${cap}.`;
 }
 
 function reportLines(report: GenerationReport, options: GenerateOptions): string[] {
   const { outcomes, tokens, cost, set, out, state } = report;
   const dropped = Object.entries(outcomes)
     .filter(([outcome]) => outcome !== 'kept')
-    .map(([outcome, count]) => `${count} ${outcome.replaceAll('_', ' ')}`);
-  const spent = `${tokens.input} tokens sent, ${tokens.output} answered${cost === null ? '' : `, ${dollars(cost)}`}`;
+    .map(([outcome, n]) => `${n} ${outcome.replaceAll('_', ' ')}`);
+  const spent = `${count(tokens.input)} input tokens, ${count(tokens.output)} output tokens${cost === null ? '' : `, ${dollars(cost)}`}`;
   return [
-    `${report.kept} of ${options.queries} questions kept; dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
+    `${report.kept} of ${plural(options.queries, 'query', 'queries')} generated. Dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
     ...(endLine(report) === null ? [] : [endLine(report) ?? '']),
     ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
     ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
-    ...(state === null ? [] : [`--resume goes on from ${state}.`]),
+    ...(state === null ? [] : [`Use --resume to continue from ${state}.`]),
   ];
 }
 
 function endLine({ end }: GenerationReport): string | null {
   switch (end.kind) {
     case 'cost_cap':
-      return 'Stopped: the next question could cost more than --max-cost.';
+      return 'Stopped: the next query could exceed --max-cost.';
     case 'no_more_chunks':
-      return 'Stopped: every chunk that was drawn has been asked about; another --seed draws others.';
+      return 'Stopped: all drawn chunks are used up. Use another --seed to draw others.';
     case 'never_retrieved':
-      return 'Stopped: the retriever returned the chunk of none of the questions; check that it returns the ids of the store.';
+      return 'Stopped: the retriever never returned the source chunk of a query. Check that it returns the ids of the store.';
     case 'complete':
     case 'failing':
       return null;
@@ -161,15 +158,15 @@ interface PromoteRequest {
 interface PromotionReport {
   readonly candidates: number;
   readonly promoted: number;
-  /** Judgments that feedback suggested a grade for. */
+  /** Number of judgments with a grade suggested by feedback. */
   readonly suggested: number;
-  /** Documents without a suggestion. */
+  /** Number of documents without a suggestion. */
   readonly open: number;
-  /** Questions that the retriever failed. */
+  /** Number of queries that the retriever failed. */
   readonly failed: number;
 }
 
-/** A text of a document in a review file is cut to this. */
+/** Maximum length of a document text in a review file. */
 const SHOWN_TEXT = 600;
 
 /** @throws RecalldError text_not_stored, pipeline_unknown, file_unwritable */
@@ -211,7 +208,7 @@ export async function promoteToFile(
 function noText(pipeline: string, problem: string): RecalldError {
   return new RecalldError(
     'text_not_stored',
-    `The pipeline "${pipeline}" ${problem}, so there is no question to promote; send queries with texts and keep them with privacy.text: redact.`,
+    `The pipeline "${pipeline}" ${problem}, so there are no queries to promote. Send queries with texts and store them with privacy.text: redact.`,
   );
 }
 
@@ -264,12 +261,12 @@ type PromoteOptions = ConfiguredOptions & PromoteRequest;
 function promoteCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'promote',
-    'Write live queries with feedback, or judged badly, to a file, for a person to judge; `golden import --format review` takes it in.',
+    'Write live queries with feedback or poor grades to a review file for a person to judge. Import it with `golden import --format review`.',
     'recalld golden promote --pipeline support-docs --since 14d --set support-faq --out review.jsonl',
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
-    .requiredOption('--since <when>', 'date such as 2026-11-01, or days such as 14d', parseSince)
-    .requiredOption('--set <name>', 'golden set that the questions are to join', parseSetName)
+    .requiredOption('--since <when>', 'a date such as 2026-11-01, or a number of days such as 14d', parseSince)
+    .requiredOption('--set <name>', 'golden set to add the queries to', parseSetName)
     .requiredOption('--out <file>', 'review file to write')
     .option('--queries <n>', 'maximum number of queries', parseCount, 50)
     .option('--force', 'replace the file if it is there', false)
@@ -283,11 +280,11 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   );
   if (options.json === true) return printJson({ ...report, file: options.out });
   printLine(
-    `${report.promoted} questions of ${report.candidates} live queries written to ${options.out}: ` +
-      `${report.suggested} documents with a suggested grade, ${report.open} to judge.`,
+    `Wrote ${plural(report.promoted, 'query', 'queries')} of ${count(report.candidates)} live queries to ${options.out}: ` +
+      `${plural(report.suggested, 'document')} with a suggested grade, ${report.open} to judge.`,
   );
   if (report.failed > 0)
-    printLine(`The retriever failed ${report.failed} of them; their documents are those that users saw.`);
+    printLine(`The retriever failed ${report.failed} of them; they have only the documents that users saw.`);
   printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
 }
 
@@ -295,7 +292,7 @@ function parseSince(text: string): Date {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
   const date = days === undefined ? new Date(text) : new Date(Date.now() - Number(days) * DAY_MS);
   if (Number.isNaN(date.getTime()))
-    throw new InvalidArgumentError('Write a date such as 2026-11-01, or days such as 14d.');
+    throw new InvalidArgumentError('Write a date such as 2026-11-01, or a number of days such as 14d.');
   return date;
 }
 

@@ -1,4 +1,4 @@
-/** Two golden runs side by side, as text for people. */
+/** Formats the comparison of two golden runs for the terminal. */
 
 import { formatTable, sparkline, verdictText } from '../../../cli/output.ts';
 import { decimal, plural, signed } from '../../../core/format.ts';
@@ -13,30 +13,30 @@ import { metricsTable } from './compare.ts';
 
 const MAX_TEXT = 60;
 
-/** A measure over the last runs of the set that completed, oldest first. */
+/** A measure over the last completed runs of the set, oldest first. */
 interface Trend {
   readonly measure: string;
   readonly values: readonly (number | null)[];
 }
 
-/** The metrics at the largest cut-off, the segments that moved, and the queries that lost most. */
-export function formatRunComparison(compared: RunsCompared, trend: Trend, mostQueries: number): string {
+/** Formats the metrics at the largest cut-off, the segments that changed, and the queries that lost most. */
+export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQueries: number): string {
   const { baseline, candidate, differences } = compared;
   const all = segmentOf(differences);
   const excluded = differences[0]?.excluded ?? 0;
   const advice = adviseOnSetSize(all, storedComparison);
   const largest = Math.max(...differences.map(({ key }) => key.k));
   const shown = differences.filter(({ key }) => key.k === largest);
-  const left = excluded === 0 ? '' : `, ${excluded} left out`;
+  const exclusion = excluded === 0 ? '' : `, ${excluded} excluded`;
   return [
     `baseline   ${describe(baseline)}`,
     `candidate  ${describe(candidate)}`,
     `trend      ${trendText(trend)}`,
-    `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${plural(all.n, 'query', 'queries')}${left}.`,
+    `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${plural(all.n, 'query', 'queries')}${exclusion}.`,
     '',
     metricsTable(shown.filter(({ segment }) => segment === ALL_SEGMENT)),
     ...segmentLines(shown),
-    ...queryLines(compared, mostQueries),
+    ...queryLines(compared, maxQueries),
     ...(advice.length === 0 ? [] : ['', ...advice]),
   ].join('\n');
 }
@@ -44,16 +44,16 @@ export function formatRunComparison(compared: RunsCompared, trend: Trend, mostQu
 function trendText({ measure, values }: Trend): string {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return `no run has ${measure}`;
-  const [least, largest] = [Math.min(...known), Math.max(...known)];
+  const [lowest, highest] = [Math.min(...known), Math.max(...known)];
   const runs = values.length === 1 ? 'the last run' : `the last ${values.length} runs`;
-  return `${sparkline(values)} ${measure} of ${runs}, ${decimal(least)} to ${decimal(largest)}`;
+  return `${sparkline(values)} ${measure} of ${runs}, ${decimal(lowest)} to ${decimal(highest)}`;
 }
 
 function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: GoldenRun): string {
   return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}, ${startedAt.toISOString()}`;
 }
 
-/** nDCG of the segments that moved, worst first. */
+/** Lists the nDCG of the segments that changed, worst first. */
 function segmentLines(shown: readonly RunDifference[]): string[] {
   const moved = shown
     .filter(({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0)
@@ -71,13 +71,13 @@ function segmentLines(shown: readonly RunDifference[]): string[] {
   return ['', formatTable(head, rows, 1)];
 }
 
-function queryLines({ queries, measure }: RunsCompared, most: number): string[] {
+function queryLines({ queries, measure }: RunsCompared, max: number): string[] {
   if (queries.length === 0) return ['', 'No query changed.'];
   const better = queries.filter(({ difference }) => difference > 0).length;
-  const rows = queries.slice(0, most).map(queryRow);
+  const rows = queries.slice(0, max).map(queryRow);
   return [
     '',
-    `${queries.length - better} queries lost and ${better} won in ${measure}; most regressed first:`,
+    `${plural(queries.length - better, 'query', 'queries')} lost and ${better} won in ${measure}, most regressed first:`,
     formatTable(['query', 'text', 'before', 'after', 'difference'], rows, 2),
   ];
 }

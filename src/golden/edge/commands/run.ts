@@ -1,4 +1,4 @@
-/** `recalld golden run` and `recalld golden cancel`: by hand, in this process or by the workers of a daemon. */
+/** `recalld golden run` and `recalld golden cancel`: runs a golden set in this process, or enqueues it for a daemon. */
 
 import type { Command } from 'commander';
 import {
@@ -56,12 +56,9 @@ export function runCommand(signal: AbortSignal): Command {
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
     .requiredOption('--set <name>', 'name of the golden set')
-    .option('--wait', 'run it here and wait for its end', true)
-    .option('--no-wait', 'hand it to a running daemon and return at once')
-    .option(
-      '--debug <query-id>',
-      'ask this one question and show its request, answer, ranks and scores; stores nothing',
-    )
+    .option('--wait', 'run it in this process and wait for its end', true)
+    .option('--no-wait', 'enqueue it for a running daemon and return at once')
+    .option('--debug <query-id>', 'run this one query and show its request, response, ranks and scores; stores nothing')
     .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
 }
 
@@ -75,7 +72,7 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   if (!options.wait) {
     const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, options));
     if (options.json === true) printJson({ run_id: queued.id, status: queued.status });
-    else printLine(`Run ${queued.id} is on its way; \`recalld runs show ${queued.id}\` shows it.`);
+    else printLine(`Run ${queued.id} is enqueued. \`recalld runs show ${queued.id}\` shows it.`);
     return;
   }
   const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
@@ -93,25 +90,25 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
     throw new RecalldError(
       'retriever_unreachable',
-      `The retriever of pipeline "${summary.pipeline}" answered no query: ${failure.explanation} ${wayOut(failure.code)}`,
+      `The retriever of pipeline "${summary.pipeline}" answered no query: ${failure.explanation} ${fixOf(failure.code)}`,
     );
   }
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** What of the config is looked at, by what the retriever failed with. */
-function wayOut(code: string): string {
+/** Returns what to check in the config, by the code of the failure. */
+function fixOf(code: string): string {
   const option = misreadingOption(code);
-  if (option !== null) return `Mend ${option}.`;
+  if (option !== null) return `Check ${option}.`;
   return /^(connection_|dns_|host_|timeout)/.test(code)
-    ? 'Start it, or mend its address under `retriever`.'
-    : 'Mend `retriever`, or the service behind it.';
+    ? 'Start it, or correct its address under `retriever`.'
+    : 'Check `retriever` in the config, and the service behind it.';
 }
 
 export function cancelCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'cancel',
-    'End a running golden run as cancelled; whoever works on it stops within seconds.',
+    'Cancel a running golden run. Its worker stops within seconds.',
     'recalld golden cancel 20261120T154500Z-3f9a1c2b',
   )
     .argument('<id>', 'id of the run')
@@ -128,7 +125,7 @@ interface GoldenRunRequest {
 }
 
 /**
- * Runs a golden set now, to its end. Interrupted, the run is marked cancelled.
+ * Runs a golden set to its end. When interrupted, marks the run as cancelled.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
  */
@@ -151,7 +148,7 @@ export async function runGoldenSetNow(
       );
     } catch (error) {
       const status = signal.aborted ? 'cancelled' : 'failed';
-      const reason = signal.aborted ? 'It was interrupted by the person who started it.' : messageOf(error);
+      const reason = signal.aborted ? 'The run was interrupted.' : messageOf(error);
       await store.db.golden.runs.finish(run.id, endWithoutScores(status, reason, store.clock.now()));
       throw error;
     } finally {
@@ -161,7 +158,7 @@ export async function runGoldenSetNow(
   });
 }
 
-/** Hands a golden run to the workers of the daemon and does not wait for it. */
+/** Enqueues a golden run for the workers of the daemon, without waiting for it. */
 async function queueGoldenRun(
   settings: CommandSettings,
   store: CommandStore,
@@ -170,7 +167,7 @@ async function queueGoldenRun(
   if (store.storage.startedHere) {
     throw new RecalldError(
       'usage',
-      'No daemon works on this data folder, so nobody would take the run; start `recalld serve` or leave --no-wait out.',
+      'No daemon is running on this data folder. Start `recalld serve`, or run without --no-wait.',
     );
   }
   const run = await withPipeline(settings, request.pipeline, (pipeline) => createRun(pipeline, store, request));
@@ -196,7 +193,7 @@ async function createRun(
   const schedule = scheduleOf(pipeline, request.set);
   const runId = await startGoldenRun(store, pipeline, schedule);
   const run = await store.db.golden.runs.find(runId);
-  if (run === null) throw new Error('a run by hand is gone from the database');
+  if (run === null) throw new Error('a manual run was lost from the database');
   return run;
 }
 
@@ -205,24 +202,24 @@ function cancelRunNow(store: CommandStore, runId: string): Promise<GoldenRun> {
   return cancelGoldenRun(store, runId);
 }
 
-/** Of a text that a service sent. */
+/** Maximum length shown of a text that a service sent. */
 const MAX_TEXT = 2000;
 
 export interface DebuggedQuery {
   readonly query: GoldenQuery;
-  /** What was sent to services, and what they answered, in the order of the answers; secrets are left out. */
+  /** Requests to services and their responses, in order of the responses; secrets are removed. */
   readonly exchanges: readonly { readonly request: string; readonly answer: string }[];
   readonly outcome: string;
   readonly error: string | null;
   readonly latency_ms: number | null;
-  /** As they were read from the answer, best first, with their grade; null for a document that nobody judged. */
+  /** As read from the response, best first; the grade is null for an unjudged document. */
   readonly documents: readonly {
     readonly rank: number;
     readonly id: string;
     readonly score: number | null;
     readonly grade: number | null;
   }[];
-  /** Relevant documents that were not found. */
+  /** Relevant documents that were not returned. */
   readonly missed: readonly string[];
   /** By metric key. */
   readonly scores: Readonly<Record<string, number>>;
@@ -239,22 +236,22 @@ function debugQuery(
     if (query === undefined)
       throw new RecalldError(
         'query_unknown',
-        `The golden set "${set}" has no query "${id}"; \`recalld golden show ${set}\` tells of it.`,
+        `The golden set "${set}" has no query "${id}". \`recalld golden show ${set}\` lists its queries.`,
       );
     return withPipeline(settings, name, async (pipeline) => {
       const run = scheduleOf(pipeline, set).settings;
       const exchanges: DebuggedQuery['exchanges'][number][] = [];
       const k = Math.max(...run.cutoffs);
       const answer = await watchExchanges(
-        (seen) => exchanges.push(told(seen)),
+        (seen) => exchanges.push(describeExchange(seen)),
         () => pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, settings.signal),
       );
-      return { exchanges, ...judged(query, toQueryAnswer(query, answer), run) };
+      return { exchanges, ...scoreAnswer(query, toQueryAnswer(query, answer), run) };
     });
   });
 }
 
-function judged(
+function scoreAnswer(
   query: GoldenQuery,
   answer: ReturnType<typeof toQueryAnswer>,
   run: RunSettings,
@@ -278,7 +275,7 @@ function judged(
   };
 }
 
-function told({ method, label, body, result }: SeenExchange): DebuggedQuery['exchanges'][number] {
+function describeExchange({ method, label, body, result }: SeenExchange): DebuggedQuery['exchanges'][number] {
   return {
     request: `${method} ${label}${body === null ? '' : ` ${short(withoutSecrets(body))}`}`,
     answer:
@@ -302,22 +299,22 @@ function formatDebuggedQuery(debugged: DebuggedQuery): string {
   const { query, exchanges, outcome, error, latency_ms: latencyMs, documents, missed, scores } = debugged;
   const judgments = query.judgments.map(({ documentId, grade }) => `${documentId} (${grade})`).join(', ');
   return [
-    `question   ${query.id}: ${query.text}`,
+    `query      ${query.id}: ${query.text}`,
     `judged     ${judgments}`,
     ...(exchanges.length === 0
-      ? ['asked      not over HTTP: the retriever is a command or searches the store itself']
-      : exchanges.flatMap(({ request, answer }) => [`asked      ${request}`, `answered   ${answer}`])),
+      ? ['request    not over HTTP: the retriever is a command or searches the store itself']
+      : exchanges.flatMap(({ request, answer }) => [`request    ${request}`, `response   ${answer}`])),
     `outcome    ${outcome}${latencyMs === null ? '' : `, ${Math.round(latencyMs)} ms`}${error === null ? '' : `: ${error}`}`,
     '',
     documents.length === 0
-      ? 'No documents were read from the answer.'
+      ? 'The response has no documents.'
       : formatTable(
           ['rank', 'document', 'score', 'grade'],
           documents.map(({ rank, id, score, grade }) => [
             String(rank),
             id,
             score === null ? '' : String(score),
-            grade === null ? 'not judged' : String(grade),
+            grade === null ? 'unjudged' : String(grade),
           ]),
           2,
         ),

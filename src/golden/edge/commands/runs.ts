@@ -1,4 +1,4 @@
-/** `recalld runs`: the history of golden runs. */
+/** `recalld runs`: lists, shows and compares golden runs. */
 
 import { type Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
@@ -50,26 +50,26 @@ export function runsCommand(command: Command, signal: AbortSignal): Command {
     configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
       .option('--pipeline <name>', 'only runs of this pipeline')
       .option('--set <name>', 'only runs of this golden set')
-      .option('--sentinels', 'sentinels in place of full runs', false)
-      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .option('--sentinels', 'list sentinels instead of full runs', false)
+      .option('--limit <n>', 'maximum number of runs', parseCount, 20)
       .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
   );
   command.addCommand(
     configuredCommand('show', 'Show one golden run.', 'recalld runs show 20261120T154500Z-3f9a1c2b --per-query')
       .argument('<id>', 'id of the run')
-      .option('--per-query', 'what became of each query', false)
+      .option('--per-query', 'show the outcome of each query', false)
       .action((id: string, options: ShowOptions) => show(commandSettings(options.config, signal), id, options)),
   );
   command.addCommand(
     configuredCommand(
       'compare',
-      'Compare golden runs query by query; of more than two every pair, with p adjusted by Holm.',
+      'Compare golden runs query by query. With more than two, compares every pair, with p adjusted by Holm.',
       'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
     )
       .argument('<baseline>', 'id of the run to compare with')
-      .argument('<candidates...>', 'ids of the runs that are compared')
-      .option('--by <measure>', 'measure that orders the queries (default: ndcg at the largest cut-off)')
-      .option('--limit <n>', 'most queries that are listed', parseCount, 20)
+      .argument('<candidates...>', 'ids of the runs to compare')
+      .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cut-off)')
+      .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
       .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {
         const settings = commandSettings(options.config, signal);
         const [candidate, ...more] = candidates;
@@ -94,7 +94,8 @@ async function list(settings: CommandSettings, options: ListOptions): Promise<vo
     return Promise.all(found.map((run) => summarizeRun(db.golden.runs, run)));
   });
   if (options.json === true) printJson(summaries);
-  else if (summaries.length === 0) printLine('No golden run yet; `recalld golden run --pipeline P --set S` makes one.');
+  else if (summaries.length === 0)
+    printLine('No golden runs yet. Start one with `recalld golden run --pipeline P --set S`.');
   else {
     const rows = summaries.map((run) => [
       run.run_id,

@@ -15,6 +15,7 @@ import {
   printLine,
 } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
+import { plural } from '../../../core/format.ts';
 import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../../golden-set-schema.ts';
 import { readingText } from '../../rules/column-roles.ts';
 import {
@@ -47,7 +48,7 @@ async function list(settings: CommandSettings, options: ConfiguredOptions): Prom
   const versions = await withCommandStore(settings, ({ db }) => db.golden.sets.list());
   if (options.json === true) printJson(versions.map(goldenSetVersionJson));
   else if (versions.length === 0)
-    printLine('No golden set has been imported yet; `recalld golden import PATH --set NAME` does it.');
+    printLine('No golden sets yet. Import one with `recalld golden import PATH --set NAME`.');
   else {
     const rows = versions.map((v) => [
       v.name,
@@ -87,7 +88,7 @@ async function showSet(settings: CommandSettings, name: string, options: Configu
 /** The value of `--set`. */
 export function parseSetName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be 1 to 100 of letters, digits, dot, dash and underscore.');
+  throw new InvalidArgumentError('It must have 1 to 100 letters, digits, dots, dashes and underscores.');
 }
 
 interface ImportOptions extends ConfiguredOptions {
@@ -110,44 +111,48 @@ interface ImportOptions extends ConfiguredOptions {
 export function importCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'import',
-    'Import a golden set; a changed file makes a new version.',
+    'Import a golden set. A changed file becomes a new version.',
     'recalld golden import faq.csv --set support-faq --dry-run\n  recalld golden import labels.csv --set support-faq --document filename --grade label --ignore page\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
   )
     .argument('<path>', 'file, or folder for BEIR and TREC')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .addOption(
-      new Option('--format <format>', 'form of the files')
+      new Option('--format <format>', 'format of the files')
         .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
         .default('auto'),
     )
     .option('--query <column>', 'tables: the column of the query text')
     .option('--document <column>', 'tables: the column of the document id')
     .option('--grade <column>', 'tables: the column of the grade')
-    .option('--tags <columns>', 'tables: columns that tell queries apart, parted by commas', parseColumns)
-    .option('--ignore <columns>', 'tables: columns that are not read, parted by commas', parseColumns)
-    .option('--relevance-threshold <grade>', 'from this grade on a document is relevant; for fractions', parseThreshold)
-    .option('--documents-separator <text>', 'tables: what parts the documents of a cell, such as ","')
-    .option('--skip-own-document', 'leave out judgments of the document that has the id of its query')
-    .option('--rows-as-queries', 'tables: every row is a query of its own, also when question and tags repeat', false)
-    .option('--queries <file>', 'BEIR and TREC: the queries, when they are not found by name')
-    .option('--qrels <file>', 'BEIR and TREC: the judgments, when they are not found by name')
-    .option('--dry-run', 'say how the files are read, and store nothing')
+    .option('--tags <columns>', 'tables: columns that distinguish queries, separated by commas', parseColumns)
+    .option('--ignore <columns>', 'tables: columns to ignore, separated by commas', parseColumns)
+    .option(
+      '--relevance-threshold <grade>',
+      'minimum grade of a relevant document, for fractional grades',
+      parseThreshold,
+    )
+    .option('--documents-separator <text>', 'tables: separator of several documents in a cell, such as ","')
+    .option('--skip-own-document', 'skip judgments of a document whose id is that of its query')
+    .option('--rows-as-queries', 'tables: make every row a query of its own, even if query and tags repeat', false)
+    .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not a usual one')
+    .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not a usual one')
+    .option('--dry-run', 'show how the files are read, and store nothing')
     .action((path: string, options: ImportOptions) =>
-      // To try a file needs no config and no store.
+      // A dry run needs no config and no store.
       options.dryRun === true
         ? tryImport(path, options, signal)
         : importSet(commandSettings(options.config, signal), path, options),
     );
 }
 
-/** The value of `--tags` and `--ignore`, which may be given several times. */
+/** Parses `--tags` and `--ignore`, which may be repeated. */
 function parseColumns(text: string, before: readonly string[] = []): readonly string[] {
   const columns = text
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
   if (columns.length > 0) return [...before, ...columns];
-  throw new InvalidArgumentError('Write names of columns, parted by commas.');
+  throw new InvalidArgumentError('Write names of columns, separated by commas.');
 }
 
 function parseThreshold(text: string): number {
@@ -182,7 +187,7 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and says what of it deserves a look.
+ * Imports a set and adds hints: whether a pipeline uses it, and which drops it can detect.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -194,7 +199,7 @@ export async function importNamedSet(
   const { format } = options;
   const { config, signal } = settings;
   const uses = usesOf(config, options.set);
-  // Before the store is opened: a file that cannot be read needs none.
+  // Reads the file before the store is opened, so that an unreadable file fails fast.
   const file = format === 'review' ? null : await readGoldenSet(path, readOptions(format, options), signal);
   return withCommandStore(settings, async ({ db }) => {
     const report =
@@ -209,7 +214,7 @@ export async function importNamedSet(
 }
 
 interface NamedImport extends ImportReport {
-  /** What falls the set can find, a sentence for each check of each pipeline that runs it. */
+  /** Sentences that say which drops the set can detect, for each check of each pipeline that runs it. */
   readonly power: readonly string[];
 }
 
@@ -230,17 +235,17 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   const { name, version, queries, judgments } = report.set;
   const size = sizeText(queries, judgments);
   if (report.created) printLine(`Imported ${name} version ${version}: ${size}.`);
-  else printLine(`${name} version ${version} already has this content (${size}); nothing to do.`);
+  else printLine(`${name} version ${version} already has this content (${size}). Nothing was imported.`);
   for (const line of summaryLines(report.summary)) printLine(line);
   for (const sentence of report.power) note(sentence);
 }
 
-/** Reads the files and says how, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
+/** Shows how the files are read, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
 async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
   if (options.format === 'review') {
     throw new RecalldError(
       'usage',
-      '--dry-run reads no review file, which joins the set that is stored; leave it out.',
+      '--dry-run does not support review files, which are merged with the stored set. Remove it.',
     );
   }
   const file = await readGoldenSet(path, readOptions(options.format, options), signal);
@@ -261,16 +266,12 @@ async function tryImport(path: string, options: ImportOptions, signal: AbortSign
     return;
   }
   for (const warning of warnings) note(`Note: ${warning}`);
-  printLine(`Read ${path} as ${format}: ${sizeText(counts.queries, counts.judgments)}; nothing was stored.`);
+  printLine(`Read ${path} as ${format}: ${sizeText(counts.queries, counts.judgments)}. Nothing was stored.`);
   for (const line of summaryLines(summary)) printLine(line);
 }
 
 function sizeText(queries: number, judgments: number): string {
   return `${plural(queries, 'query', 'queries')}, ${plural(judgments, 'judgment')}`;
-}
-
-function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }
 
 function listed(counts: Readonly<Record<string, number>>, text: (name: string, count: number) => string): string {
@@ -285,13 +286,13 @@ function summaryLines({ columns, judgmentsByGrade, documents, tags, skipped }: I
     ...(documents === 0
       ? []
       : [
-          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${documents} ${documents === 1 ? 'document' : 'documents'}.`,
+          `Judgments: ${listed(judgmentsByGrade, (grade, count) => `${count} of grade ${grade}`)}; ${plural(documents, 'document')}.`,
         ]),
     ...(Object.keys(tags).length === 0
       ? []
       : [`Tags: ${listed(tags, (key, count) => `${key} on ${plural(count, 'query', 'queries')}`)}.`]),
     ...skipped.map(
-      ({ reason, count, first }) => `Left out: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
+      ({ reason, count, first }) => `Skipped: ${count} (${reason.replaceAll('_', ' ')}; first: ${first}).`,
     ),
   ];
 }
@@ -301,15 +302,15 @@ type ExportOptions = ConfiguredOptions & ExportRequest;
 export function exportCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'export',
-    'Write a golden set to files; importing them gives the same set.',
+    'Write a golden set to files. Importing them gives the same set.',
     'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
   )
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--version <n>', 'version of the set (default: the latest)', parseCount)
-    .addOption(new Option('--format <format>', 'form of the files').choices(goldenFormats).makeOptionMandatory())
+    .addOption(new Option('--format <format>', 'format of the files').choices(goldenFormats).makeOptionMandatory())
     .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
-    .option('--drop-tags', 'TREC: leave out the tags, which it cannot hold', false)
-    .option('--force', 'replace files that are there', false)
+    .option('--drop-tags', 'TREC: drop the tags, which it cannot express', false)
+    .option('--force', 'overwrite existing files', false)
     .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
 }
 

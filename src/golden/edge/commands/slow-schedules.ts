@@ -1,4 +1,4 @@
-/** What `recalld config check` warns of: golden schedules that are faster than the last runs. */
+/** Warns in `recalld config check` of golden schedules that are faster than the last runs. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
@@ -16,11 +16,11 @@ export interface SlowSchedule {
   readonly intervalSeconds: number;
   /** Median duration of the last runs. */
   readonly medianRunSeconds: number;
-  /** Runs behind it. */
+  /** Number of these runs. */
   readonly runs: number;
 }
 
-/** Runs whose durations count; some of the latest may have been cancelled. */
+/** Number of runs whose durations count; more are read, since some may have been cancelled. */
 const COUNTED = 5;
 const RECENT = 10;
 
@@ -35,7 +35,7 @@ export function readSlowSchedules(
 }
 
 export async function slowSchedules(
-  runs: Pick<GoldenRuns, 'list'>,
+  runs: GoldenRuns,
   pipelines: readonly WatchedPipeline[],
   now: Date,
 ): Promise<readonly SlowSchedule[]> {
@@ -59,9 +59,9 @@ export async function slowSchedules(
   return found;
 }
 
-/** Seconds of the latest runs, newest first; one that is still going counts with its age. */
+/** Returns the durations of the latest runs in seconds, newest first; a running one counts with its age. */
 async function lastDurations(
-  runs: Pick<GoldenRuns, 'list'>,
+  runs: GoldenRuns,
   series: Pick<SlowSchedule, 'pipeline' | 'goldenSet' | 'purpose'>,
   now: Date,
 ): Promise<number[]> {
@@ -87,6 +87,6 @@ export function slowScheduleInWords({
       : 'run it less often, or ask fewer `queries`';
   return (
     `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(intervalSeconds)}, but takes ${duration(medianRunSeconds)} ` +
-    `(median of the last ${plural(runs, 'run')}); a tick is skipped while a run is still going: ${remedy}.`
+    `(median of the last ${plural(runs, 'run')}). Ticks are skipped while a run is still running: ${remedy}.`
   );
 }

@@ -1,4 +1,4 @@
-/** What `eval` and `compare` ask alike: the judgments, the metrics and how a ranking is read. */
+/** Options that `eval` and `compare` share: judgments, metrics and how rankings are read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
@@ -16,7 +16,7 @@ export interface TrecOptions {
 }
 
 /**
- * Adds the options that all commands over judgments and runs have.
+ * Adds the options of all commands that compare runs with judgments.
  *
  * @param runOptions flag and meaning of the options that name a run file
  */
@@ -29,9 +29,9 @@ export function withTrecOptions(
   for (const [flag, meaning] of runOptions) command.requiredOption(flag, meaning);
   return command
     .option('--metrics <list>', 'metric keys, separated by commas', defaultMetrics)
-    .option('--relevance-level <grade>', 'least grade that counts as relevant', '1')
+    .option('--relevance-level <grade>', 'minimum grade that counts as relevant', '1')
     .addOption(
-      new Option('--duplicates <policy>', 'what to do with a document that a ranking holds twice')
+      new Option('--duplicates <policy>', 'what to do with a document that a ranking repeats')
         .choices(duplicatePolicies)
         .default('collapse'),
     )
@@ -42,14 +42,14 @@ export const TREC_HELP = `
 Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp unjudged@k
 
 Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
-Means are over all judged queries: one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first
-place of a document and closes the gap, occupy keeps the later places empty, reject stops with an error.
-Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which makes
-ties of scores that differ in their eighth digit.
+Means are over all judged queries; one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first
+rank of a document and closes the gap, occupy keeps the later ranks empty, reject stops with an error.
+Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which ties
+scores that differ in their eighth digit.
 
-A run has six columns (or five, without the tag) separated by blanks, or by tabs alone where an id holds blanks; or a
-first line that names its columns, such as "query-id document-id rank". A run without any judged document ends with
-exit code 2, and says how the ids differ.
+A run has six columns (or five, without the tag) separated by blanks, or only by tabs if ids contain blanks; or a
+header that names its columns, such as "query-id document-id rank". A run without any judged document ends with
+exit code 2 and a message about how the ids differ.
 `;
 
 /** @throws RecalldError `metric_unknown` or `usage` */
@@ -67,7 +67,7 @@ function parseMetricList(list: string): MetricKey[] {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   if (names.length === 0) {
-    throw new RecalldError('usage', '--metrics names no metric; give a list such as ndcg@10,map.');
+    throw new RecalldError('usage', '--metrics names no metric. Write a list such as ndcg@10,map.');
   }
   const keys = names.map(parseMetricKey);
   return [...new Map(keys.map((key) => [formatMetricKey(key), key])).values()];
@@ -81,7 +81,7 @@ function parseRelevanceLevel(text: string): number {
   return level;
 }
 
-/** Writes pieces no faster than the reader takes them. */
+/** Writes pieces no faster than the stream drains. */
 export async function writeAll(output: Writable, pieces: Iterable<string>): Promise<void> {
   for (const piece of pieces) {
     if (!output.write(piece)) await once(output, 'drain');

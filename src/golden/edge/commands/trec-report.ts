@@ -1,4 +1,4 @@
-/** What `eval` and `compare` say alike of a run: its counts, notes on it, and that it has nothing of the judgments. */
+/** Counts, notes and errors about a run that `eval` and `compare` share. */
 
 import { RecalldError } from '../../../core/errors.ts';
 import { toDocument } from '../../../core/text/names.ts';
@@ -10,52 +10,50 @@ export function countsJson({ counts }: TrecScores) {
   return toDocument({ ...counts, matchingQueries: counts.answered });
 }
 
-/** Null for a run that has something of the judgments. */
+/** Null for a run with at least one judged document. */
 export function mismatchJson({ mismatch }: TrecScores) {
   return mismatch && { ...mismatch, differences: [...mismatch.differences] };
 }
 
-/** Ranks and scores of so many neighbors for one that agrees, and the order is reversed. */
+/** Ratio of disagreeing to agreeing neighbors from which the order counts as reversed. */
 const REVERSED = 9;
 
-/** Sentences on what the counts alone do not explain, in the order in which they matter. */
+/** Returns sentences on what the counts alone do not explain, the most important first. */
 export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): string[] {
   const notes: string[] = [];
   if (mismatch === null && counts.missing > 0) {
     const [queries, they] =
       counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];
-    const stay = counts.missing === 1 ? 'stays' : 'stay';
-    notes.push(`${counts.missing} ${queries} no results in ${path}; ${they} 0 and ${stay} in the means.`);
+    const counted = counts.missing === 1 ? 'counts' : 'count';
+    notes.push(`${counts.missing} ${queries} no results in ${path}; ${they} 0 and ${counted} in the means.`);
   }
   if (counts.queriesWithoutRelevant > 0) {
     const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
     notes.push(
-      `${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, so that no result can be relevant ` +
-        'there; they stay in the means.',
+      `${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, so no result can be relevant; ` +
+        'they count in the means.',
     );
   }
   if (counts.judgedDocuments === 0) {
-    notes.push('Every grade is negative, which means not judged, so that every score is 0.');
+    notes.push('Every grade is negative, which means unjudged, so every score is 0.');
   }
   if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
     notes.push(
-      `The scores of ${path} rise with the rank, so that the order by score is the reverse of the order by rank. If ` +
-        'they are distances, write them with a minus sign.',
+      `The scores of ${path} rise with the rank, so the order by score is the reverse of the order by rank. If ` +
+        'they are distances, negate them.',
     );
   }
   if (repeat !== null) {
-    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId)
-      ? ' (which may stand for a missing id)'
-      : '';
+    const missing = /^(?:none|null|nan|undefined|n\/a)?$/i.test(repeat.documentId) ? ' (perhaps a missing id)' : '';
     notes.push(
-      `The document ${quoted(repeat.documentId)}${missing} is ${repeat.times} times in the results of the query ` +
-        `${quoted(repeat.queryId)} in ${path}; --duplicates says what becomes of repeats.`,
+      `The document ${quoted(repeat.documentId)}${missing} occurs ${repeat.times} times in the results of the query ` +
+        `${quoted(repeat.queryId)} in ${path}; --duplicates decides how repeats count.`,
     );
   }
   return notes;
 }
 
-/** @throws RecalldError `nothing_matches` for the first run that has nothing of the judgments */
+/** @throws RecalldError `nothing_matches` for the first run without any judged document */
 export function refuseMismatch(qrelsPath: string, runs: readonly TrecScores[]): void {
   for (const { path, counts, mismatch } of runs) {
     if (mismatch === null) continue;

@@ -1,4 +1,4 @@
-/** A golden set of a pipeline over time: its scores with their bounds, the deployments between, every run. */
+/** Page of a golden set of a pipeline over time: scores with their intervals, deployments, and every run. */
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
 import type { RunStatus } from '../../../core/model.ts';
 import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
@@ -29,31 +29,31 @@ import type { HistoricRun } from '../../sql/run-results.ts';
 
 export interface GoldenPageData {
   readonly pipeline: string;
-  /** Of the config, and others that ran by hand. */
+  /** Sets of the config, and others that ran manually. */
   readonly sets: readonly string[];
-  /** Null while there is none. */
+  /** Null without a golden set. */
   readonly shown: ShownSet | null;
 }
 
 interface ShownSet {
   readonly goldenSet: string;
   readonly cron: string | null;
-  /** By measure, within the range. */
+  /** By measure, within the time range. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** A page of those within the range, oldest first. */
+  /** A page of the runs within the time range, oldest first. */
   readonly runs: readonly HistoricRun[];
-  /** What an address says to show those before them; null where there are none. */
+  /** Value of the URL parameter that shows the page before; null on the first page. */
   readonly older: string | null;
   readonly baseline: GoldenBaseline | null;
-  /** Of the pipeline at the end of the range; null while nothing was in alarm. */
+  /** Incident of the pipeline at the end of the time range; null without one. */
   readonly diagnosis: Incident | null;
-  /** Within the range, oldest first. */
+  /** Within the time range, oldest first. */
   readonly deployments: readonly Deployment[];
-  /** Floors of the config by measure. */
+  /** Score thresholds of the config, by measure. */
   readonly floors: ReadonlyMap<string, TrendLevel>;
 }
 
-/** Measures that have a chart, the most telling first. */
+/** Measures with a chart, the most informative first. */
 export const charted: readonly { readonly measure: Measure; readonly name: string }[] = [
   { measure: 'ndcg', name: 'nDCG' },
   { measure: 'hit_rate', name: 'Hit rate' },
@@ -69,7 +69,6 @@ export const runTones: Record<RunStatus, Tone> = {
   cancelled: 'neutral',
 };
 
-/** A measure of a golden set over time. */
 export function goldenChart(
   id: string,
   measure: Measure,
@@ -94,8 +93,8 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
       ),
       shown === null
         ? empty(
-            'No golden set is measured on this pipeline, so nothing says how good its answers are.',
-            'Import one with `recalld golden import FILE --set NAME`, and name it under `golden` of the pipeline with a `cron`.',
+            'No golden set runs on this pipeline, so its quality is unknown.',
+            'Import one with `recalld golden import FILE --set NAME`, and add it to `golden` of the pipeline with a `cron`.',
           )
         : shownSet(pipeline, shown),
     ],
@@ -111,10 +110,10 @@ function shownSet(pipeline: string, shown: ShownSet): Content {
       `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
       {
         lead: [
-          cron === null ? 'It runs by hand.' : `It runs by the schedule ${cron}.`,
-          ' Bands are 95 % bounds; numbered lines are deployments. ',
+          cron === null ? 'Runs only manually.' : `Runs on the schedule ${cron}.`,
+          ' Bands are 95 % confidence intervals; numbered lines are deployments. ',
           baseline === null
-            ? 'No baseline is pinned: open a completed run to pin it.'
+            ? 'No baseline is pinned. Open a completed run to pin it.'
             : ['Compared with the baseline ', link(baseline.runId, runPath(baseline.runId)), '.'],
         ],
         aside: link('Labels of this set', labelsPath(pipeline, goldenSet)),
@@ -131,7 +130,7 @@ function shownSet(pipeline: string, shown: ShownSet): Content {
         }),
       ),
     ),
-    diagnosis !== null && section('diagnosis', 'Behind what is in alarm', {}, diagnosisPanel(diagnosis, 'brief')),
+    diagnosis !== null && section('diagnosis', 'Diagnosis', {}, diagnosisPanel(diagnosis, 'brief')),
     section(
       'runs',
       'Runs',
@@ -139,7 +138,7 @@ function shownSet(pipeline: string, shown: ShownSet): Content {
       runs.length === 0
         ? empty(
             'No run started in this time.',
-            `Choose a longer time above, or run it now: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\``,
+            `Choose a longer time above, or run the set now: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\``,
           )
         : table(
             'Golden runs, newest first',
@@ -171,8 +170,8 @@ function score({ scores }: HistoricRun, measure: Measure): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ciLow, found.ciHigh);
 }
 
-/** What its checks say of a run that completed; else how it ended. */
+/** The verdict of a completed run, else its status. */
 function outcome({ status, verdicts }: HistoricRun): ContentNode {
   if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
-  return badge(status === 'completed' ? 'not judged' : status, runTones[status]);
+  return badge(status === 'completed' ? 'no checks' : status, runTones[status]);
 }

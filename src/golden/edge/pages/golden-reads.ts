@@ -1,4 +1,4 @@
-/** What the pages of golden runs are made from. */
+/** Reads the data of the pages about golden runs. */
 import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -22,11 +22,11 @@ import { findRun, summarizeAnyRun } from '../golden-routes.ts';
 import { charted, type GoldenPageData } from './golden-page.ts';
 import type { QueryPageData, QuerySide } from './query-page.ts';
 import type { QueryRow, QueryTableData } from './query-table.ts';
-import { chartedOfRun, QUESTIONS_EXPLAINED, type RunPageData } from './run-page.ts';
+import { chartedOfRun, QUERIES_EXPLAINED, type RunPageData } from './run-page.ts';
 
 const PAGE_SIZE = 25;
 
-/** @param against the run that its queries are held against; null without one */
+/** @param against the run that its queries are compared with; null without one */
 async function readQueryTable(
   context: Context,
   run: GoldenRun,
@@ -42,9 +42,10 @@ async function readQueryTable(
   };
   const view = queryViews.find((one) => one === query['view']) ?? 'worst';
   const page = pageOf(query);
-  // A run that is not over, or did not come to trusted scores, is held against nothing.
-  const isHeld = run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
-  const other = isHeld ? against : null;
+  // A run without valid scores is not compared.
+  const isComparable =
+    run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
+  const other = isComparable ? against : null;
   const from = (page - 1) * PAGE_SIZE;
   const listed =
     run.answersDeletedAt === null
@@ -67,7 +68,7 @@ function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
   return { ...listed, id: query.id, text: withText ? query.text : null };
 }
 
-/** Rows of a table of runs. */
+/** Rows per page of the table of runs. */
 const MAX_RUNS = 50;
 const MAX_DEPLOYMENTS = 100;
 
@@ -113,7 +114,7 @@ export async function readGoldenPage(
   };
 }
 
-/** The start of the run that a page goes on before; null for what is no time. */
+/** Parses the URL parameter with the start of a run; null for an invalid time. */
 function startOf(before: string | undefined): Date | null {
   const at = new Date(before ?? '');
   return Number.isNaN(at.getTime()) ? null : at;
@@ -129,7 +130,7 @@ export async function readRunPage(
   const { db, reads } = context;
   const { runs } = db.golden;
   const run = await findRun(runs, runId);
-  // A run of long ago is shown among those around it.
+  // An old run is shown with the runs around it.
   const from = run.startedAt < range.from ? run.startedAt : range.from;
   const { pipeline, goldenSet } = run;
   const [summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
@@ -158,7 +159,7 @@ export async function readRunPage(
     baseline: pinned?.runId === run.id ? pinned : null,
     diagnosis,
     queries: await readQueryTable(context, run, against, showsTextOf(context, pipeline), query),
-    explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUESTIONS_EXPLAINED }) : null,
+    explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUERIES_EXPLAINED }) : null,
   };
 }
 
@@ -182,7 +183,7 @@ export async function readQueryPage(
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
   }
-  // Of a shadow with other chunks both sides are shown by document.
+  // Runs of a shadow with other chunks are compared by document.
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
@@ -204,7 +205,10 @@ export async function readQueryPage(
 
 const WORDS_LIMIT_MS = 2000;
 
-/** From an answer asked now, else from what was read before or, where it is asked too, the store; of both sides and what neither has. */
+/**
+ * Returns the first words of the documents of both sides and of missed ones: from an answer requested now, else from stored
+ * texts or, if the store is queried anyway, from the store.
+ */
 async function wordsOf(
   { db, pipelines }: Context,
   pipeline: string,
@@ -213,11 +217,11 @@ async function wordsOf(
   explained: QueryPageData['explained'],
 ): Promise<ReadonlyMap<string, string>> {
   const shown = sides.flatMap((side) => side?.answer?.documents.map(({ id }) => id) ?? []);
-  const told = explained?.[0]?.words ?? new Map<string, string>();
-  const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !told.has(id));
+  const known = explained?.[0]?.words ?? new Map<string, string>();
+  const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !known.has(id));
   const store = explained === null ? null : (pipelines.find(({ name }) => name === pipeline)?.store ?? null);
   const found = await wordsOfDocuments(db.golden, { name: pipeline, store }, ids, AbortSignal.timeout(WORDS_LIMIT_MS));
-  return new Map([...found, ...told]);
+  return new Map([...found, ...known]);
 }
 
 async function readSide(
@@ -248,8 +252,8 @@ async function otherRun(context: Context, run: GoldenRun): Promise<GoldenRun | n
 }
 
 /**
- * What a run is held against when nobody says: in an incident the last good run, else its baseline, what was there
- * before a change, or the run before it.
+ * Chooses the run to compare with by default: during an incident the last good run, else the baseline, the last run before
+ * a change, or the previous run.
  */
 async function comparedWith(
   { db }: Context,
@@ -267,27 +271,27 @@ async function comparedWith(
   return found ?? null;
 }
 
-/** The last good run of the set before an incident; null for none, or when nobody keeps it any more. */
+/** Returns the last good run of the set before an incident; null without one, or when it was deleted. */
 async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
   const id = incident?.referenceRunId ?? null;
   const found = id === null ? null : await runs.find(id);
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
 }
 
-/** A run is looked into when it ends, and every 15 seconds. */
-const LOOK_MS = 60_000;
+/** Incidents open within this time after a run ends: evaluation happens at its end and every 15 seconds. */
+const EVALUATION_MS = 60_000;
 
-/** What was likely behind the alarm that a run was part of; null for one that came to no alarm. */
+/** Returns the incident that a run was part of; null for a passing run. */
 async function diagnosisOf({ db }: Context, run: GoldenRun): Promise<Incident | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;
-  const until = new Date(from.getTime() + LOOK_MS);
+  const until = new Date(from.getTime() + EVALUATION_MS);
   const [[found], checks] = await Promise.all([
     db.incidents.list({ pipeline, during: { from, until }, limit: 1 }),
     db.golden.runs.checks(run.id),
   ]);
-  const isWell = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');
-  return isWell ? null : (found ?? null);
+  const isPassing = run.status === 'completed' && checks.every(({ verdict }) => verdict === 'ok');
+  return isPassing ? null : (found ?? null);
 }
 
 /** Oldest first. */

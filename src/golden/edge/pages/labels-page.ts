@@ -1,4 +1,4 @@
-/** Labels of a golden set whose documents left the store, and what a person may accept in their place. */
+/** Page of judgments whose documents left the store, and of proposals to replace them. */
 import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';
@@ -9,17 +9,17 @@ import type { FoundFixes } from '../../sets/label-fixes.ts';
 export interface LabelsPageData {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** Of the latest run that completed; null while none did. */
+  /** From the latest completed run; null while there is none. */
   readonly known: {
     readonly runId: string;
     readonly labels: readonly StaleLabel[];
     readonly gap: string | null;
   } | null;
-  /** Null until somebody asked for them. */
+  /** Null until they are requested. */
   readonly found: FoundFixes | null;
 }
 
-/** The field of a form that stands for a proposal: query, lost document, and the chunks in its place. */
+/** Encodes a proposal as a form value: query, missing document, and the chunks that replace it. */
 export function acceptanceValue({ queryId, from, to }: LabelProposal): string {
   return JSON.stringify([queryId, from, to.map(({ documentId }) => documentId)]);
 }
@@ -37,22 +37,22 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'stale',
         'Stale labels',
         {
-          lead: 'Judged documents that are no longer in the store: scores fall by them without any fault of the retriever.',
+          lead: 'Judged documents that are no longer in the store. They lower scores through no fault of the retriever.',
         },
         stale(known),
       ),
       section(
         'fixes',
-        'What took their place',
+        'Replacements',
         {
-          lead: 'recalld looks in the store for chunks with the text that the lost documents had. What you accept becomes a new version of the set; the old one stays as it is.',
+          lead: 'recalld searches the store for chunks with the text of the missing documents. What you accept becomes a new version of the set; the old version stays as it is.',
         },
         found === null
           ? {
               kind: 'form',
               action: path,
-              content: { kind: 'button', text: 'Look in the store now' },
-              forbidden: lead('Looking for them needs an API key of scope admin.'),
+              content: { kind: 'button', text: 'Search the store now' },
+              forbidden: lead('The search needs an API key of scope admin.'),
             }
           : proposed(path, found),
       ),
@@ -61,7 +61,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
 }
 
 function stale(known: LabelsPageData['known']): Content {
-  if (known === null) return empty('No run of this set has completed yet, so its labels have not been looked at.');
+  if (known === null) return empty('No run of this set has completed yet, so its labels have not been checked.');
   const { runId, labels, gap } = known;
   if (gap !== null) return empty(gap);
   if (labels.length === 0) return lead('None, as of ', link(runId, runPath(runId)), '.');
@@ -80,8 +80,8 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
       lost === 0
         ? empty('Every judged document is in the store.')
         : empty(
-            `Nothing in the store comes near the text of the ${plural(lost, 'lost document')}, as far as their texts were seen.`,
-            'Judge these queries anew, or take them out of the set.',
+            `The store has no similar text for the ${plural(lost, 'missing document')}, as far as their texts are known.`,
+            'Judge these queries again, or remove them from the set.',
           ),
       more,
     ];
@@ -90,7 +90,7 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
     action: `${path}/accept`,
     hidden: { version },
     content: [
-      table('Proposals to move labels', proposals, [
+      table('Proposals to move judgments', proposals, [
         [
           'Accept',
           (proposal) => ({
@@ -102,9 +102,9 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
           }),
         ],
         ['Query', ({ queryId }) => code(queryId)],
-        ['Lost document', ({ from }) => code(from)],
+        ['Missing document', ({ from }) => code(from)],
         [
-          'In its place',
+          'Replacement',
           ({ to }) =>
             list(
               'plain',
@@ -114,7 +114,7 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
                 quiet(
                   evidence.kind === 'same_content'
                     ? 'the same text'
-                    : `${evidence.kind === 'whole' ? 'holds' : 'is part of'} the lost text, ${percentage(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk)} agree`,
+                    : `${evidence.kind === 'whole' ? 'contains' : 'is part of'} the missing text, ${percentage(evidence.kind === 'whole' ? evidence.ofLost : evidence.ofChunk)} match`,
                 ),
               ]),
             ),
@@ -122,7 +122,7 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
         ['Grade', ({ grade }) => grade, 'number'],
       ]),
       more,
-      { kind: 'button', text: 'Accept the chosen ones as a new version' },
+      { kind: 'button', text: 'Accept the selected proposals as a new version' },
     ],
     forbidden: lead('Accepting proposals needs an API key of scope admin.'),
   };

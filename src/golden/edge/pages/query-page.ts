@@ -1,4 +1,4 @@
-/** One golden query: what was retrieved before and is now, side by side, with grades and moves. */
+/** Page of one golden query: its results before and now, with grades and changes of rank. */
 import type { GoldenQuery, Judgment, RetrievedDocument } from '../../../core/model.ts';
 import { type Explained, verdictWords } from '../../../incidents/explain/answers.ts';
 import { runPath } from '../../../report/console/links.ts';
@@ -31,7 +31,7 @@ import { difference } from './query-table.ts';
 
 export interface QuerySide {
   readonly run: GoldenRun;
-  /** Null: that run has no answer to it. */
+  /** Null when the run has no answer. */
   readonly answer: QueryAnswer | null;
   /** By metric key. */
   readonly scores: Readonly<Record<string, number>>;
@@ -39,16 +39,16 @@ export interface QuerySide {
 
 export interface QueryPageData {
   readonly query: GoldenQuery;
-  /** False where the config has no text of this pipeline shown. */
+  /** False when the config forbids showing texts of this pipeline. */
   readonly showsText: boolean;
   /** First words of documents, by id. */
   readonly words: ReadonlyMap<string, string>;
   readonly after: QuerySide;
-  /** Null: there is no run to compare with. */
+  /** Null without a run to compare with. */
   readonly before: QuerySide | null;
   /** Judged documents that left the store. */
   readonly stale: ReadonlySet<string>;
-  /** Why its misses did not come back, asked just now; null: nobody asked for it. */
+  /** Why relevant documents are missed, determined on this request; null unless requested. */
   readonly explained: readonly Explained[] | null;
 }
 
@@ -78,7 +78,7 @@ export function queryPage(data: QueryPageData): PageContent {
             lead: before !== null && [link(before.run.id, runPath(before.run.id)), ', ', time(before.run.startedAt)],
           },
           before === null
-            ? empty('There is no earlier run to compare with.', 'Pin a baseline, or wait for the next run of this set.')
+            ? empty('No earlier run to compare with.', 'Pin a baseline, or wait for the next run of this set.')
             : documents('Documents before', before, sides.before, data, leaves),
         ),
         section(
@@ -88,7 +88,7 @@ export function queryPage(data: QueryPageData): PageContent {
           documents('Documents now', after, sides.after, data, before === null ? null : comes),
         ),
       ),
-      section('missed', 'Relevant, and not retrieved', {}, missed(sides.missed, data)),
+      section('missed', 'Relevant but not retrieved', {}, missed(sides.missed, data)),
       section(
         'scores',
         'Scores',
@@ -109,7 +109,7 @@ function missed(documents: readonly Judgment[], { stale, explained, words }: Que
   if (documents.length === 0) return lead('Every relevant document was retrieved.');
   return [
     explained === null &&
-      ask('missed', 'Ask why now', 'The retriever and the store are asked this question again, about five times.'),
+      ask('missed', 'Explain now', 'Sends about five requests for this query to the retriever and the store.'),
     table(
       'Relevant documents that were not retrieved',
       documents,
@@ -119,15 +119,15 @@ function missed(documents: readonly Judgment[], { stale, explained, words }: Que
         [
           'In the store',
           ({ documentId: id }) =>
-            stale.has(id) ? badge('gone: the label is stale', 'warning') : 'yes, as far as known',
+            stale.has(id) ? badge('missing: the label is stale', 'warning') : 'yes, as far as known',
         ],
         explained === null
           ? null
           : [
-              'Asked now',
+              'Explanation',
               ({ documentId: id }) => {
                 const found = explained.find(({ document }) => document === id);
-                if (found === undefined) return missing('not asked');
+                if (found === undefined) return missing('not explained');
                 const { verdict, evidence, action } = found;
                 return [
                   badge(verdictWords(found), verdict === 'returned' ? 'ok' : 'warning'),
@@ -175,7 +175,7 @@ function scoresTable({ after, before }: QueryPageData): Table {
   );
 }
 
-/** @param move how a document moved; null where there is nothing to move from */
+/** @param move describes how a document moved; null without an earlier run */
 function documents(
   caption: string,
   { answer, run }: QuerySide,
@@ -185,15 +185,13 @@ function documents(
 ): Content {
   if (answer === null)
     return empty(
-      run.answersDeletedAt === null
-        ? 'This run has no answer to the query: it was not asked, or not yet.'
-        : describeDeletedAnswers(run),
+      run.answersDeletedAt === null ? 'This run has no answer to the query (yet).' : describeDeletedAnswers(run),
     );
   if (ranked.length === 0)
     return empty(
       answer.outcome === 'empty'
-        ? 'The retriever answered without any document.'
-        : `The retriever failed with ${answer.errorCode ?? answer.outcome}, so there is no document.`,
+        ? 'The retriever returned no documents.'
+        : `The retriever failed with ${answer.errorCode ?? answer.outcome}, so there are no documents.`,
     );
   return [
     table(
@@ -221,7 +219,7 @@ function named(id: string, words: QueryPageData['words']): Content {
 }
 
 function gradeOf(grade: number | null, isStale: boolean): ContentNode {
-  if (grade === null) return styled('unjudged', 'not judged');
+  if (grade === null) return styled('unjudged', 'unjudged');
   return styled(
     grade > 0 ? 'relevant' : 'unjudged',
     grade > 0 ? `relevant, ${grade}` : 'not relevant',
@@ -236,31 +234,30 @@ function comes({ rank, otherRank }: RankedDocument): Content {
 }
 
 function leaves({ rank, otherRank }: RankedDocument): Content {
-  if (otherRank === null) return styled('fell', 'gone');
+  if (otherRank === null) return styled('fell', 'dropped');
   if (otherRank === rank) return 'same';
   return otherRank < rank ? styled('rose', `\u25b2 to ${otherRank}`) : styled('fell', `\u25bc to ${otherRank}`);
 }
 
-/** One query's ranking before and after, side by side. */
 interface RankedDocument {
   readonly id: string;
   /** From 1. */
   readonly rank: number;
   readonly score: number | null;
-  /** Null: nobody judged it for this query. */
+  /** Null when it is unjudged for this query. */
   readonly grade: number | null;
-  /** Its rank on the other side; null: it is not there. */
+  /** Its rank on the other side; null when it is absent there. */
   readonly otherRank: number | null;
 }
 
 interface SideBySide {
   readonly before: readonly RankedDocument[];
   readonly after: readonly RankedDocument[];
-  /** Judged with a grade above 0 and not there now, the highest grade first. */
+  /** Documents with a grade above 0 that are not returned now, the highest grade first. */
   readonly missed: readonly Judgment[];
 }
 
-/** A document that was returned twice counts at its first rank. */
+/** A repeated document counts at its first rank. */
 export function sideBySide(
   before: readonly RetrievedDocument[],
   after: readonly RetrievedDocument[],

@@ -1,4 +1,4 @@
-/** The queries of a run, a page of them at a time. */
+/** Paged table of the queries of a run. */
 
 import type { QueryOutcome } from '../../../core/model.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
@@ -22,11 +22,11 @@ import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 
 export interface QueryRow {
   readonly id: string;
-  /** Null where no text is shown. */
+  /** Null when texts must not be shown. */
   readonly text: string | null;
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** Of the run that it is compared with; null without one. */
+  /** Score in the compared run; null without one. */
   readonly before: number | null;
   readonly staleDocuments: number;
 }
@@ -44,7 +44,7 @@ export interface QueryTableData {
   readonly pageSize: number;
   /** The run that it is compared with; null without one. */
   readonly against: string | null;
-  /** The same, where the address names it. */
+  /** The compared run if the URL names it. */
   readonly chosenAgainst: string | null;
 }
 
@@ -58,9 +58,9 @@ const titles: Record<QueryView, string> = {
 
 const nothing: Record<QueryView, string> = {
   worst: 'The run has no answered query yet.',
-  regressed: 'No query scores otherwise than in the run that it is compared with.',
-  newly_empty: 'No query that had documents before came back without any.',
-  stale: 'No label of this run is known to be stale.',
+  regressed: 'No query scores lower than in the compared run.',
+  newly_empty: 'No query lost all of its results.',
+  stale: 'No stale labels are known for this run.',
   failed: 'The retriever answered every query.',
 };
 
@@ -82,7 +82,7 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
       lead:
         against === null
           ? 'Scores of each query.'
-          : `Scores of each query, and what it scored in ${against}, where its labels are alive.`,
+          : `Scores of each query, and its score in ${against} unless its labels are stale.`,
     },
     group(
       'filters',
@@ -113,10 +113,7 @@ function listed(
   if (run.answersDeletedAt !== null) return empty(describeDeletedAnswers(run));
   if (rows.length === 0)
     return against === null && (view === 'regressed' || view === 'newly_empty')
-      ? empty(
-          'There is no earlier completed run to compare with.',
-          'Pin a baseline, or wait for the next run of this set.',
-        )
+      ? empty('No earlier completed run to compare with.', 'Pin a baseline, or wait for the next run of this set.')
       : empty(nothing[view]);
   return [
     table(`${titles[view]} queries by ${by}`, rows, [
@@ -135,7 +132,7 @@ function listed(
   ];
 }
 
-/** A drop is told from a rise by its colour and its sign. */
+/** Marks a drop or a rise by color and sign. */
 export function difference(of: number): Content {
   const shown = value(of, 'difference');
   return of === 0 ? shown : styled(of < 0 ? 'fell' : 'rose', shown);

@@ -1,4 +1,4 @@
-/** One golden run: what it came to, against its baseline, and query by query. */
+/** Page of one golden run: its results, the comparison with the baseline, and its queries. */
 import { count, duration, plural } from '../../../core/format.ts';
 import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
@@ -37,7 +37,7 @@ import { stagesSection } from './stages.ts';
 export interface RunPageData {
   readonly run: GoldenRun;
   readonly summary: RunSummaryJson;
-  /** From when on the trend is shown: the start of the run, where it lies before the range. */
+  /** Start of the trend: that of the run if it is before the time range. */
   readonly from: Date;
   /** By measure. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
@@ -46,17 +46,17 @@ export interface RunPageData {
   readonly notes: readonly Annotation[];
   /** Null when it is not the pinned baseline. */
   readonly baseline: GoldenBaseline | null;
-  /** Of the alarm that the run was part of; null for none. */
+  /** Incident that the run was part of; null for none. */
   readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
-  /** Why misses did not come back, asked just now; null: nobody asked for it. */
+  /** Why relevant documents were missed, determined on this request; null unless requested. */
   readonly explained: ExplainedRun | null;
 }
 
-/** Each takes about five calls of the retriever. */
-export const QUESTIONS_EXPLAINED = 20;
+/** Each takes about five requests to the retriever. */
+export const QUERIES_EXPLAINED = 20;
 
-/** The most telling two. */
+/** The two most informative measures. */
 export const chartedOfRun = charted.slice(0, 2);
 
 export function runPage(data: RunPageData): PageContent {
@@ -79,7 +79,7 @@ export function runPage(data: RunPageData): PageContent {
           aside:
             shadow === null
               ? link(`All runs of ${run.goldenSet}`, pipelinePath(pipeline, 'golden'), { set: run.goldenSet })
-              : link(`What is known of ${shadow}`, pipelinePath(pipeline, 'experiments')),
+              : link(`Comparison of ${shadow}`, pipelinePath(pipeline, 'experiments')),
         },
         runFacts(run, summary),
         notes(data.notes),
@@ -90,7 +90,7 @@ export function runPage(data: RunPageData): PageContent {
         ),
         baseline !== null && baselineNote(baseline),
       ),
-      diagnosis !== null && section('diagnosis', 'Behind the alarm', {}, diagnosisPanel(diagnosis)),
+      diagnosis !== null && section('diagnosis', 'Diagnosis', {}, diagnosisPanel(diagnosis)),
       checksSection(summary),
       forbiddenSection(summary),
       noAnswerSection(summary),
@@ -99,7 +99,7 @@ export function runPage(data: RunPageData): PageContent {
       run.status === 'completed' && shadow === null && misses(run.id, explained),
       section(
         'trend',
-        'Where it stands',
+        'Trend',
         { lead: 'Completed runs of this set; numbered lines are deployments.' },
         group(
           'charts',
@@ -126,21 +126,21 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
       {},
       ask(
         'misses',
-        'Ask why now',
-        `The retriever and the store are asked the first ${QUESTIONS_EXPLAINED} questions with misses again, about five times each.`,
+        'Explain now',
+        `Sends about five requests to the retriever and the store for each of the first ${QUERIES_EXPLAINED} queries with misses.`,
       ),
     );
-  const { misses: all, explained: told } = explained;
-  const counts = countsOf(told).map(([words, number]) => `${count(number)} ${words}`);
+  const { misses: all, explained: shown } = explained;
+  const counts = countsOf(shown).map(([words, number]) => `${count(number)} ${words}`);
   const sum =
-    told.length === 0 ? 'Nothing was missed.' : `Of ${plural(told.length, 'miss', 'misses')}: ${counts.join(', ')}.`;
-  const rest = ` The run has ${count(all)}; recalld explain --run ${runId} takes more.`;
+    shown.length === 0 ? 'Nothing was missed.' : `Of ${plural(shown.length, 'miss', 'misses')}: ${counts.join(', ')}.`;
+  const rest = ` The run has ${count(all)}; \`recalld explain --run ${runId}\` explains more.`;
   return section(
     'misses',
     title,
-    { lead: `${sum}${all > told.length ? rest : ''}` },
-    told.length > 0 &&
-      table('Missed documents, asked now', told, [
+    { lead: `${sum}${all > shown.length ? rest : ''}` },
+    shown.length > 0 &&
+      table('Missed documents', shown, [
         ['Query', ({ queryId }) => runQuery(runId, queryId ?? '')],
         ['Document', ({ document }) => documentId(document)],
         ['Verdict', (one) => [verdictWords(one), why(one.evidence.join(' '))]],
@@ -150,7 +150,7 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
 
 function problemOf(run: GoldenRun): string | null {
   if (run.reason !== null) return run.reason;
-  return run.status === 'failed' ? 'The run did not come to its end; the log of recalld says why.' : null;
+  return run.status === 'failed' ? 'The run failed. See the log of recalld.' : null;
 }
 
 function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentNode {
@@ -158,7 +158,7 @@ function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentN
   const seconds = run.finishedAt === null ? null : (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
   return facts(
     fact('Started', exactTime(run.startedAt), triggers[run.trigger]),
-    fact('Took', seconds === null ? 'still runs' : duration(seconds), run.cause),
+    fact('Took', seconds === null ? 'still running' : duration(seconds), run.cause),
     fact('Golden set', run.goldenSet, `version ${run.goldenSetVersion}`),
     fact(
       'Queries',
@@ -166,7 +166,7 @@ function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentN
       `${plural(queries.ok, 'answered', 'answered')}, ${count(queries.empty)} empty, ${count(failed)} failed`,
     ),
     fact(
-      'Documents gone',
+      'Missing documents',
       labels.stale === null ? 'unknown' : labels.stale + (labels.lost ?? 0),
       labels.reason ??
         (labels.probed !== null &&
@@ -176,12 +176,12 @@ function runFacts(run: GoldenRun, { queries, labels }: RunSummaryJson): ContentN
 }
 
 const triggers: Record<GoldenRun['trigger'], string> = {
-  schedule: 'by its schedule',
-  manual: 'by hand',
-  sentinel: 'after a sentinel fell',
+  schedule: 'scheduled',
+  manual: 'manual',
+  sentinel: 'after a failed sentinel',
 };
 
-/** Makes a run the baseline that later ones are compared with. */
+/** Form that pins a run as the baseline. */
 function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJson['queries']): Form {
   const failed = error + timeout;
   const confirmed: Content = failed > 0 && {
@@ -198,7 +198,7 @@ function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJso
     hidden: { back: runPath(id), run_id: id },
     fold: { summary: 'Pin as baseline' },
     content: [
-      paragraph(`Later runs of ${goldenSet} are compared with this one, in place of the baseline that is pinned now.`),
+      paragraph(`Later runs of ${goldenSet} are compared with this one instead of the current baseline.`),
       { kind: 'input', type: 'text', name: 'note', label: 'Why (optional)', attributes: { maxLength: 500 } },
       confirmed,
       { kind: 'button', text: 'Pin this run' },

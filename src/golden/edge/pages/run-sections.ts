@@ -1,5 +1,5 @@
-/** What a golden run came to, as its page and the terminal show it alike. */
-import { count, percentage, plural } from '../../../core/format.ts';
+/** Sections about a golden run that its page and the terminal share. */
+import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
 import { checkHistory, runPath, runQuery } from '../../../report/console/links.ts';
 import type { Column, Content, ContentNode, Section, Table, Tone } from '../../../report/model/content.ts';
@@ -22,7 +22,7 @@ import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { stagesSection } from './stages.ts';
 
-/** A run by itself: what it was, what became of its queries, and its scores. */
+/** The report on a run: its settings, the outcomes of its queries, and its scores. */
 export function runReport(run: RunSummaryJson): Content {
   const { labels, queries, golden_set: set } = run;
   return [
@@ -40,12 +40,12 @@ export function runReport(run: RunSummaryJson): Content {
     labels.lost !== null &&
       labels.lost > 0 &&
       paragraph(
-        `${labels.lost} of ${labels.probed} judged documents of ${set} are lost: nothing in the store took their place. They count 0.`,
+        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count 0.`,
       ),
     labels.stale !== null &&
       labels.stale > 0 &&
       paragraph(
-        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `; ${queries.stale} queries have none left`}: \`recalld golden check\` renews the judgments.`,
+        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale} queries have no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
       ),
     checksSection(run),
     forbiddenSection(run),
@@ -58,11 +58,11 @@ export function runReport(run: RunSummaryJson): Content {
 function outcomes({ queries, no_answer: none }: RunSummaryJson): string {
   const failed = queries.error + queries.timeout;
   const scored = failed + queries.empty > (none?.n ?? 0);
-  const tail = scored ? '; those without an answer count 0 in every mean' : '';
+  const tail = scored ? '; queries without results count 0 in every mean' : '';
   return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
-/** More would bury the scores. */
+/** A longer table would hide the scores. */
 const MAX_FORBIDDEN = 50;
 
 const worstFirst: readonly Verdict[] = ['critical', 'warning', 'no_data', 'ok'];
@@ -88,14 +88,14 @@ export function forbiddenSection({ forbidden, run_id: run }: RunSummaryJson): Co
   return section(
     'forbidden',
     'Forbidden documents',
-    { lead: 'They came back although the golden set forbids it, and again when asked a second time.' },
-    table('Forbidden documents that came back', forbidden.slice(0, MAX_FORBIDDEN), [
+    { lead: 'The golden set forbids these documents, but the retriever returned them, confirmed by a second request.' },
+    table('Forbidden documents that were returned', forbidden.slice(0, MAX_FORBIDDEN), [
       ['Document', ({ document }) => code(document)],
       ['Query', ({ query }) => runQuery(run, query)],
       ['Rank', ({ rank }) => rank, 'number'],
     ]),
     forbidden.length > MAX_FORBIDDEN &&
-      lead(`And ${count(forbidden.length - MAX_FORBIDDEN)} more; \`recalld runs show ${run} --json\` has them all.`),
+      lead(`And ${count(forbidden.length - MAX_FORBIDDEN)} more; \`recalld runs show ${run} --json\` lists all.`),
   );
 }
 
@@ -104,12 +104,12 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   const { false_answer_ratio: ratio, ci_low: low, ci_high: high, n, answered, failed, worst } = found;
   return section(
     'no-answer',
-    'Questions without an answer',
+    'Queries without an answer',
     {
-      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)}, 95 % ${percentage(low)} to ${percentage(high)}. An empty answer is right.`,
+      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty answer is right.`,
     },
     worst.length > 0 &&
-      table('Questions that were answered though nothing answers them', worst, [
+      table('Queries that were answered although they have no answer', worst, [
         ['Query', ({ query }) => runQuery(run, query)],
         ['Documents', ({ documents }) => documents, 'number'],
         ['Highest score', ({ score }) => score !== null && value(score, 'score'), 'number'],
@@ -124,8 +124,8 @@ export function scoresSection(summary: RunSummaryJson): Section {
     'Scores',
     {
       lead: summary.provisional
-        ? 'The run goes on; these are the scores of the queries that are answered so far.'
-        : 'Means over all judged queries, a query without an answer counts 0; 95 % bounds below.',
+        ? 'The run is running; these are the scores of the queries answered so far.'
+        : 'Means over all judged queries with 95 % confidence intervals; a query without results counts 0.',
     },
     scores(summary),
   );
@@ -137,8 +137,8 @@ function scores(summary: RunSummaryJson): Content {
   const metrics = Object.entries(summary.metrics);
   if (metrics.length === 0) {
     return empty(
-      `The run is ${summary.status}, so it has no score that could be trusted.`,
-      summary.reason ?? 'See why above, mend it, and run the set again.',
+      `The run is ${summary.status}, so it has no valid scores.`,
+      summary.reason ?? 'Fix the problem above, then run the set again.',
     );
   }
   const against = summary.baseline ?? summary.deployment;
@@ -149,7 +149,7 @@ function scores(summary: RunSummaryJson): Content {
   return [
     scoreTable(`Scores at ${largest}`, atLargest, against),
     against === null
-      ? lead('There is no baseline to compare with. Pin a run that was well to see what changed since.')
+      ? lead('No baseline to compare with. Pin a good run to see what changed since.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
     summary.baseline !== null &&
       summary.deployment !== null &&
@@ -171,7 +171,7 @@ function comparedWith(what: string, { run_id: run, n, excluded, verdict, advice 
     lead(
       `Compared query by query with ${what}, `,
       link(run, runPath(run)),
-      `, over ${plural(n, 'query', 'queries')} whose labels are alive${excluded === 0 ? '' : `; ${count(excluded)} left out`}: `,
+      `, over ${plural(n, 'query', 'queries')} without stale labels${excluded === 0 ? '' : `; ${count(excluded)} excluded`}: `,
       verdictOf(verdict),
     ),
     advice.map((sentence) => lead(sentence)),
@@ -190,7 +190,7 @@ function scoreTable(caption: string, metrics: readonly Metric[], against: Compar
       'minor number',
     ],
     [
-      'Difference, 95 % bounds',
+      'Difference, 95 % CI',
       ([key]) => {
         const found = compared(key);
         return found === undefined
@@ -216,7 +216,7 @@ function scoreTable(caption: string, metrics: readonly Metric[], against: Compar
       'minor number',
     ],
     [
-      'Reading',
+      'Verdict',
       ([key]) => {
         const found = compared(key);
         return found !== undefined && verdictOf(found.verdict);
@@ -225,7 +225,7 @@ function scoreTable(caption: string, metrics: readonly Metric[], against: Compar
   ];
   return table(caption, metrics, [
     ['Measure', ([key]) => key],
-    ['Mean, 95 % bounds', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
+    ['Mean, 95 % CI', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
     ['n', ([, { n }]) => n, 'number'],
     ...(against === null ? [] : differences),
   ]);
@@ -239,12 +239,12 @@ const tones: Readonly<Record<ComparedJson['verdict'] | 'no_data', Tone>> = {
   no_data: 'no_data',
 };
 
-/** What a comparison came to. */
+/** Badge of the verdict of a comparison. */
 export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): ContentNode {
   return badge(verdict.replace('_', ' '), tones[verdict]);
 }
 
-/** The most telling first. */
+/** The most informative first. */
 const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'dcg', 'cg', 'unjudged'];
 
 function placeOf(key: string): number {
@@ -277,7 +277,7 @@ function metric(found: MetricJson | undefined): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ci_low, found.ci_high);
 }
 
-/** What the noise of the pinned run was learned from, and which runs it was not. */
+/** Note on the pinned baseline: how its noise was measured, and which runs were excluded. */
 export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
   const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
   return [

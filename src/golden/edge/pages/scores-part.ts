@@ -1,4 +1,4 @@
-/** The scores of each golden set in a review, where they ended and how they moved, and what their labels are worth. */
+/** Part of the weekly report: scores of each golden set, their trends, and the quality of the judgments. */
 import { count, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import type { Measure } from '../../../math/ir/metric-key.ts';
@@ -13,14 +13,7 @@ import { verdictOf } from './run-sections.ts';
 
 export function scoresPart({ sets }: WeeklyReport, marks: readonly TrendMark[]): readonly Section[] {
   if (sets.length > 0) return sets.map((set, index) => setScores(set, `scores-${index}`, marks));
-  return [
-    section(
-      'scores',
-      'Scores',
-      {},
-      empty('No golden set is measured on this pipeline, so nothing says how good its answers are.'),
-    ),
-  ];
+  return [section('scores', 'Scores', {}, empty('No golden set runs on this pipeline, so its quality is unknown.'))];
 }
 
 function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): Section {
@@ -32,9 +25,9 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
     id,
     `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
     {
-      lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'Nothing was deployed.' : 'Numbered lines are deployments.'}`,
+      lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'No deployments.' : 'Numbered lines are deployments.'}`,
     },
-    last === null ? empty('No run completed in this time, so there is no score to review.') : lastScores(set, last, k),
+    last === null ? empty('No run completed in this time, so there are no scores.') : lastScores(set, last, k),
     group(
       'charts',
       charted.map(({ measure }) => {
@@ -60,7 +53,7 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
     );
     return [{ name, found, before, difference }];
   });
-  return table(`Scores of ${goldenSet} at the end of the time`, rows, [
+  return table(`Scores of ${goldenSet} at the end of the period`, rows, [
     ['Measure', ({ name }) => `${name}@${k}`],
     [
       'First run',
@@ -69,18 +62,18 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
     ],
     ['Last run', ({ found }) => value(found.mean, 'score', found.ciLow, found.ciHigh), 'number'],
     [
-      'Last against the baseline',
+      'Difference from the baseline',
       ({ difference }) =>
         difference === undefined
           ? missing(last.baseline === null ? 'no baseline' : 'not compared')
           : bounded({ ...difference, value: difference.difference }, 'difference'),
       'number',
     ],
-    ['Reads as', ({ difference }) => difference !== undefined && verdictOf(difference.verdict)],
+    ['Verdict', ({ difference }) => difference !== undefined && verdictOf(difference.verdict)],
   ]);
 }
 
-/** nDCG at the largest cut-off at the end of the time. */
+/** nDCG at the largest cut-off at the end of the period. */
 export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);
@@ -105,23 +98,23 @@ function scoreOf(
   return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k);
 }
 
-/** Whether the golden sets of a review can be trusted to stand for what people ask. */
+/** Part of the weekly report: whether the golden sets are up to date and represent live traffic. */
 export function goldenHealthPart({ sets }: WeeklyReport): Section {
   return section(
     'golden-health',
     'Health of the golden sets',
     {
-      lead: 'Stale labels are judged documents that left the store; judged is the share of what was retrieved that has a label; represents is the share of live queries with a golden query near by.',
+      lead: 'Stale labels: judged documents that left the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
     },
     sets.length === 0
       ? empty('No golden set is measured on this pipeline.')
-      : table('Golden sets, and what their labels are worth', sets, [
+      : table('Health of the golden sets', sets, [
           [
             'Golden set',
             ({ goldenSet, version }) => [
               goldenSet,
               version !== null &&
-                note(`version ${version.version}${version.origin === 'generated' ? ', questions by a model' : ''}`),
+                note(`version ${version.version}${version.origin === 'generated' ? ', generated queries' : ''}`),
             ],
           ],
           ['Queries', ({ version }) => version?.queries ?? missing('none'), 'number'],
@@ -148,10 +141,11 @@ function staleLabels({ last }: ReportedSet): Content {
   if (last === null) return missing('no run');
   const { probed, stale, lost, deadQueries, gap } = last.run.labels;
   if (probed === null || stale === null || lost === null) return missing(gap ?? 'unknown');
-  const dead = deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} lost all`;
+  const dead =
+    deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} without any`;
   return [
     value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
-    note(`${count(stale + lost)} of ${count(probed)} gone, ${count(lost)} lost${dead}`),
+    note(`${count(stale + lost)} of ${count(probed)} missing, ${count(lost)} lost${dead}`),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** What the stages of the retriever kept and lost of the relevant documents of a run. */
+/** Section on what the stages of the retriever keep and lose of the relevant documents of a run. */
 import { count, formatValue, plural } from '../../../core/format.ts';
 import type { PartsChart } from '../../../report/model/charts.ts';
 import type { Content } from '../../../report/model/content.ts';
@@ -13,24 +13,27 @@ const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci
 export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
   const { k, n, failed, unreported, steps } = stages;
-  const left =
-    unreported === 0 ? '' : ` ${count(unreported)} more were answered without a word of any stage, and are left out.`;
+  const rest = unreported === 0 ? '' : ` ${count(unreported)} more are excluded, since their answers report no stages.`;
   return section(
     'stages',
     'Loss by stage',
     {
-      lead: `Where the relevant documents of ${plural(n, 'question')} stay: means of their shares with 95 % bounds, of the first ${k} of the answer and of all that earlier stages hand on. ${count(failed)} failed, and lose all of their own.${left}`,
+      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} of the answer, and among all that earlier stages pass on. ${count(failed)} failed and lose all.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [
       ['Stage', ({ name }) => name.replaceAll('_', ' ')],
-      ['Holds', ({ recall }) => share(recall), 'number'],
+      ['Keeps', ({ recall }) => share(recall), 'number'],
       ['Loses', ({ lost }) => share(lost), 'number'],
       [
-        `Questions in and out of the first ${k}`,
-        ({ moved }) => (moved === null ? missing('nothing before it') : movedWords(moved)),
+        `Queries moved in and out of the first ${k}`,
+        ({ moved }) => (moved === null ? missing('first stage') : movedWords(moved)),
       ],
-      ['Takes, p95', ({ latency_p95_ms: ms }) => (ms === null ? missing('not told') : value(ms, 'ms')), 'minor number'],
+      [
+        'Takes, p95',
+        ({ latency_p95_ms: ms }) => (ms === null ? missing('not reported') : value(ms, 'ms')),
+        'minor number',
+      ],
     ]),
   );
 }
@@ -41,7 +44,7 @@ function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): strin
   return `${count(moved.in)} in, ${count(moved.out)} out: hit rate ${shown} (${low} to ${high}, p ${formatValue(p, 'p')})`;
 }
 
-/** What was found first, then what each stage lost, the last before the first. */
+/** Bar with what was found, then what each stage lost, from the last stage to the first. */
 function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {

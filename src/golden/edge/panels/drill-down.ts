@@ -1,4 +1,4 @@
-/** Tables of PostgreSQL that say which queries, labels and changes are behind a number. Ids only, never a text. */
+/** Grafana tables from PostgreSQL: the queries, labels and changes behind a number. They show ids, never texts. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';
@@ -6,7 +6,7 @@ import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts'
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
 
-/** The latest completed full run of each chosen pipeline and golden set that ended within the time shown. */
+/** The latest completed full run of each selected pipeline and golden set that ended within the dashboard's time range. */
 const latestRuns = `
 select distinct on (pipeline, golden_set) *
 from golden_runs
@@ -14,8 +14,8 @@ where status = 'completed' and purpose = 'full' and ${chosenSets} and $__timeFil
 order by pipeline, golden_set, finished_at desc`;
 
 /**
- * nDCG at the chosen cut-off (gain = grade) and the rank of the first relevant document, for each query of some runs.
- * A document that was returned twice counts once, at its first rank; a query without an answer scores 0.
+ * nDCG at the selected cut-off (gain = grade) and the rank of the first relevant document, for each query of some runs. A
+ * repeated document counts once, at its first rank; a query without an answer scores 0.
  */
 export function scoredQueries(runs: string): string {
   return `
@@ -52,7 +52,7 @@ export function worstQueriesTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Worst queries of the latest run',
     description:
-      'Queries of the latest completed run with the lowest nDCG at the chosen cut-off. `recalld runs show RUN --per-query` shows what they were given.',
+      'Queries of the latest completed run with the lowest nDCG at the selected cut-off. `recalld runs show RUN --per-query` shows their results.',
     width,
     columns: [{ name: 'latency', unit: 'ms' }],
     sql: `
@@ -68,9 +68,9 @@ limit 50`,
 
 export function mostRegressedTable(width: number): Builder<Panel> {
   return sqlTable({
-    title: 'Most regressed queries against the baseline',
+    title: 'Most regressed queries since the baseline',
     description:
-      'Queries whose nDCG at the chosen cut-off fell most from the pinned baseline to the latest completed run. Those with a stale label are marked: their labels are to be mended first.',
+      'Queries whose nDCG at the selected cut-off dropped most from the pinned baseline to the latest completed run. Those with a stale label are marked: update their judgments first.',
     width,
     sql: `
 with latest as (${latestRuns}),
@@ -102,7 +102,7 @@ limit 50`,
 export function staleLabelsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Stale labels of the latest run',
-    description: 'Judged documents that are gone from the vector store, the highest grades first.',
+    description: 'Judged documents that are missing from the vector store, the highest grades first.',
     width,
     sql: `
 with latest as (${latestRuns})
@@ -117,7 +117,7 @@ limit 100`,
 export function runsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Runs',
-    description: 'Golden runs within the time shown, newest first.',
+    description: 'Golden runs within the time range, newest first.',
     width,
     columns: [{ name: 'took', unit: 's' }],
     sql: `
@@ -135,7 +135,7 @@ export function comparisonsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest comparisons',
     description:
-      'Runs against the pinned baseline, and against the last run before the store or the model changed, over all queries at the chosen cut-off.',
+      'Runs compared with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cut-off.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `
@@ -153,8 +153,8 @@ limit 60`,
 
 export function verdictsTable(width: number): Builder<Panel> {
   return sqlTable({
-    title: 'Latest verdicts and their reasons',
-    description: 'What each check of golden runs said last within the time shown, and why.',
+    title: 'Latest check results',
+    description: 'The latest result of each check of golden runs within the time range, and its reason.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `
@@ -170,7 +170,7 @@ order by r.pipeline, c.name, c.severity, r.finished_at desc`,
 export function deploymentsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Deployments',
-    description: 'Changes of the index, the embedder, the retriever and the golden sets, told or detected.',
+    description: 'Changes of the index, the embedder, the retriever and the golden sets, reported or detected.',
     width,
     sql: `
 select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",
@@ -185,7 +185,7 @@ limit 100`,
 export function measurementsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest measures',
-    description: 'The newest value of each measure with its bounds and n, and why a later window has none.',
+    description: 'The newest value of each measure with its 95 % CI and n, and why later windows have no data.',
     width,
     sql: `
 select coalesce(m.measure, g.measure) as "measure", coalesce(m.segment, g.segment) as "segment", m.value as "value",

@@ -1,4 +1,4 @@
-/** Panels of golden measures: a score with its bounds and floors, a difference with its bounds and its limit. */
+/** Grafana panels of golden measures: scores with intervals and thresholds, differences with intervals and limits. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { graph, withBand } from '../../../platform/dashboards/panels.ts';
@@ -26,7 +26,7 @@ function ofWorstSet(name: ScoreMetric): string {
   return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
 }
 
-/** Floors of a measure at the chosen cut-off, by the names that checks have. */
+/** Score thresholds of a measure at the selected cut-off, by the names of the checks. */
 function floors(measure: GoldenMeasure): PromQuery {
   const check = { like: `${measure}@$k below .* on $golden_set` };
   return {
@@ -35,11 +35,10 @@ function floors(measure: GoldenMeasure): PromQuery {
   };
 }
 
-/** The score of the chosen golden set and segment. */
 export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment, failed and empty ones counting 0, with its 95 % confidence interval. Dashed: the floors that checks hold it to, over all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count 0. Dashed: the thresholds of the checks, which apply to all queries.`,
     unit: 'none',
     min: 0,
     max: 1,
@@ -56,14 +55,14 @@ export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel
 }
 
 /**
- * The lowest of the golden sets of a pipeline, one graph for each pipeline. The lowest mean lies between the lowest
- * bounds, and the lowest upper bound is what a critical floor is judged by.
+ * The lowest score among the golden sets of a pipeline, one graph per pipeline. The lowest mean is between the lowest
+ * bounds, and the lowest upper bound decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest of the chosen golden sets, with the lowest of their 95 % bounds. Dashed: the floors that checks hold them to. A check is critical when even the upper bound is below its floor.',
+      'The lowest score among the selected golden sets, with the lowest bounds of their 95 % CIs. Dashed: the thresholds of the checks. A check is critical when even the upper bound is below its threshold.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -80,7 +79,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   });
 }
 
-/** How far the latest scores are above the highest floor of their measure, where there is one. */
+/** Distance of the latest scores from the highest threshold of their measure, if there is one. */
 export function floorMargins(): PromQuery[] {
   return goldenMeasures.map((measure) => {
     const on = ['pipeline', 'golden_set', 'k'] as const;
@@ -97,14 +96,13 @@ export function floorMargins(): PromQuery[] {
   });
 }
 
-/** The difference of a measure to the pinned baseline. */
 export function differenceGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   const where = { segment: '$segment', measure, k: '$k' } as const;
   const difference = 'recalld_golden_baseline_difference';
   return graph({
-    title: `${measureTitles[measure]} at $k against the baseline`,
+    title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
-      'Mean difference to the pinned run, query by query, over the queries whose labels are alive, with its 95 % confidence interval. Dashed: the fall that a check watches for. A fall counts when it is that large, significant and shown by as many runs in a row as the check takes.',
+      'Mean difference from the pinned run, query by query, over the queries without stale labels, with its 95 % CI. Dashed: the drop that a check watches for. A drop counts when it is that large, significant, and confirmed by the number of consecutive runs that the check requires.',
     unit: 'none',
     width,
     queries: [
@@ -123,13 +121,13 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   });
 }
 
-/** Answers beside those of the pinned run; empty while none is pinned. */
+/** Overlap with the results of the pinned run; empty while none is pinned. */
 export function stabilityGraph(): Builder<Panel> {
   const overlap = 'recalld_golden_rbo';
   return graph({
-    title: 'Stability of answers',
+    title: 'Stability of results',
     description:
-      'Rank-biased overlap with the answers of the pinned baseline, with its 95 % confidence interval: 1 is the same documents in the same order. It needs no judgments; a fall says that answers changed, not that they got worse.',
+      'Rank-biased overlap with the results of the pinned baseline, with its 95 % CI: 1 means the same documents in the same order. Needs no judgments. A drop means that results changed, not that they got worse.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -151,9 +149,9 @@ export function liveMixPanels(): Builder<Panel>[] {
   const score = 'recalld_golden_live_mix_score';
   return [
     graph({
-      title: 'Live traffic that the set covers',
+      title: 'Coverage of live traffic',
       description:
-        'Share of the live queries of the last week with a golden question near by, with its 95 % confidence interval, and the share on topics with any golden question. `recalld golden check` names the topics without one.',
+        'Share of the live queries of the last week with a similar golden query, with its 95 % CI, and the share on topics with any golden query. `recalld golden check` lists the topics without one.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -164,13 +162,13 @@ export function liveMixPanels(): Builder<Panel>[] {
           maxBy([], `${covered}_ci_low`),
           maxBy([], `${covered}_ci_high`),
         ),
-        { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden question' },
+        { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden query' },
       ],
     }),
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'The latest run with its queries weighted as their topics are asked about, at its largest cut-off, with its 95 % confidence interval. Far below the plain score, users ask more of what is answered worse.',
+        'The latest run with its queries weighted by the traffic on their topics, at its largest cut-off, with its 95 % CI. If it is far below the plain score, users ask more of what works worse.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -184,7 +182,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Effective queries of the live mix',
       description:
-        'So many queries of equal weight would tell as much. Far below the size of the set, most of its questions are on topics that few users ask about.',
+        'Number of equally weighted queries with the same information. If it is far below the size of the set, most of its queries are on topics that few users ask about.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -193,12 +191,12 @@ export function liveMixPanels(): Builder<Panel>[] {
   ];
 }
 
-/** Those of the sentinel are empty for a set that has none. */
+/** The sentinel panels are empty for a set without a sentinel. */
 export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Between two points of the graph, by reason.',
+      description: 'Number of skipped runs between two points of the graph, by reason.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -210,8 +208,8 @@ export function schedulePanels(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'Until a run is overdue',
-      description: 'By the schedule alone. Below 0 no run has completed in time, whether or not a scheduler is alive.',
+      title: 'Time until a run is overdue',
+      description: 'By the schedule alone. Below 0, no run has completed in time, even if no scheduler is running.',
       unit: 's',
       width: 8,
       queries: [
@@ -227,7 +225,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Runs until a new version takes over',
-      description: 'Ticks that must still complete on both versions of the set; 0 while there is no new one.',
+      description: 'Ticks that must still complete on both versions of the set; 0 without a new version.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -235,7 +233,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Sentinel',
-      description: 'Where the sentinel stands: exactly one of the states is 1. When it falls, a full run starts.',
+      description: 'Status of the sentinel: exactly one of the states is 1. When it fails, a full run starts.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -243,8 +241,8 @@ export function schedulePanels(): Builder<Panel>[] {
       queries: [{ expr: maxBy(['state'], 'recalld_golden_sentinel_state'), legend: '{{state}}' }],
     }),
     graph({
-      title: 'Since the latest sentinel',
-      description: 'After 3 intervals its state is no_data.',
+      title: 'Time since the latest sentinel',
+      description: 'After 3 intervals, the state of the sentinel is no_data.',
       unit: 's',
       min: 0,
       width: 12,

@@ -1,4 +1,4 @@
-/** Golden set detail: one golden set of one pipeline, from its scores down to single queries. */
+/** Dashboard of one golden set of one pipeline, from its scores down to single queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
@@ -30,7 +30,7 @@ function glance(): Builder<Panel>[] {
     ...(['ndcg', 'hit_rate', 'mrr', 'recall'] as const).map((measure) =>
       stat({
         title: `Latest ${measureTitles[measure]}`,
-        description: 'At the chosen cut-off, of the latest completed run.',
+        description: 'Score of the latest completed run at the selected cut-off.',
         unit: 'none',
         decimals: 3,
         width: 3,
@@ -45,14 +45,14 @@ function glance(): Builder<Panel>[] {
       queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
     }),
     stat({
-      title: 'Since the latest completed run',
-      description: 'A run that is void or failed does not count.',
+      title: 'Time since the latest completed run',
+      description: 'Void and failed runs do not count.',
       unit: 's',
       width: 3,
       queries: [{ expr: `time() - ${maxBy([], 'recalld_golden_run_last_success_timestamp_seconds')}` }],
     }),
     stat({
-      title: 'Since the latest attempt',
+      title: 'Time since the latest attempt',
       description: 'Time since the latest run of any status started.',
       unit: 's',
       width: 3,
@@ -75,7 +75,7 @@ function segments(): Builder<Panel>[] {
   return [
     graph({
       title: 'nDCG at $k by segment',
-      description: 'All segments of the golden set; small ones move by luck, see their bounds beside.',
+      description: 'All segments of the golden set. Small ones vary by chance; the table beside shows their 95 % CI.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -84,7 +84,7 @@ function segments(): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Segments of the latest run',
-      description: 'nDCG at the chosen cut-off with its 95 % bounds and the number of queries.',
+      description: 'nDCG at the selected cut-off with its 95 % CI and the number of queries.',
       width: 9,
       queries: [
         { expr: bySegment('') },
@@ -101,8 +101,8 @@ function segments(): Builder<Panel>[] {
       },
     }),
     stat({
-      title: 'Segments folded into other',
-      description: 'Segments beyond the most that the config allows.',
+      title: 'Segments merged into other',
+      description: 'Segments beyond the maximum in the config.',
       unit: 'short',
       width: 3,
       height: 8,
@@ -118,8 +118,8 @@ function baseline(): Builder<Panel>[] {
     differenceGraph('hit_rate', 12),
     stabilityGraph(),
     graph({
-      title: 'Luck: p of the differences',
-      description: 'Two-sided p that a difference to the baseline is luck, by which regressions are judged.',
+      title: 'p of the differences',
+      description: 'Two-sided p of a difference from the baseline under no change, which decides regressions.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -129,7 +129,7 @@ function baseline(): Builder<Panel>[] {
     graph({
       title: 'Queries compared',
       description:
-        'Queries behind the differences, without those with a stale label, and questions behind the stability of answers.',
+        'Queries behind the differences, without those with a stale label, and queries behind the stability of results.',
       unit: 'short',
       min: 0,
       width: 12,
@@ -143,7 +143,7 @@ function baseline(): Builder<Panel>[] {
   ];
 }
 
-/** A mean with its 95 % bounds. */
+/** A mean with its 95 % confidence interval. */
 function banded(
   metric:
     | 'recalld_golden_context_characters'
@@ -159,7 +159,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Loss by stage',
       description:
-        'Mean share of the relevant documents that each stage of the retriever loses, stacked: what is left up to 1 is found. Empty when the retriever tells of no stages.',
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked; the rest up to 1 is found. Empty when the retriever reports no stages.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -170,7 +170,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Recall by stage',
       description:
-        'Mean share of the relevant documents that each stage hands on, with its 95 % confidence interval. The first is the ceiling of all that follow.',
+        'Mean share of the relevant documents that each stage passes on, with its 95 % CI. The first stage limits all that follow.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -182,9 +182,8 @@ function stageGraphs(): Builder<Panel>[] {
       ),
     }),
     graph({
-      title: 'Moved by a stage',
-      description:
-        'Questions that a stage such as a reranker moved into the first k or out of it, of those in the table of the run.',
+      title: 'Queries moved by a stage',
+      description: 'Queries that a stage such as a reranker moved into or out of a hit in the first k.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -193,12 +192,12 @@ function stageGraphs(): Builder<Panel>[] {
           expr: maxBy(['stage', 'direction'], 'recalld_golden_stage_moved_queries'),
           legend: '{{direction}}: {{stage}}',
         },
-        { expr: maxBy([], 'recalld_golden_stage_queries'), legend: 'questions' },
+        { expr: maxBy([], 'recalld_golden_stage_queries'), legend: 'queries' },
       ],
     }),
     graph({
       title: 'Time of a stage',
-      description: '95th percentile of the own time of each stage; absent where it is not told.',
+      description: '95th percentile of the own time of each stage; absent when the retriever does not report it.',
       unit: 's',
       min: 0,
       width: 8,
@@ -212,7 +211,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Length of the context',
       description:
-        'Mean characters of the retrieved texts of a question, with the 95 % confidence interval; a token is about four of English. Empty when the retriever gives no texts.',
+        'Mean number of characters in the retrieved texts of a query, with its 95 % CI; an English token is about four. Empty when the retriever returns no texts.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -221,7 +220,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Repeated context',
       description:
-        'Mean share of the retrieved text that an earlier document of the same answer said already, with its 95 % confidence interval.',
+        'Mean share of the retrieved text that an earlier document of the same answer repeats, with its 95 % CI.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -234,9 +233,9 @@ function contextGraphs(): Builder<Panel>[] {
 function labelsAndRuns(): Builder<Panel>[] {
   return [
     graph({
-      title: 'Judged documents gone from the store',
+      title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text is there under another id, or the manifest deleted it, so that the judgment is out of date. Lost: nothing took its place, so that retrieval is worse.',
+        'Superseded: the text has another id, or the manifest deleted it, so the judgment is out of date. Lost: nothing replaced the document, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,
@@ -254,16 +253,16 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Forbidden documents',
       description:
-        'Documents that must not come back and did, asked twice; absent when the set forbids none. One is too many.',
+        'Forbidden documents that were returned, confirmed by a second request; absent when the set forbids none. One is too many.',
       unit: 'none',
       min: 0,
       width: 8,
-      queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'came back' }],
+      queries: [{ expr: maxBy([], 'recalld_golden_forbidden_results'), legend: 'returned' }],
     }),
     graph({
       title: 'False answers',
       description:
-        'Share of the questions without an answer that were answered nevertheless, or failed, with its 95 % confidence interval; absent when the set has none.',
+        'Share of the queries without an answer that were answered or failed, with its 95 % CI; absent when the set has none.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -273,7 +272,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
-      description: 'A fall means new documents without a judgment, not necessarily worse ones.',
+      description: 'A drop means new documents without a judgment, not necessarily worse ones.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -281,7 +280,7 @@ function labelsAndRuns(): Builder<Panel>[] {
       queries: [{ expr: maxBy([], 'recalld_golden_judged_ratio', inSegment), legend: 'judged' }],
     }),
     graph({
-      title: 'What became of the queries',
+      title: 'Queries by outcome',
       description: 'Queries of the latest ended run by outcome.',
       unit: 'short',
       min: 0,
@@ -291,7 +290,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Duration of a run',
-      description: 'How long the latest ended run took.',
+      description: 'Duration of the latest ended run.',
       unit: 's',
       min: 0,
       width: 8,
@@ -299,7 +298,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Stored runs by status',
-      description: 'Runs in the history: void ones were beyond the error budget, failed ones came to no end.',
+      description: 'Stored runs: void ones exceeded the error budget, failed ones did not end.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -307,7 +306,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Scores withheld',
-      description: '1 while the latest scores are too old to trust and are therefore not exported.',
+      description: '1 while the latest scores are too old to trust and therefore not exported.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -335,7 +334,7 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
         { title: 'At a glance', panels: glance() },
         { title: 'Scores', panels: goldenMeasures.map((measure) => scoreGraph(measure, 12)) },
         { title: 'Segments', panels: segments() },
-        { title: 'Against the baseline', panels: baseline() },
+        { title: 'Comparison with the baseline', panels: baseline() },
         { title: 'Stages', panels: stageGraphs() },
         { title: 'Labels and runs', panels: labelsAndRuns() },
         { title: 'Live traffic', panels: liveMixPanels() },

@@ -10,20 +10,20 @@ const fall = aDifference({ difference: -0.2, p: 0.001, ciLow: -0.3, ciHigh: -0.1
 describe('a sentinel', () => {
   it('stands when nothing changed', () => {
     const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, wins: 0, losses: 0 });
-    expect(evaluateSentinel(answered, 0.05, [same], 0)).toEqual({ kind: 'stands' });
+    expect(evaluateSentinel(answered, 0.05, [same], 0)).toEqual({ kind: 'passing' });
   });
 
   it('falls when nDCG fell by 0.05 or more beyond luck, and says so', () => {
     expect(evaluateSentinel(answered, 0.05, [fall], 0)).toEqual({
-      kind: 'fallen',
+      kind: 'failed',
       cause: 'scores',
       reason: 'The ndcg@10 of the sentinel fell by 0.2 against the last full run (p = 0.001, n = 40).',
     });
   });
 
   it('stands on a small fall, and on a large one that may be luck', () => {
-    expect(evaluateSentinel(answered, 0.05, [{ ...fall, difference: -0.04 }], 0).kind).toBe('stands');
-    expect(evaluateSentinel(answered, 0.05, [{ ...fall, p: 0.02 }], 0).kind).toBe('stands');
+    expect(evaluateSentinel(answered, 0.05, [{ ...fall, difference: -0.04 }], 0).kind).toBe('passing');
+    expect(evaluateSentinel(answered, 0.05, [{ ...fall, p: 0.02 }], 0).kind).toBe('passing');
   });
 
   it('is judged by nDCG of all queries at the largest cut-off alone', () => {
@@ -33,22 +33,22 @@ describe('a sentinel', () => {
       { ...fall, key: { measure: 'ndcg', k: 1 } as const },
     ];
     const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, wins: 0, losses: 0 });
-    expect(evaluateSentinel(answered, 0.05, [...others, same], 0).kind).toBe('stands');
+    expect(evaluateSentinel(answered, 0.05, [...others, same], 0).kind).toBe('passing');
   });
 
   it('falls when more queries failed than the error budget, with nothing to compare with too', () => {
     const outcomes = { ok: 40, empty: 0, error: 5, timeout: 5 };
     expect(evaluateSentinel(outcomes, 0.05, null, 0)).toEqual({
-      kind: 'fallen',
+      kind: 'failed',
       cause: 'failures',
       reason: '20 % of the queries of the sentinel failed, more than the error budget of 5 %.',
     });
-    expect(evaluateSentinel(outcomes, 0.2, null, 0)).toEqual({ kind: 'stands' });
+    expect(evaluateSentinel(outcomes, 0.2, null, 0)).toEqual({ kind: 'passing' });
   });
 
   it('falls when one forbidden document came back, however good the scores are', () => {
     expect(evaluateSentinel(answered, 0.05, [], 1)).toEqual({
-      kind: 'fallen',
+      kind: 'failed',
       cause: 'forbidden',
       reason: '1 forbidden document came back, asked twice.',
     });
