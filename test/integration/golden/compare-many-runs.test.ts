@@ -9,7 +9,7 @@ import { type Answers, aGoldenWorld } from '../../support/golden-world.ts';
 
 const database = useDatabase();
 
-it('three runs are compared over the queries that all have, and a mistaken one is refused', async () => {
+it('three runs are compared over the queries that all of them contain, and an unknown run is refused', async () => {
   const world = aGoldenWorld(database.pool, NOON, aSchedule({ cron: null }));
   const right: Answers = (text) => [`d${text.replaceAll(/\D/g, '')}`];
   const half: Answers = (text) => (Number(text.replaceAll(/\D/g, '')) % 2 === 0 ? right(text) : ['other']);

@@ -30,7 +30,7 @@ async function aWatchedSet() {
 }
 
 describe('a forbidden document', () => {
-  it('that does not come back costs no score: probes without a judgment are asked and not scored', async () => {
+  it('does not lower the scores while it is not returned: probes without judgments are requested but not scored', async () => {
     const world = await aWatchedSet();
     const [run] = await world.full(START);
     if (run === undefined) throw new Error('a run is due');
@@ -40,7 +40,7 @@ describe('a forbidden document', () => {
     expect((await world.gauges())('recalld_golden_forbidden_results')).toBe(0);
   });
 
-  it('that comes back, and again, is critical in the same run, with query, document and rank', async () => {
+  it('that is returned twice is critical in the same run, with query, document and rank', async () => {
     const world = await aWatchedSet();
     world.answerWith(leaking);
     const [run] = await world.full(START);
@@ -54,7 +54,7 @@ describe('a forbidden document', () => {
     expect((await world.gauges())('recalld_golden_forbidden_results')).toBe(1);
   });
 
-  it('that a second asking does not bring is no result', async () => {
+  it('that the second request does not return is not reported', async () => {
     const world = await aWatchedSet();
     let asked = 0;
     world.answerWith((text) => (text === 'probe 1' && asked++ === 0 ? ['tenant-b/7'] : right(text)));
@@ -63,7 +63,7 @@ describe('a forbidden document', () => {
     expect(await summarizeRun(world.runs, run)).toMatchObject({ verdict: 'ok', forbidden: [] });
   });
 
-  it('whose second asking fails leaves the check without data, not well', async () => {
+  it('leaves the check without data when the second request fails', async () => {
     const world = await aWatchedSet();
     let asked = 0;
     world.answerWith((text) => {
@@ -75,13 +75,13 @@ describe('a forbidden document', () => {
     expect(await summarizeRun(world.runs, run)).toMatchObject({ verdict: 'no_data', forbidden: [] });
   });
 
-  it('is asked for by every sentinel, which falls and starts the full run that says so', async () => {
+  it('is requested by every sentinel run, whose failure starts a full run that reports it', async () => {
     const world = await aWatchedSet();
     await world.full(START);
     world.answerWith(leaking);
     const [fallen] = await world.sentinel(minute(5));
     expect(fallen?.queryIds).toHaveLength(12);
-    expect(fallen).toMatchObject({ status: 'completed', reason: '1 forbidden document came back, asked twice.' });
+    expect(fallen).toMatchObject({ status: 'completed', reason: '1 forbidden document returned, confirmed by a second request.' });
     const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
     const [full] = await world.runs.list({ ...own, limit: 1 });
     expect(full).toMatchObject({ trigger: 'sentinel' });

@@ -23,14 +23,14 @@ async function parts() {
   return { context, queue, runs: db.golden.runs };
 }
 
-it('a run by hand is stored and handed to the workers', async () => {
+it('a manual run is stored and queued for the workers', async () => {
   const { context, queue } = await parts();
   const run = await startRun(context, 'docs', 'faq');
   expect(run).toMatchObject({ pipeline: 'docs', goldenSet: 'faq', trigger: 'manual', status: 'running' });
   expect(queue.jobs).toEqual([{ job: runGoldenSetJob.name, payload: { run_id: run.id }, id: run.id }]);
 });
 
-it('a run by hand is kept when the queue is away, so that it is taken as soon as it is back', async () => {
+it('a manual run is stored while the queue is down, and starts as soon as the queue is back', async () => {
   const { context, queue, runs } = await parts();
   queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
   const run = await startRun(context, 'docs', 'faq');

@@ -14,7 +14,7 @@ const HOURS = 12;
 
 const hour = (number: number): Date => new Date(NOON.getTime() + number * HOUR_MS);
 
-describe('two schedulers, one of them with a clock that is wrong', () => {
+describe('two schedulers, one of them with a wrong clock', () => {
   const database = useDatabase();
 
   it.each([-95, -5, -0.5, 0.5, 5, 95])(

@@ -76,8 +76,8 @@ async function aFailure({
   return { world, store, next };
 }
 
-describe('a golden run over', () => {
-  it('a dead retriever is void: no score is made up, the checks do not know, the failures are counted', async () => {
+describe('a golden run against', () => {
+  it('a dead retriever is void: it has no scores, its checks have no data, and its failures are counted', async () => {
     const { next } = await aFailure();
     const { run, floor, state, gauge } = await next(() => null);
     expect(run).toMatchObject({
@@ -91,7 +91,7 @@ describe('a golden run over', () => {
     expect([state(floorName), state(regressionName)]).toEqual(['no_data', 'no_data']);
   });
 
-  it('a dead retriever whose failures score 0 is as bad as it gets', async () => {
+  it('a dead retriever scores 0 when failures count as 0', async () => {
     const { next } = await aFailure({ onError: 'score_zero' });
     const { run, floor, regression, ndcg, state } = await next(() => null);
     expect([run.status, ndcg]).toEqual(['completed', 0]);
@@ -100,7 +100,7 @@ describe('a golden run over', () => {
     expect([state(floorName), state(regressionName)]).toEqual(['critical', 'critical']);
   });
 
-  it('a half-dead retriever keeps every query in its mean', async () => {
+  it('a partly failing retriever keeps every query in its mean', async () => {
     const half: Answers = (text) => (Number(text.replace('question ', '')) % 2 === 0 ? right(text) : null);
     const { next } = await aFailure({ onError: 'score_zero' });
     const { ndcg, floor, regression, gauge, state } = await next(half);
@@ -112,7 +112,7 @@ describe('a golden run over', () => {
     expect(state(regressionName)).toBe('critical');
   });
 
-  it('an empty store is a regression and stale labels at once, which says to mend the labels first', async () => {
+  it('an empty store reports a regression and stale labels, and says to repair the labels first', async () => {
     const { next, store } = await aFailure();
     store.hold([]);
     const { run, ndcg, labels, regression, gauge, state } = await next(() => []);
@@ -127,7 +127,7 @@ describe('a golden run over', () => {
     expect([state(floorName), state(labelsName)]).toEqual(['critical', 'warning']);
   });
 
-  it('a wrong index is a regression whose labels are alive', async () => {
+  it('a wrong index reports a regression and no stale labels', async () => {
     const { next } = await aFailure();
     const { ndcg, labels, regression, gauge, state } = await next(() => Array.from({ length: 10 }, (_, i) => `x${i}`));
     expect(ndcg).toBe(0);
@@ -137,7 +137,7 @@ describe('a golden run over', () => {
     expect([state(floorName), state(regressionName)]).toEqual(['critical', 'critical']);
   });
 
-  it('renamed ids is a matter of the labels: the retriever is not called a regression', async () => {
+  it('a store with renamed ids reports stale labels and no regression', async () => {
     const { next, store } = await aFailure();
     store.hold(chunks(QUERIES, 'doc-'));
     const { labels, regression, state } = await next((text) => [text.replace('question ', 'doc-')]);
@@ -147,7 +147,7 @@ describe('a golden run over', () => {
     expect(state(labelsName)).toBe('warning');
   });
 
-  it('a set whose every label is stale names them all, and has no difference', async () => {
+  it('a store in which every label is stale lists all of them, and has no difference', async () => {
     const { next, store, world } = await aFailure();
     store.hold(chunks(QUERIES, 'new'));
     const { run, regression } = await next((text) => [text.replace('question ', 'new')]);
@@ -155,7 +155,7 @@ describe('a golden run over', () => {
     expect(regression?.value).toBeNull();
   });
 
-  it('a set of one query is judged with its n, and is never a regression', async () => {
+  it('a set of one query reports its n, and never a regression', async () => {
     const { next } = await aFailure({ queries: goldenQueries(1) });
     const { ndcg, regression, floor, gauge } = await next(() => ['x']);
     expect([ndcg, gauge('recalld_golden_scored_queries', { segment: 'all' })]).toEqual([0, 1]);
@@ -164,7 +164,7 @@ describe('a golden run over', () => {
     expect(regression).toMatchObject({ verdict: 'ok', value: -1 });
   });
 
-  it('queries without a relevant document count as 0, and pull no comparison down', async () => {
+  it('a set with queries without relevant documents scores them 0, and they lower no comparison', async () => {
     const barren = Array.from({ length: 10 }, (_, i) =>
       aGoldenQuery({
         id: `n${i}`,

@@ -73,7 +73,7 @@ async function aWorker(parts: Partial<NewRun> = {}) {
 }
 
 describe('the job of a golden run', () => {
-  it('has the checks of its pipeline judged once it has ended, and does nothing when it comes again', async () => {
+  it('evaluates the checks of its pipeline when the run ends, and does nothing when it is repeated', async () => {
     const { id, runs, retriever, evaluated, run } = await aWorker();
     expect(await run(GOLDEN, { run_id: id }, 'first')).toBe('done');
     expect((await runs.find(id))?.status).toBe('completed');
@@ -83,7 +83,7 @@ describe('the job of a golden run', () => {
     expect(evaluated).toEqual([[['docs'], 'completed']]);
   });
 
-  it('is done without work when there is no such run, or when another deployment watches its pipeline', async () => {
+  it('does nothing when the run does not exist, or belongs to the pipeline of another deployment', async () => {
     const { id, runs, retriever, run } = await aWorker({ pipeline: 'theirs' });
     expect(await run(GOLDEN, { run_id: 'nope' }, 'a')).toBe('done');
     expect(await run(GOLDEN, { run_id: id }, 'b')).toBe('done');
@@ -91,7 +91,7 @@ describe('the job of a golden run', () => {
     expect((await runs.find(id))?.status).toBe('running');
   });
 
-  it('gives up when the deadline of the run has passed, and lets it go', async () => {
+  it('fails the run when its deadline has passed, and releases it', async () => {
     const { id, runs, run } = await aWorker({ deadlineAt: new Date(Date.now() - 1000) });
     expect(await run(GOLDEN, { run_id: id }, 'id')).toMatchObject({ kind: 'retry' });
     expect((await runs.find(id))?.status).toBe('running');
@@ -100,14 +100,14 @@ describe('the job of a golden run', () => {
 });
 
 describe('the job that recovers golden runs', () => {
-  it('resumes those that nobody works on, and leaves their checks alone', async () => {
+  it('resumes runs without a worker, and leaves their checks unchanged', async () => {
     const { id, resumed, evaluated, run } = await aWorker({ startedAt: new Date(Date.now() - MINUTE_MS) });
     expect(await run(RECOVER, {}, 'id')).toBe('done');
     expect(resumed).toEqual([id]);
     expect(evaluated).toEqual([]);
   });
 
-  it('has the checks of a pipeline judged when a run of it failed because nobody went on with it', async () => {
+  it('evaluates the checks of a pipeline when a run failed because no worker continued it', async () => {
     const startedAt = new Date(Date.now() - 7 * DAY_MS);
     const { evaluated, run } = await aWorker({ startedAt, deadlineAt: new Date(startedAt.getTime() + MINUTE_MS) });
     await run(RECOVER, {}, 'id');

@@ -59,7 +59,7 @@ async function aRotation(rotationRuns = 3) {
 }
 
 describe('a new version of a golden set', () => {
-  it('runs beside the old one, takes over after its runs, and pages nobody on the way', async () => {
+  it('runs beside the old version, replaces it after its runs, and causes no alert', async () => {
     const { world, set } = await aRotation();
     const seen: { readonly ndcg: number | undefined; readonly left: number | undefined }[] = [];
     for (let at = 2; at < 8; at += 1) {
@@ -83,7 +83,7 @@ describe('a new version of a golden set', () => {
     ]);
   });
 
-  it('is told as a change of the golden set, with the levels of both versions', async () => {
+  it('is described as a change of the golden set, with the levels of both versions', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2));
     const [change] = await world.deployments.list({ pipeline: world.pipeline.name, limit: 10 });
@@ -101,7 +101,7 @@ describe('a new version of a golden set', () => {
     );
   });
 
-  it('moves the floors with the level, and a real fall is found as before', async () => {
+  it('moves the floors with the level, and a real regression is still detected', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2));
     expect((await world.gauges())('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.55, 9);
@@ -112,7 +112,7 @@ describe('a new version of a golden set', () => {
       expect(gauge('recalld_check_state', { check, state: 'critical' })).toBe(1);
   });
 
-  it('keeps the threshold where judgments of the same queries changed, so that a wrong import fires', async () => {
+  it('keeps the threshold when judgments of the same queries changed, so that a wrong import is critical', async () => {
     const { world, set } = await aRotation(1);
     const wrong = goldenQueries(40).map((query) => ({
       ...query,
@@ -125,7 +125,7 @@ describe('a new version of a golden set', () => {
     expect(gauge('recalld_check_state', { check: floorName(set), state: 'critical' })).toBe(1);
   });
 
-  it('does not hide a fall that comes while both versions run', async () => {
+  it('does not hide a regression that occurs while both versions run', async () => {
     const { world, set } = await aRotation(3);
     await world.full(hour(2));
     world.answerWith(() => ['x', 'y', 'z']);
@@ -135,7 +135,7 @@ describe('a new version of a golden set', () => {
     }
   });
 
-  it('that shares no question with the pinned baseline is not judged against it, and says what to pin', async () => {
+  it('without queries in common with the pinned baseline is not compared to it, and the reason says what to pin', async () => {
     const { world, set } = await aRotation(1);
     await world.importSet({ contentHash: 'v3', queries: goldenQueries(120).slice(80) });
     await world.full(hour(2));
@@ -152,7 +152,7 @@ describe('a new version of a golden set', () => {
     expect(check?.explanation).toMatch(/no query or no cut-off in common; pin a run of version 3/);
   });
 
-  it('is begun anew by a still newer one, and the old version stays the exported one', async () => {
+  it('starts its overlap again when a newer version is imported, and the old version stays the exported one', async () => {
     const { world, set } = await aRotation(2);
     await world.full(hour(2));
     await world.importSet({ contentHash: 'v3', queries: goldenQueries(70).slice(30) });
@@ -165,14 +165,14 @@ describe('a new version of a golden set', () => {
     expect(rotations.map(({ outcome }) => outcome)).toEqual(['completed', 'replaced']);
   });
 
-  it('takes over at once where no overlap is asked for', async () => {
+  it('replaces the old version at once when no overlap is configured', async () => {
     const { world } = await aRotation(0);
     const runs = await world.full(hour(2));
     expect(runs.map(({ goldenSetVersion }) => goldenSetVersion)).toEqual([2]);
     expect((await world.gauges())('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0.75);
   });
 
-  it('is begun once and run once per tick by any number of schedulers', async () => {
+  it('starts one overlap, and one run a tick, whatever the number of schedulers', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2), 5);
     expect(await world.rotations.list({ goldenSet: set })).toHaveLength(1);

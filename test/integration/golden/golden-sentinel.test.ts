@@ -22,7 +22,7 @@ async function aWatchedSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
 }
 
 describe('a sentinel', () => {
-  it('asks a few queries and stands while nothing changes; scores and golden gauges are those of the full run', async () => {
+  it('requests a few queries and passes while nothing changes; scores and golden gauges remain those of the full run', async () => {
     const world = await aWatchedSet();
     const before = world.asked.length;
     const [run] = await world.sentinel(minute(5));
@@ -38,7 +38,7 @@ describe('a sentinel', () => {
     expect(await world.runs.list({ ...own, limit: 10 })).toHaveLength(1);
   });
 
-  it('asks the same queries every time, so that its runs can be told one against the other', async () => {
+  it('requests the same queries every time, so that its runs can be compared', async () => {
     const world = await aWatchedSet();
     const [first] = await world.sentinel(minute(5));
     await world.full(minute(60));
@@ -46,11 +46,11 @@ describe('a sentinel', () => {
     expect(second?.queryIds).toEqual(first?.queryIds);
   });
 
-  it('that falls starts one full run at once, with the reason, however long it lies there', async () => {
+  it('starts one full run with the reason when it fails, however long the failure lasts', async () => {
     const world = await aWatchedSet();
     world.answerWith(wrong);
     const [fallen] = await world.sentinel(minute(5));
-    expect(fallen?.reason).toMatch(/^The ndcg@10 of the sentinel fell by 1\.0000/);
+    expect(fallen?.reason).toMatch(/^ndcg@10 on the sentinel queries dropped by 1/);
     const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
     const escalated = async () =>
       (await world.runs.list({ ...own, limit: 10 })).filter(({ trigger }) => trigger === 'sentinel');
@@ -60,7 +60,7 @@ describe('a sentinel', () => {
         status: 'completed',
         scheduledFor: null,
         queriesTotal: 60,
-        cause: expect.stringContaining(`The sentinel ${fallen?.id} fell: The ndcg@10`),
+        cause: expect.stringContaining(`Sentinel run ${fallen?.id} failed: ndcg@10`),
       }),
     ]);
     expect((await world.gauges())('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
@@ -69,7 +69,7 @@ describe('a sentinel', () => {
     expect(await escalated()).toHaveLength(1);
   });
 
-  it('falls when the retriever is gone, and again starts one full run, not one every five minutes', async () => {
+  it('fails when the retriever is down, and starts one full run, not one every five minutes', async () => {
     const world = await aWatchedSet({
       settings: { ...(await aWatchedSet()).golden.settings, onError: 'void' },
     });
@@ -88,7 +88,7 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_sentinel_last_success_timestamp_seconds')).toBeUndefined();
   });
 
-  it('falls anew after it stood again', async () => {
+  it('fails again after a passing run', async () => {
     const world = await aWatchedSet();
     world.answerWith(wrong);
     await world.sentinel(minute(5));
@@ -102,7 +102,7 @@ describe('a sentinel', () => {
     expect(full.filter(({ trigger }) => trigger === 'sentinel')).toHaveLength(2);
   });
 
-  it('starts a full run in quiet hours too, in which no full run starts by its schedule', async () => {
+  it('starts a full run in quiet hours too, in which scheduled full runs do not start', async () => {
     const world = await aWatchedSet({ quietHours: [{ from: 11 * 60, to: 13 * 60 }] });
     expect(await world.full(minute(60))).toEqual([]);
     world.answerWith(wrong);
@@ -112,7 +112,7 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0);
   });
 
-  it('has a full run in reserve when the budget of the day runs out, and no more than that', async () => {
+  it('can start one reserved full run when the daily budget is used up, and no second one', async () => {
     const world = await aWatchedSet({ maxQueriesPerDay: 135 });
     await world.sentinel(minute(5));
     expect(await world.sentinel(minute(10))).toEqual([]);
@@ -125,7 +125,7 @@ describe('a sentinel', () => {
     expect(world.asked).toHaveLength(130);
   });
 
-  it('waits for the first full run, and the wait is seen', async () => {
+  it('waits for the first full run, and reports that it waits', async () => {
     const world = aGoldenWorld(database.pool, START, { sentinel });
     await world.importSet({ queries: goldenQueries(3) });
     expect(await world.sentinel(minute(5))).toEqual([]);
@@ -134,15 +134,15 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_sentinel_state', { state: 'no_data' })).toBe(1);
   });
 
-  it('is one per tick, and starts one full run, by any number of schedulers', async () => {
+  it('runs once a tick, and starts one full run, whatever the number of schedulers', async () => {
     const world = await aWatchedSet();
     world.answerWith(wrong);
     expect(await world.sentinel(minute(5), 5)).toHaveLength(1);
   });
 });
 
-describe('a schedule', () => {
-  it('says by when the next success is due, and no dead scheduler moves that', async () => {
+describe('a golden schedule', () => {
+  it('exports when the next success is due, and a dead scheduler does not move that time', async () => {
     const world = await aWatchedSet();
     const due = async (): Promise<readonly (number | undefined)[]> => {
       const gauge = await world.gauges();
@@ -157,7 +157,7 @@ describe('a schedule', () => {
     expect((await due())[0]).toBe(minute(670).getTime() / 1000);
   });
 
-  it('is due behind its quiet hours, which make no score too old to be shown', async () => {
+  it('is due after its quiet hours, during which no score is too old to be exported', async () => {
     const world = await aWatchedSet({ quietHours: [{ from: 10 * 60 + 30, to: 20 * 60 }] });
     world.moveTo(minute(9 * 60));
     const gauge = await world.gauges();
@@ -165,7 +165,7 @@ describe('a schedule', () => {
     expect(gauge('recalld_golden_scores_withheld')).toBe(0);
   });
 
-  it('is due from its import on when it never ran, so that a scheduler that never lived is seen', async () => {
+  it('is due from the import of a set that was never run, so that a missing scheduler is noticed', async () => {
     const world = aGoldenWorld(database.pool, START);
     await world.importSet({ queries: goldenQueries(3) });
     world.moveTo(minute(6000));
@@ -173,7 +173,7 @@ describe('a schedule', () => {
     expect(gauge('recalld_golden_run_expected_by_timestamp_seconds')).toBe(minute(70).getTime() / 1000);
   });
 
-  it('notices the ticks that nobody was there for, and does not make up for them in a burst', async () => {
+  it('counts the ticks missed while no scheduler ran, and does not run them all at once', async () => {
     const world = await aWatchedSet();
     expect(await world.full(minute(300), 2)).toHaveLength(1);
     const gauge = await world.gauges();
@@ -183,7 +183,7 @@ describe('a schedule', () => {
     expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(4);
   });
 
-  it('looks no further back than a day, also when the clock jumps by months', async () => {
+  it('looks back at most one day, even when the clock jumps by months', async () => {
     const world = await aWatchedSet();
     await world.full(minute(100 * 24 * 60));
     expect((await world.gauges())('recalld_golden_ticks_skipped_total', { purpose: 'full', reason: 'missed' })).toBe(
@@ -191,7 +191,7 @@ describe('a schedule', () => {
     );
   });
 
-  it('runs once more and counts nothing as missed when the clock is set back', async () => {
+  it('runs once more and counts no missed tick when the clock is set back', async () => {
     const world = await aWatchedSet();
     await world.full(minute(120));
     expect(await world.full(minute(60))).toHaveLength(1);

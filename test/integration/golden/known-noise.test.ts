@@ -86,7 +86,7 @@ const aPin = (minute: number) => ({ note: null, reruns: null, by: 'me', now: min
 const ndcgOf = (compared: Awaited<ReturnType<typeof compareRunsById>>) =>
   compared.differences.find(({ key, segment }) => key.measure === 'ndcg' && segment === 'all');
 
-it('a fall of a retriever that answered the same in every rerun is called by one query that is enough', async () => {
+it('for a retriever that answered identically in every rerun, one sufficient query is a regression', async () => {
   const { store, run } = await aWorld('still');
   const before = [await run(0), await run(2)];
   const pinned = await run(4);
@@ -97,7 +97,7 @@ it('a fall of a retriever that answered the same in every rerun is called by one
   expect(found).toMatchObject({ ciMethod: 'reruns', p: 0, difference: -1 / 40, verdict: 'regression' });
 });
 
-it('a retriever that moves is compared with the mean of its reruns', async () => {
+it('a noisy retriever is compared to the mean of its reruns', async () => {
   const { store, run } = await aWorld('moving');
   for (let n = 0; n < 9; n++) await run(2 * n, n % 3 === 0 ? [n] : []);
   const pinned = await run(20);
@@ -112,7 +112,7 @@ it('a retriever that moves is compared with the mean of its reruns', async () =>
   expect(found).toMatchObject({ ciMethod: 'reruns', wins: 0, losses: 0, verdict: 'no_change' });
 });
 
-it('without reruns, or without a pin, the queries alone have to tell', async () => {
+it('without reruns or a pinned run, the verdict depends on the queries alone', async () => {
   const { store, run } = await aWorld('alone');
   const pinned = await run(0);
   await pinRun(store, pinned, { ...aPin(2), reruns: [] }, never);
@@ -121,7 +121,7 @@ it('without reruns, or without a pin, the queries alone have to tell', async () 
   expect(found).toMatchObject({ ciMethod: 'bca', verdict: 'inconclusive' });
 });
 
-it('days are learned by the last run of each that was no clear regression, up to yesterday', async () => {
+it('the variance between days is estimated from the last run of each day without a clear regression, up to yesterday', async () => {
   const { store, run, against } = await aWorld('daily');
   await run(0);
   await run(1);
@@ -139,7 +139,7 @@ it('days are learned by the last run of each that was no clear regression, up to
   expect(known?.accepted).toEqual({ unit: 'day', differences: { all: { 'ndcg@10': [0.01, -0.02] } } });
 });
 
-it('generations of the index are learned by the last run of each that was no clear regression', async () => {
+it('the variance between index generations is estimated from the last run of each without a clear regression', async () => {
   const { store, run, rebuild, against } = await aWorld('rebuilt');
   await run(0);
   await run(1);
@@ -179,7 +179,7 @@ it('generations of the index are learned by the last run of each that was no cle
   });
 });
 
-it('a baseline learns its noise from clean runs alone and says which runs it left out, and why', async () => {
+it('a baseline estimates its noise from clean runs alone and says which runs it excluded, and why', async () => {
   const { store, run, rebuild } = await aWorld('clean');
   const released = await run(0, [1, 2]);
   await rebuild(3, 'retriever');
@@ -213,7 +213,7 @@ it('a baseline learns its noise from clean runs alone and says which runs it lef
   expect(found).toMatchObject({ ciMethod: 'reruns', verdict: 'regression' });
 });
 
-it('the noise stays unknown with fewer than three clean runs', async () => {
+it('the noise is unknown with fewer than three clean runs', async () => {
   const { store, run } = await aWorld('few');
   await run(0, [], {}, [1]);
   await run(5);
@@ -222,7 +222,7 @@ it('the noise stays unknown with fewer than three clean runs', async () => {
   expect(await store.db.golden.baselines.means(pinned.id)).toBeNull();
 });
 
-it('a run with failed queries is pinned on request alone, and the report says that they count 0', async () => {
+it('a run with failed queries is pinned on request only, and the report says that they count as 0', async () => {
   const { store, run } = await aWorld('failing');
   const failing = await run(0, [], {}, [1, 2]);
   await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_has_failures' });
@@ -231,7 +231,7 @@ it('a run with failed queries is pinned on request alone, and the report says th
   expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count 0.']);
 });
 
-it('reruns that were asked for may fail the checks that the pinned run fails, since its level is accepted', async () => {
+it('requested reruns may fail the checks that the pinned run fails, since its level is accepted', async () => {
   const { store, run } = await aWorld('accepted');
   const low = { checks: [{ ...floor, verdict: 'warning' as const, isBeyond: true }] };
   const pinned = await run(0, [1], low);
@@ -244,7 +244,7 @@ it('reruns that were asked for may fail the checks that the pinned run fails, si
   });
 });
 
-it('days of an incident, with failures or with a failed check are not accepted as the usual level', async () => {
+it('days with an incident, failed queries or a failed check are not accepted as the usual level', async () => {
   const { store, run, against } = await aWorld('troubled');
   await run(0);
   await run(1);

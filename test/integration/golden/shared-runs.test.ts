@@ -98,7 +98,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
       return run?.status === 'running' ? null : run;
     });
 
-  it('asks every query once, whoever asks it, and comes to one end', async () => {
+  it('requests every query once, whichever worker does, and ends once', async () => {
     const { server } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -117,7 +117,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     });
   });
 
-  it('keeps to the concurrency and the pace of the retriever over all workers together', async () => {
+  it('keeps the concurrency and the pace of the retriever over all workers', async () => {
     const { server, times, mostAtOnce } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -129,7 +129,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1400);
   });
 
-  it('goes on after kill -9 of a worker without asking again what was answered', async () => {
+  it('continues after kill -9 of a worker without repeating answered queries', async () => {
     const { server } = await aRetriever();
     const perSecond = 150;
     const run = await startRun(300, { maxPerSecond: perSecond });
@@ -169,7 +169,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 
-  it('is reported soon when the retriever is gone, and spares it the rest', async () => {
+  it('reports a failed retriever within seconds, and spares it the remaining requests', async () => {
     const { server } = await aRetriever();
     server.respondWith(status(500));
     const first = await aWorker(server, 'a');
@@ -180,7 +180,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(await runs().outcomes(run.id)).toEqual({ ok: 0, empty: 0, error: 1000, timeout: 0 });
   });
 
-  it('stops within seconds everywhere when somebody cancels it', async () => {
+  it('stops on all workers within seconds when it is cancelled', async () => {
     const { server } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -197,7 +197,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect((await runs().find(run.id))?.status).toBe('cancelled');
   });
 
-  it('shows its progress and what is answered while it runs', async () => {
+  it('shows its progress and its answers while it runs', async () => {
     const { server } = await aRetriever();
     const first = await aWorker(server, 'a');
     const run = await startRun(120, { maxPerSecond: 40 });

@@ -26,7 +26,7 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
 }
 
 describe('a tick of a golden set', () => {
-  it('is skipped while the run of the tick before is still going, counted once over all schedulers, and named in the log', async () => {
+  it('is skipped while the previous run is in progress, counted once over all schedulers, and named in the log', async () => {
     const world = await aSlowSet({ cron: sentinel.cron });
     const [runId = ''] = await world.start(tickFullRun, START);
     expect(await world.full(minute(5), 3)).toEqual([]);
@@ -40,7 +40,7 @@ describe('a tick of a golden set', () => {
     expect(await world.skipped('full', 'missed')).toBe(0);
   });
 
-  it('is skipped while a run that a person started is still going', async () => {
+  it('is skipped while a manual run is in progress', async () => {
     const world = await aSlowSet({ cron: sentinel.cron });
     const [runId = ''] = await world.start(tickFullRun, START);
     await database.pool.query(`update golden_runs set trigger = 'manual', scheduled_for = null where id = $1::text`, [
@@ -50,7 +50,7 @@ describe('a tick of a golden set', () => {
     expect(await world.skipped('full')).toBe(1);
   });
 
-  it('is not skipped for a run past its deadline, which a daemon that was down left behind', async () => {
+  it('is not skipped for a run past its deadline that a stopped daemon left behind', async () => {
     const world = await aSlowSet();
     const [runId = ''] = await world.start(tickFullRun, START);
     const { deadlineAt } = (await world.runs.find(runId)) ?? { deadlineAt: START };
@@ -59,21 +59,21 @@ describe('a tick of a golden set', () => {
     expect(await world.skipped('full')).toBe(0);
   });
 
-  it('is not counted as skipped when its own run is what is going, as after a restart of the scheduler', async () => {
+  it('is not counted as skipped when the run in progress is its own, as after a restart of the scheduler', async () => {
     const world = await aSlowSet();
     await world.start(tickFullRun, START);
     expect(await world.start(tickFullRun, START)).toEqual([]);
     expect(await world.skipped('full')).toBe(0);
   });
 
-  it('is not counted as over the budget when its own run has used the budget up', async () => {
+  it('is not counted as over the budget when its own run used the budget up', async () => {
     const world = await aSlowSet({ maxQueriesPerDay: 3 });
     await world.full(START);
     expect(await world.full(START)).toEqual([]);
     expect(await world.skipped('full', 'daily_budget')).toBe(0);
   });
 
-  it('of a sentinel is skipped while the sentinel before is still going, and a full run does not count as one', async () => {
+  it('of a sentinel is skipped while the previous sentinel is in progress; a full run does not count as one', async () => {
     const world = await aSlowSet({ sentinel });
     await world.full(START);
     await world.start(tickSentinel, minute(5));

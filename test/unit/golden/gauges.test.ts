@@ -37,7 +37,7 @@ function gauges(measurements: ReturnType<typeof latestAt>, hours: number): strin
   );
 }
 
-it('how well a golden set stands for live traffic is exported, with bounds and effective size', () => {
+it('the representativeness of a golden set for live traffic is exported, with bounds and effective size', () => {
   expect(gauges(measured, 6)).toEqual([
     'recalld_golden_live_covered_ratio{pipeline=docs,golden_set=faq} 0.4',
     'recalld_golden_live_covered_ratio_ci_low{pipeline=docs,golden_set=faq} 0.3',
@@ -50,17 +50,17 @@ it('how well a golden set stands for live traffic is exported, with bounds and e
   ]);
 });
 
-it('what is older than three measurements is withheld', () => {
+it('values older than three measurements are not exported', () => {
   expect(gauges(measured, 19)).toEqual([]);
 });
 
-it('what could not be measured later is withheld', () => {
+it('values that a later measurement could not compute are not exported', () => {
   const later = new Date(NOON.getTime() + 6 * HOUR);
   const gap = ofSet('faq', gapNow('docs', 'golden_representativeness', later, 'embedder_failed'));
   expect(gauges(latestAt(NOON, [ofSet('faq', covered), gap]), 7)).toEqual([]);
 });
 
-it('sets and pipelines that the config no longer has are left out', () => {
+it('sets and pipelines that are no longer in the config are not exported', () => {
   const gone = latestAt(NOON, ofSet('gone', covered), ofSet('faq', { ...score, pipeline: 'gone' }));
   expect(gauges(gone, 1)).toEqual([]);
 });

@@ -29,8 +29,8 @@ const pool = createComputePool({ threads: 1, mostWaiting: 1 });
 const statistics = createGoldenStatistics(pool);
 afterAll(() => pool.close());
 
-describe('what threads compute of golden runs', () => {
-  it('are scores and bounds with the same digits as on the main thread', async () => {
+describe('golden statistics computed in threads', () => {
+  it('equal the scores and bounds computed on the main thread, digit for digit', async () => {
     const dead = new Set(['q3', 'q50']);
     const scored = await statistics.scoreRun(queries, answersOf(3), settings, dead, never);
     expect(scored).toEqual(scoreRun(queries, answersOf(3), settings, dead));
@@ -38,7 +38,7 @@ describe('what threads compute of golden runs', () => {
     expect(scored.segmentsOverflow).toBe(2);
   });
 
-  it('are comparisons with the same digits, with the noise of the retriever and without stale labels', async () => {
+  it('equal its comparisons digit for digit, with the noise of the retriever and without stale labels', async () => {
     const means = { 'ndcg@10': queries.map(() => 0.5) };
     const known = { ...noStatistics, noise: { all: { 'ndcg@10': aRerunNoise() } }, means };
     const stale = new Set(['q7']);
@@ -48,12 +48,12 @@ describe('what threads compute of golden runs', () => {
     expect(compared?.some(({ pMethod }) => pMethod === 'exact')).toBe(true);
   });
 
-  it('is nothing for runs without a common cut-off', async () => {
+  it('are null for runs without a common cutoff', async () => {
     const other = { ...side(5), settings: { ...settings, cutoffs: [3] } };
     expect(await statistics.compareRuns(side(3), other, new Set(), noStatistics, never)).toBeNull();
   });
 
-  it('are the noise and the means of reruns', async () => {
+  it('include the noise and the means of reruns', async () => {
     const runs = [answersOf(3), answersOf(5), answersOf(9)];
     const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
     const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
@@ -68,7 +68,7 @@ describe('what threads compute of golden runs', () => {
 });
 
 describe('golden runs that end while threads are busy', () => {
-  it('leave turns to other work', async () => {
+  it('take turns with other work', async () => {
     let turns = 0;
     let isDone = false;
     const turn = (): void => {
@@ -81,7 +81,7 @@ describe('golden runs that end while threads are busy', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('are refused when too many wait, to be tried again', async () => {
+  it('are refused when too many wait, and can be retried', async () => {
     const waiting = Array.from({ length: 4 }, () =>
       statistics.compareRuns(side(3), side(5), new Set(), noStatistics, never),
     );
@@ -92,7 +92,7 @@ describe('golden runs that end while threads are busy', () => {
     ]);
   });
 
-  it('end with the reason why they are no longer wanted', async () => {
+  it('end with the reason when they are cancelled', async () => {
     const stop = new AbortController();
     const running = statistics.compareRuns(side(3), side(5), new Set(), noStatistics, stop.signal);
     stop.abort(new Error('the daemon stops'));

@@ -7,7 +7,7 @@ const problemsOf = (...objectives: readonly Objective[]) =>
   objectiveProblems({ pipelines: [{ name: 'docs', goldenSets: [], objectives }], latencyBuckets: [0.5, 1, 2.5] });
 
 describe('an objective', () => {
-  it('that a page can watch has no problem', () => {
+  it('whose pages can fire has no problem', () => {
     expect(
       problemsOf(
         { slo: 'success', target: 0.99, windowDays: 30 },
@@ -16,13 +16,13 @@ describe('an objective', () => {
     ).toEqual({ impossible: [], omitted: [] });
   });
 
-  it('of 90 % loses its fastest page, and that is said', () => {
+  it('of 90 % loses its fastest page, with a warning', () => {
     const { impossible, omitted } = problemsOf({ slo: 'success', target: 0.9, windowDays: 30 });
     expect(impossible).toEqual([]);
     expect(omitted).toEqual([expect.stringMatching(/^The objective success of docs: .*14\.4 over 1h/)]);
   });
 
-  it('of 80 % is refused: no page could ever fire', () => {
+  it('of 80 % is refused, since none of its pages could fire', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
     expect(impossible[1]).toContain('It takes an objective above 83.4 %. Raise it, or leave it out of slo.');
@@ -49,7 +49,7 @@ describe('the burn rates of an objective', () => {
     });
   });
 
-  it('leave out those that an objective of 90 % makes impossible, and say why', () => {
+  it('exclude those that an objective of 90 % makes impossible, with the reason', () => {
     const { possible, refused } = burnRates(0.9, 30);
     expect(possible.map(({ factor }) => factor)).toEqual([6, 3, 1]);
     expect(refused).toEqual([
@@ -57,7 +57,7 @@ describe('the burn rates of an objective', () => {
     ]);
   });
 
-  it('can all fire, and those that are refused cannot', () => {
+  it('can all fire, and the refused ones cannot', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.01, max: 0.9999, noNaN: true }),

@@ -52,19 +52,19 @@ async function recover(
   return { isResumed: resumed.includes(id), logger, run, scores: await runs.scores(id), checks: await runs.checks(id) };
 }
 
-describe('a golden run that nobody works on', () => {
+describe('a golden run without a worker', () => {
   it('is resumed', async () => {
     const { isResumed, run } = await recover({}, 60);
     expect(isResumed).toBe(true);
     expect(run?.status).toBe('running');
   });
 
-  it('is left alone while it may still be on its way through the queue', async () => {
+  it('is left alone while its job may still be in the queue', async () => {
     expect((await recover({}, 4)).isResumed).toBe(false);
     expect((await recover({}, 5)).isResumed).toBe(true);
   });
 
-  it('is failed when its deadline has passed, with the deadline as the reason', async () => {
+  it('fails when its deadline has passed, with the deadline as the reason', async () => {
     const { isResumed, run, scores, checks, logger } = await recover(
       { deadlineAt: new Date(NOON.getTime() + 600_000) },
       601,
@@ -79,7 +79,7 @@ describe('a golden run that nobody works on', () => {
     expect(logger.lines.map(({ level }) => level)).toEqual(['warn']);
   });
 
-  it('is failed when the config no longer has its pipeline, as nobody can go on with it', async () => {
+  it('fails when the config no longer contains its pipeline', async () => {
     const { isResumed, run } = await recover({ pipeline: 'gone' }, 60);
     expect(isResumed).toBe(false);
     expect(run).toMatchObject({
@@ -89,7 +89,7 @@ describe('a golden run that nobody works on', () => {
   });
 });
 
-describe('a golden run that somebody works on', () => {
+describe('a golden run with a worker', () => {
   it('is left alone, even past its deadline', async () => {
     const { isResumed, run } = await recover({ deadlineAt: NOON }, 60, { holder: 'worker' });
     expect(isResumed).toBe(false);
@@ -114,7 +114,7 @@ it('a running run is ended as cancelled, with the reason', async () => {
   });
 });
 
-it('a run that has ended stays as it is, and one that never was is told apart from it', async () => {
+it('a run that has ended stays unchanged, and an unknown run is reported as such', async () => {
   const stores = aStore();
   const deps = contextOf({ db: { golden: stores }, clock: new SteerableClock() });
   const { id } = await putRun(stores, {}, { end: anEnd() });

@@ -116,7 +116,7 @@ function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a golden run', () => {
-  it('asks every query, scores, judges and ends', async () => {
+  it('requests every query, computes scores and checks, and ends', async () => {
     const { goldenSet, worker, start, holder, end } = await aRun({ queries: 10 });
     expect(await start()).toBe('ended');
     expect(worker.retriever.texts).toEqual(goldenQueries(10).map(({ text }) => text));
@@ -129,13 +129,13 @@ describe('a golden run', () => {
     expect(await holder()).toBeNull();
   });
 
-  it('tells its progress from nothing to everything', async () => {
+  it('reports its progress from start to end', async () => {
     const { progress, start } = await aRun({ queries: 3 });
     await start();
     expect(progress).toEqual([0, 1, 2, 3].map((answered) => ({ answered, total: 3 })));
   });
 
-  it('counts queries that the retriever failed as 0, and says what became of them', async () => {
+  it('scores queries that failed as 0, and reports their outcomes', async () => {
     const { id, runs, start, end } = await aRun({
       queries: 4,
       reply: (n) => (n === 1 ? ['d1'] : n === 2 ? 'empty' : n === 3 ? 'error' : 'timeout'),
@@ -147,14 +147,14 @@ describe('a golden run', () => {
     expect(checks[0]?.verdict).not.toBe('ok');
   });
 
-  it('reads the version of the set that it was started with, also when a newer one is imported', async () => {
+  it('reads the version of the set that it was started with, even after a newer import', async () => {
     const { goldenSet: name, sets, worker, start } = await aRun({ queries: 2 });
     await sets.add(aNewGoldenSet({ name, contentHash: 'newer', queries: goldenQueries(7) }), NOON);
     await start();
     expect(worker.retriever.asked).toHaveLength(2);
   });
 
-  it('stores answers as it goes', async () => {
+  it('stores answers during the run', async () => {
     const { id, runs, worker, start } = await aRun({ queries: 2000 });
     const failure = failureOf(start());
     await waitFor(async () => (await runs.answers(id)).length > 0);
@@ -164,8 +164,8 @@ describe('a golden run', () => {
   });
 });
 
-describe('a golden run that was begun before', () => {
-  it('asks only what has no answer, and starts its progress there', async () => {
+describe('a golden run that was interrupted', () => {
+  it('requests only the queries without an answer, and starts its progress there', async () => {
     const { id, runs, worker, progress, start } = await aRun({ queries: 5, stored: answersTo(1, 2, 4) });
     await start();
     expect(worker.retriever.texts).toEqual(['question 3', 'question 5']);
@@ -173,21 +173,21 @@ describe('a golden run that was begun before', () => {
     expect(await runs.answers(id)).toHaveLength(5);
   });
 
-  it('keeps a failure that is stored: a restart is no second chance', async () => {
+  it('keeps a stored failure: a restart does not repeat the request', async () => {
     const { id, runs, worker, start } = await aRun({ queries: 2, stored: [aFailedAnswer({ queryId: 'q1' })] });
     await start();
     expect(worker.retriever.texts).toEqual(['question 2']);
     expect(await runs.outcomes(id)).toEqual({ ok: 1, empty: 0, error: 1, timeout: 0 });
   });
 
-  it('only scores when every query has its answer', async () => {
+  it('only computes scores when every query has an answer', async () => {
     const { worker, start, end } = await aRun({ queries: 3, stored: answersTo(1, 2, 3) });
     expect(await start()).toBe('ended');
     expect(worker.retriever.asked).toEqual([]);
     expect((await end()).run?.status).toBe('completed');
   });
 
-  it('comes to the same end as one that ran through, wherever it was interrupted, and asks nothing twice', async () => {
+  it('ends with the same result as an uninterrupted run, wherever it was interrupted, and repeats no request', async () => {
     const straight = await aRun({ queries: 9, reply: mixed });
     await straight.start();
     const { scores, checks } = await straight.end();
@@ -215,8 +215,8 @@ describe('a golden run that was begun before', () => {
   });
 });
 
-describe('a golden run that somebody else works on', () => {
-  it('is left to them', async () => {
+describe('a golden run of another worker', () => {
+  it('is left to that worker', async () => {
     const { id, runs, worker, start, holder } = await aRun();
     await runs.hold(id, 'other', 15);
     expect(await start()).toBe('held_elsewhere');
@@ -224,13 +224,13 @@ describe('a golden run that somebody else works on', () => {
     expect(await holder()).toBe('other');
   });
 
-  it('is taken over when their lease has run out', async () => {
+  it('is taken over when its lease has expired', async () => {
     const { id, runs, start } = await aRun();
     await runs.hold(id, 'dead', -1);
     expect(await start()).toBe('ended');
   });
 
-  it('is kept by renewing the lease, however long it takes', async () => {
+  it('keeps its lease by renewals, however long it takes', async () => {
     const { id, worker, start, holder } = await aRun({ queries: 2000 });
     const failure = failureOf(start());
     const until = new Set<number>();
@@ -247,7 +247,7 @@ describe('a golden run that somebody else works on', () => {
     await failure;
   });
 
-  it('is put down when the lease was lost on the way: nothing is ended, nothing is taken from the new holder', async () => {
+  it('stops when the lease was lost: it ends nothing and takes nothing from the new worker', async () => {
     const { id, runs, worker, start, holder, end } = await aRun({ queries: 2000 });
     const done = start();
     await waitFor(() => worker.retriever.asked.length > 0);
@@ -262,7 +262,7 @@ describe('a golden run that somebody else works on', () => {
     expect((await end()).scores).toEqual([]);
   });
 
-  it('is put down when it was cancelled on the way, and stays cancelled', async () => {
+  it('stops when it was cancelled, and stays cancelled', async () => {
     const { id, runs, worker, start, end } = await aRun({ queries: 2000 });
     const done = start();
     await waitFor(() => worker.retriever.asked.length > 0);
@@ -271,7 +271,7 @@ describe('a golden run that somebody else works on', () => {
     expect((await end()).run?.status).toBe('cancelled');
   });
 
-  it('is not ended twice when they were quicker', async () => {
+  it('is not ended twice when the other worker ended it first', async () => {
     const { id, runs, start, end } = await aRun({ queries: 3 });
     const quicker: GoldenRuns = {
       ...runs,
@@ -284,7 +284,7 @@ describe('a golden run that somebody else works on', () => {
     expect((await end()).run?.finishedAt).toEqual(NOON);
   });
 
-  it('is gone on with when a renewal fails, as the lease may still hold', async () => {
+  it('continues when a renewal fails, since the lease may still be valid', async () => {
     const { id, runs, logger, start } = await aRun({ queries: 100 });
     let holds = 0;
     const away: GoldenRuns = {
@@ -304,7 +304,7 @@ describe('a golden run that somebody else works on', () => {
 });
 
 describe('a golden run with an error budget', () => {
-  it('is void above the budget: no scores, and checks that do not know', async () => {
+  it('is void above the budget: it has no scores, and its checks have no data', async () => {
     const { start, end } = await aRun({
       queries: 20,
       settings: { onError: 'void', errorBudget: 0.1 },
@@ -321,7 +321,7 @@ describe('a golden run with an error budget', () => {
     });
   });
 
-  it('completes within the budget, the failed queries counting 0', async () => {
+  it('completes within the budget, and scores the failed queries 0', async () => {
     const { start, end } = await aRun({
       queries: 20,
       settings: { onError: 'void', errorBudget: 0.1 },
@@ -343,7 +343,7 @@ describe('a golden run with an error budget', () => {
     expect((await end()).run?.status).toBe('completed');
   });
 
-  it('is never void when failed queries are to score 0', async () => {
+  it('is never void when failed queries are configured to score 0', async () => {
     const { start, end } = await aRun({ queries: 20, settings: { onError: 'score_zero' }, reply: failing(20) });
     await start();
     expect(await end()).toMatchObject({
@@ -354,7 +354,7 @@ describe('a golden run with an error budget', () => {
 });
 
 describe('a golden run that is stopped', () => {
-  it('stays running, keeps its answers and gives the lease back, so that another goes on at once', async () => {
+  it('stays in progress, keeps its answers and releases the lease, so that another worker continues at once', async () => {
     const { id, runs, worker, start, holder } = await aRun({ queries: 2000 });
     const failure = failureOf(start());
     await waitFor(() => worker.retriever.asked.length > 10);
@@ -367,7 +367,7 @@ describe('a golden run that is stopped', () => {
     expect(answered).toEqual(goldenQueries(answered.length).map((query) => query.id));
   });
 
-  it('rejects when its answers cannot be stored, asks no further and gives the lease back', async () => {
+  it('rejects when its answers cannot be stored, sends no further requests and releases the lease', async () => {
     const { id, runs, worker, start, holder } = await aRun({ queries: 2000 });
     const full: GoldenRuns = { ...runs, saveAnswers: () => Promise.reject(new Error('the disk is full')) };
     expect(await failureOf(start({ runs: full }))).toEqual(new Error('the disk is full'));
@@ -376,7 +376,7 @@ describe('a golden run that is stopped', () => {
     expect((await runs.find(id))?.status).toBe('running');
   });
 
-  it('rejects when the set cannot be read, without having asked', async () => {
+  it('rejects without any request when the set cannot be read', async () => {
     const { sets, worker, start, holder } = await aRun();
     const away: GoldenSets = { ...sets, queries: () => Promise.reject(new Error('the database is away')) };
     expect(await failureOf(start({ sets: away }))).toEqual(new Error('the database is away'));

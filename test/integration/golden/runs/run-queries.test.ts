@@ -30,7 +30,7 @@ async function aWorld() {
   return { deps, goldenSet, run, good, right };
 }
 
-it('the queries of a run are read a page at a time, held against another run of the set', async () => {
+it('the queries of a run are read in pages, compared to another run of the set', async () => {
   const { deps, run, good } = await aWorld();
   const { page, total } = await readRunTable(contextOf({ db: { golden: deps } }), run, good, { ...wanted, limit: 1 });
   expect(total).toBe(2);
@@ -40,7 +40,7 @@ it('the queries of a run are read a page at a time, held against another run of 
   expect((await readRunTable(contextOf({ db: { golden: deps } }), run, null, wanted)).total).toBe(0);
 });
 
-it('a run of another version is held against by the questions that both have', async () => {
+it('a run of another version is compared over the queries that both contain', async () => {
   const { deps, goldenSet, run, right } = await aWorld();
   const changed = goldenQueries(4).map((query) => (query.id === 'q3' ? { ...query, text: 'New?' } : query));
   await deps.sets.add(aNewGoldenSet({ name: goldenSet, contentHash: 'hash-2', queries: changed }), NOON);
@@ -62,7 +62,7 @@ async function aRun() {
   return { deps, run: await putRun(deps, { goldenSet }, { answers }) };
 }
 
-it('every query of a run is told with its answer and its scores; one without an answer scores 0', async () => {
+it('every query of a run is listed with its answer and its scores; one without an answer scores 0', async () => {
   const { deps, run } = await aRun();
   const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, everything);
   expect(total).toBe(4);
@@ -76,7 +76,7 @@ it('every query of a run is told with its answer and its scores; one without an 
   expect(page.map(({ scores }) => scores['hit_rate@1'])).toEqual([1, 0, 0, 0]);
 });
 
-it('queries are ordered from the lowest score on, ties by id, page by page', async () => {
+it('queries are sorted from the lowest score, ties by id, across pages', async () => {
   const { deps, run } = await aRun();
   const ids = async (from: number) => {
     const orderBy = { measure: 'mrr', k: 5 } as const;
@@ -93,7 +93,7 @@ it('queries are ordered from the lowest score on, ties by id, page by page', asy
   expect(await ids(4)).toEqual([]);
 });
 
-it('only those that came to an outcome are told when it is asked for', async () => {
+it('the outcome filter lists only the queries with that outcome', async () => {
   const { deps, run } = await aRun();
   const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, {
     ...everything,

@@ -44,8 +44,8 @@ async function summaryOf(end: RunEnd | null) {
   return summarizeRun(stores.runs, run);
 }
 
-describe('the summary of a run that goes on', () => {
-  it('has provisional scores of the queries that are answered so far, and no verdict', async () => {
+describe('the summary of a run in progress', () => {
+  it('contains provisional scores of the answered queries, and no verdict', async () => {
     const answers = [anAnswer(), anAnswer({ queryId: 'q2', documents: [] })];
     const { stores, run } = await aRun({ answers });
     const summary = await summarizeRunSoFar(contextOf({ db: { golden: stores }, statistics }), run, never);
@@ -54,7 +54,7 @@ describe('the summary of a run that goes on', () => {
     expect(summary.metrics['ndcg@10']).toMatchObject({ mean: 0.5, n: 2 });
   });
 
-  it('has no scores before its first answer', async () => {
+  it('contains no scores before the first answer', async () => {
     const { stores, run } = await aRun({});
     expect((await summarizeRunSoFar(contextOf({ db: { golden: stores }, statistics }), run, never)).metrics).toEqual(
       {},
@@ -63,7 +63,7 @@ describe('the summary of a run that goes on', () => {
 });
 
 describe('the summary of a golden run', () => {
-  it('has the form of the contract', async () => {
+  it('has the documented form', async () => {
     const metric = { n: 40, ci_low: 0.85, ci_high: 0.95, ci_method: 'bca' };
     const { checks, ...rest } = await summaryOf(endOf(['ok']));
     expect(rest).toEqual({
@@ -114,11 +114,11 @@ describe('the summary of a golden run', () => {
     expect((await summaryOf(endOf(verdicts))).verdict).toBe(verdict);
   });
 
-  it.each(['void', 'failed', 'cancelled'] as const)('of a run that is %s has no verdict to give', async (status) => {
+  it.each(['void', 'failed', 'cancelled'] as const)('of a run that is %s has no verdict', async (status) => {
     expect((await summaryOf(endOf([], { status, scores: [] }))).verdict).toBe('no_data');
   });
 
-  it('of a run that still runs has no end and no verdict', async () => {
+  it('of a run in progress has no end and no verdict', async () => {
     expect(await summaryOf(null)).toMatchObject({
       status: 'running',
       finished_at: null,
@@ -129,11 +129,11 @@ describe('the summary of a golden run', () => {
 });
 
 describe('scores as JSON', () => {
-  it('are a mean with n, bounds and the method of the bounds', () => {
+  it('contain a mean with n, bounds and the method of the bounds', () => {
     expect(metricJson(aScore())).toEqual({ mean: 0.9, n: 40, ci_low: 0.85, ci_high: 0.95, ci_method: 'bca' });
   });
 
-  it('are keyed as on the command line, those of one segment apart from those of all queries', () => {
+  it('are keyed as on the command line, with the scores of segments separate from those of all queries', () => {
     const scores = [aScore(), aScore({ measure: 'mrr', k: 1, mean: 0.5 }), aScore({ segment: 'lang=en', mean: 0.1 })];
     expect(Object.keys(metricsOf(scores))).toEqual(['ndcg@10', 'mrr@1']);
     expect(metricsOf(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);
@@ -145,7 +145,7 @@ describe('a comparison as JSON', () => {
   const json = (parts: Parameters<typeof aDifference>[0]) =>
     comparedJson({ against: 'run-1', differences: [aDifference(parts)] }).metrics['ndcg@10'];
 
-  it('has the p of its verdict where that is not the one of the randomization', () => {
+  it('contains the p-value of its verdict when it is not that of the randomization test', () => {
     expect(json({ p: 0, pRandomization: 0.25, ciMethod: 'reruns' })).toMatchObject({
       p: 0,
       p_randomization: 0.25,

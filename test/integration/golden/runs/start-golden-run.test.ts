@@ -39,8 +39,8 @@ async function aStart() {
   return { deps, set, add };
 }
 
-describe('a golden run that starts', () => {
-  it('is stored running, with the latest version and its settings', async () => {
+describe('a new golden run', () => {
+  it('is stored as running, with the latest version and its settings', async () => {
     const { deps, set, add } = await aStart();
     await add('second', 5);
     const schedule = aSchedule({ set, settings: aRunSettings({ cutoffs: [7] }) });
@@ -62,7 +62,7 @@ describe('a golden run that starts', () => {
     });
   });
 
-  it('has a deadline by the size of the set, the pace and the time-out of the retriever', async () => {
+  it('has a deadline computed from the size of the set, the pace and the timeout of the retriever', async () => {
     const { deps, set, add } = await aStart();
     await add('big', 1000);
     const schedule = aSchedule({ set, settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
@@ -70,7 +70,7 @@ describe('a golden run that starts', () => {
     expect((await deps.db.golden.runs.find(id))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
   });
 
-  it('may be started by hand as often as one likes', async () => {
+  it('may be started manually any number of times', async () => {
     const { deps, set } = await aStart();
     const first = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
     const second = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
@@ -78,7 +78,7 @@ describe('a golden run that starts', () => {
     expect(await deps.db.golden.runs.find(second)).toMatchObject({ trigger: 'manual', scheduledFor: null });
   });
 
-  it('is refused for a set that nobody imported, with the command that imports it', async () => {
+  it('is refused for a set that was not imported, with the command that imports it', async () => {
     const { deps } = await aStart();
     await expect(startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set: 'nope' }))).rejects.toMatchObject({
       code: 'golden_set_unknown',
@@ -89,7 +89,7 @@ describe('a golden run that starts', () => {
 });
 
 describe('the id of a run', () => {
-  it('tells its time, and is short enough to type', () => {
+  it('contains its time, and is short enough to type', () => {
     expect(newRunId(new Date('2026-11-20T15:45:00.123Z'))).toMatch(/^20261120T154500Z-[0-9a-f]{8}$/);
   });
 

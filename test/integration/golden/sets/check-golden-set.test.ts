@@ -68,8 +68,8 @@ const settings = { relevanceLevel: 1, since };
 
 const isAway = { kind: 'failed', message: 'It is away.' } as const;
 
-describe('the check of a golden set', () => {
-  it('finds nothing wrong while its documents are in the store, and remembers what they say', async () => {
+describe('golden check', () => {
+  it('finds no problem while the documents are in the store, and stores their texts', async () => {
     const { deps, documents, name, watched } = setUp();
     const store = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.'), chunk('z', 'Other.')]);
     const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
@@ -83,7 +83,7 @@ describe('the check of a golden set', () => {
     );
   });
 
-  it('proposes the chunk in the place of a document that was cut anew, once its text was seen', async () => {
+  it('proposes the chunk that replaces a rechunked document when its text is known', async () => {
     const { deps, watched } = setUp();
     const before = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.')]);
     await checkGoldenSet(deps, watched({ store: before, embedder }), queries, settings, never);
@@ -101,7 +101,7 @@ describe('the check of a golden set', () => {
     ]);
   });
 
-  it('proposes nothing for a document whose text was never seen, and names it', async () => {
+  it('proposes nothing for a document whose text is unknown, and lists it', async () => {
     const { deps, watched } = setUp();
     const store = aStore([chunk('b', 'Invoices.'), chunk('near', oldText)]);
     const check = await checkGoldenSet(deps, watched({ store, embedder }), queries, settings, never);
@@ -110,7 +110,7 @@ describe('the check of a golden set', () => {
     expect(check.lost.unknown).toEqual(['a']);
   });
 
-  it('says why it cannot look when there is no store, no embedder, or a store that fails or has no texts', async () => {
+  it('says why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {
     const { deps, documents, name, watched } = setUp();
     const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
       checkGoldenSet(deps, watched(parts), queries, settings, never);
@@ -132,7 +132,7 @@ describe('the check of a golden set', () => {
 });
 
 describe('the texts of judged documents', () => {
-  it('are read no more once all are known', async () => {
+  it('are not read again once all are known', async () => {
     const { deps, watched } = setUp();
     let reads = 0;
     const store = scriptedStore({
@@ -148,7 +148,7 @@ describe('the texts of judged documents', () => {
     expect(reads).toBe(2);
   });
 
-  it('fail the job when the store fails, since no measurement has it; those read before are kept', async () => {
+  it('fail the job when the store fails, since no measurement reports it; those already read are stored', async () => {
     const { deps, watched, documents, name } = setUp();
     const many = Array.from({ length: 600 }, (_, i) =>
       aGoldenQuery({ id: `q${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
@@ -170,7 +170,7 @@ describe('the texts of judged documents', () => {
     expect((await documents.seen(name, ['d0', 'd499', 'd500'])).size).toBe(2);
   });
 
-  it('of a document of several chunks are all kept', async () => {
+  it('of a document of several chunks are all stored', async () => {
     const { deps, documents, name, watched } = setUp();
     const store = scriptedStore({
       chunks: () => ok(['One.', 'Two.'].map((content) => ({ id: 'a', content, version: null }))),
@@ -179,7 +179,7 @@ describe('the texts of judged documents', () => {
     expect((await documents.seen(name, ['a'])).get('a')?.content).toBe('One.\nTwo.');
   });
 
-  it('are read of other documents of a large set each day', async () => {
+  it('are read of different documents of a large set each day', async () => {
     const { clock, deps, watched } = setUp();
     const many = Array.from({ length: 5000 }, (_, i) => `d${i}`);
     const asked = new Set<string>();

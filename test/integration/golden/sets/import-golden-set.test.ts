@@ -23,7 +23,7 @@ async function importAll(...lists: readonly (readonly unknown[])[]) {
   return versions;
 }
 
-it('the same queries are the same content, however their JSON was written', async () => {
+it('the same queries are the same content, however their JSON is written', async () => {
   const otherwise = {
     judgments: [{ document_id: 'd1' }, { document_id: 'd2', grade: 1 }],
     tags: { area: 'billing', language: 'en' },
@@ -39,11 +39,11 @@ it.each([
   ['tag', { ...one, tags: { language: 'de', area: 'billing' } }],
   ['document', { ...one, relevant: ['d1', 'd3'] }],
   ['grade', { ...one, relevant: undefined, judgments: { d1: 1, d2: 2 } }],
-])('another %s is another content', async (_, changed) => {
+])('a change of %s is new content', async (_, changed) => {
   expect(await importAll([one], [JSON.parse(JSON.stringify(changed))])).toEqual([1, 2]);
 });
 
-it('nothing is stored of a list with a query that cannot be read', async () => {
+it('nothing is stored when one query of the list cannot be read', async () => {
   const sets = createGoldenSets(database.pool);
   await fc.assert(
     fc.asyncProperty(

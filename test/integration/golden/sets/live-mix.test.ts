@@ -78,8 +78,8 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
   return new Map(latest.filter(({ pipeline }) => pipeline === name).map((one) => [one.measure, one]));
 }
 
-describe('the scores of a golden set with the mix of live traffic', () => {
-  it('follow what users ask, by the weight of the samples', async () => {
+describe('the golden scores weighted by the mix of live traffic', () => {
+  it('follow what users search for, by the weight of the samples', async () => {
     // 25 samples of a tenth each stand for 250 questions on shipping, beside 50 on paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;
@@ -89,14 +89,14 @@ describe('the scores of a golden set with the mix of live traffic', () => {
     expect(score?.details).toMatchObject({ metric: 'ndcg@10', represented: 1 });
   });
 
-  it('stand beside the share of live traffic that the set covers', async () => {
+  it('include the share of live traffic that the set covers', async () => {
     const latest = await measure([...live('pay', 50, 1), ...live('login', 50, 1)]);
     const covered = latest.get('golden_representativeness')?.newest;
     expect(covered?.value).toBeLessThanOrEqual(0.5);
     expect(covered?.n).toBe(100);
   });
 
-  it('are none without live queries or an embedder, with the reason', async () => {
+  it('are null without live queries or an embedder, with the reason', async () => {
     expect((await measure([])).get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_vectors' });
     const without = await measure(live('pay', 5, 1), { embedder: null });
     expect(without.get('golden_representativeness')?.gap).toMatchObject({ reason: 'no_embedder' });

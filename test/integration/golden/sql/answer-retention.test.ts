@@ -47,14 +47,14 @@ async function aDayOfRuns(count: number) {
 }
 
 describe('the answers of old golden runs', () => {
-  it('go, but for the first and the last run of a day', async () => {
+  it('are deleted, except those of the first and the last run of a day', async () => {
     const world = await aDayOfRuns(5);
     expect(await world.forget()).toBe(3);
     expect(await world.withAnswers()).toEqual([0, 4]);
     expect(await world.forget()).toBe(0);
   });
 
-  it('stay with baselines, also former ones, and with runs of incidents', async () => {
+  it('are kept for baselines, also former ones, and for runs of incidents', async () => {
     const { stores, pipeline, ids, forget, withAnswers } = await aDayOfRuns(6);
     for (const place of [1, 2]) {
       const pin = {
@@ -79,7 +79,7 @@ describe('the answers of old golden runs', () => {
     expect(await withAnswers()).toEqual([0, 1, 2, 3, 5]);
   });
 
-  it('leave the scores and the number of each outcome', async () => {
+  it('are deleted without the scores and the counts of the outcomes', async () => {
     const { stores, forget, run } = await aDayOfRuns(3);
     const before = await summarizeRun(stores.runs, await run(1));
     await forget();
@@ -89,7 +89,7 @@ describe('the answers of old golden runs', () => {
     expect(after.answers_deleted_at).toBe(minutes(200_000).toISOString());
   });
 
-  it('are never taken for those of a retriever that answered nothing', async () => {
+  it('are never mistaken for empty answers of the retriever', async () => {
     const { stores, ids, forget, run } = await aDayOfRuns(3);
     await forget();
     await expect(readComparedSide(contextOf({ db: { golden: stores } }), await run(1))).rejects.toMatchObject({

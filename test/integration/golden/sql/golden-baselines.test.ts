@@ -18,8 +18,8 @@ const aPin = async (pipeline: string, at = minutes(0)) => {
   return { pipeline, goldenSet, runId, note: null, noise, pinnedAt: at };
 };
 
-describe('a baseline', () => {
-  it('is nothing until a person pins one', async () => {
+describe('a pinned baseline', () => {
+  it('is null until a person pins a run', async () => {
     expect(await open().baselines.pinned('never-pinned', 'faq')).toBeNull();
     expect(await open().baselines.unpin('never-pinned', 'faq', 'somebody', minutes(1))).toBe(false);
   });
@@ -32,7 +32,7 @@ describe('a baseline', () => {
     expect(await open().baselines.pinned('other', 'faq')).toBeNull();
   });
 
-  it('takes the place of the one before, which stays in the history', async () => {
+  it('replaces the previous one, which stays in the history', async () => {
     const first = await aPin('replaced', minutes(0));
     const second = { ...(await aPin('replaced', minutes(1))), note: 'after the reindex' };
     await open().baselines.pin(first, 'somebody');
@@ -56,14 +56,14 @@ describe('a baseline', () => {
     expect(await open().baselines.means(second.runId)).toBeNull();
   });
 
-  it('is one, however many pin at once', async () => {
+  it('is the only one, even when several people pin at once', async () => {
     const pins = await Promise.all(Array.from({ length: 5 }, () => aPin('raced')));
     await Promise.all(pins.map((pin) => open().baselines.pin(pin, 'somebody')));
     const all = await open().baselines.list({ pipeline: 'raced', limit: 10 });
     expect(all.filter(({ unpinnedAt }) => unpinnedAt === null)).toHaveLength(1);
   });
 
-  it('is gone once it is unpinned', async () => {
+  it('is null again after it is unpinned', async () => {
     await open().baselines.pin(await aPin('unpinned'), 'somebody');
     expect(await open().baselines.unpin('unpinned', 'faq', 'somebody', minutes(3))).toBe(true);
     expect(await open().baselines.pinned('unpinned', 'faq')).toBeNull();

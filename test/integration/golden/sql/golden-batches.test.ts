@@ -20,12 +20,12 @@ describe('the batches of a golden run', () => {
     return { id, runs, batches: createGoldenBatches(database.pool) };
   }
 
-  it('are there as soon as the run is, fifty queries each', async () => {
+  it('exist as soon as the run does, with fifty queries each', async () => {
     const { id, batches } = await aRunOf(101);
     expect(await batches.counts(id)).toEqual({ free: 3, held: 0, done: 0 });
   });
 
-  it('are each taken once, however many ask at once, and taken over when the lease has run out', async () => {
+  it('are each taken by one worker, and taken over when the lease has expired', async () => {
     const { id, batches } = await aRunOf(101);
     const taken = await Promise.all(Array.from({ length: 8 }, (_, i) => batches.claim(id, `w${i}`, 60)));
     const got = taken.filter((batch) => batch !== null);
@@ -44,7 +44,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.renew(id, 1, 'heir', 60)).toBe(true);
   });
 
-  it('are not given out when one worker holds the whole run, or when it has ended', async () => {
+  it('are not given out while one worker holds the whole run, or after it has ended', async () => {
     const { id, runs, batches } = await aRunOf(60);
     await runs.hold(id, 'command', 60);
     expect(await batches.claim(id, 'w', 60)).toBeNull();
@@ -55,7 +55,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.claim(id, 'w', 60)).toBeNull();
   });
 
-  it('keep their run from being taken for abandoned while one is asked', async () => {
+  it('keep their run from counting as abandoned while one is in progress', async () => {
     const { id, runs, batches } = await aRunOf(60);
     const isAbandoned = async (): Promise<boolean> => (await runs.abandoned()).some((run) => run.id === id);
     expect(await isAbandoned()).toBe(true);
@@ -65,7 +65,7 @@ describe('the batches of a golden run', () => {
     expect(await isAbandoned()).toBe(true);
   });
 
-  it('are done for good', async () => {
+  it('are not given out again once completed', async () => {
     const { id, batches } = await aRunOf(101);
     await batches.claim(id, 'w', 60);
     await batches.complete(id, 0);
@@ -79,7 +79,7 @@ describe('the batches of a golden run', () => {
 describe('the limits of a retriever', () => {
   const limits = () => createThrottleLimits(database.pool);
 
-  it('give out turns that are evenly spaced, whoever books them', async () => {
+  it('reserve evenly spaced request times, whichever worker reserves them', async () => {
     const waits = await Promise.all(Array.from({ length: 6 }, () => limits().reserve('paced', 2, 1)));
     const sorted = waits.toSorted((a, b) => a - b);
     expect(sorted[0]).toBe(0);
@@ -90,7 +90,7 @@ describe('the limits of a retriever', () => {
     });
   });
 
-  it('share the concurrency among those who are there, and take back what the dead had', async () => {
+  it('divide the concurrency among the live workers, and reclaim the share of dead ones', async () => {
     const ask = (holder: string, using: number, lease = 60) =>
       limits().share('shared', holder, { concurrency: 4, using, failuresInARow: 0 }, lease);
     expect((await ask('a', 0)).slots).toBe(4);
@@ -103,7 +103,7 @@ describe('the limits of a retriever', () => {
     expect((await ask('c', 0)).slots).toBe(4);
   });
 
-  it('know of the failures of all together', async () => {
+  it('count the failures of all workers together', async () => {
     const ask = (holder: string, failuresInARow: number) =>
       limits().share('failing', holder, { concurrency: 4, using: 0, failuresInARow }, 60);
     await ask('a', 7);

@@ -30,7 +30,7 @@ const idsOf = async (filter: Parameters<GoldenRuns['list']>[0]): Promise<string[
   (await runs().list(filter)).map(({ id }) => id);
 
 describe('a new run', () => {
-  it('is running and as it was asked for, years later too', async () => {
+  it('is running and keeps its settings, even years later', async () => {
     const run = await create({ trigger: 'schedule', scheduledFor: minutes(-1) });
     expect(await runs().find(run.id)).toEqual({
       ...run,
@@ -48,11 +48,11 @@ describe('a new run', () => {
     });
   });
 
-  it('is null to those who ask for an id that does not exist', async () => {
+  it('is null for an id that does not exist', async () => {
     expect(await runs().find('no-such-run')).toBeNull();
   });
 
-  it('is made once per tick, however many schedulers tick at once', async () => {
+  it('is created once a tick, however many schedulers tick at once', async () => {
     await importSet(open(), 'faq');
     const tick = { pipeline: 'ticking', trigger: 'schedule', scheduledFor: nine } as const;
     const created = await Promise.all(Array.from({ length: 20 }, () => runs().create(aRun(tick))));
@@ -60,7 +60,7 @@ describe('a new run', () => {
     expect(await runs().list({ pipeline: 'ticking', limit: 100 })).toHaveLength(1);
   });
 
-  it('is made for each tick, each pipeline and each set', async () => {
+  it('is created for each tick, each pipeline and each set', async () => {
     const tick = { pipeline: 'several', trigger: 'schedule', scheduledFor: nine } as const;
     await create(tick);
     await create({ ...tick, scheduledFor: minutes(60) });
@@ -69,7 +69,7 @@ describe('a new run', () => {
     expect(await runs().create(aRun(tick))).toBe(false);
   });
 
-  it('is made by hand as often as one likes', async () => {
+  it('is created manually any number of times', async () => {
     await importSet(open(), 'faq');
     const created = await Promise.all(Array.from({ length: 5 }, () => runs().create(aRun({ pipeline: 'by-hand' }))));
     expect(created).toEqual([true, true, true, true, true]);
@@ -77,14 +77,14 @@ describe('a new run', () => {
 });
 
 describe('the lease of a run', () => {
-  it('is held by one, who may renew it, and refused to another', async () => {
+  it('is held by one worker, who may renew it, and refused to another', async () => {
     const { id } = await create();
     expect(await runs().hold(id, 'worker-a', 60)).toBe(true);
     expect(await runs().hold(id, 'worker-b', 60)).toBe(false);
     expect(await runs().hold(id, 'worker-a', 60)).toBe(true);
   });
 
-  it('is taken by exactly one of many who ask at once', async () => {
+  it('is taken by exactly one of many concurrent workers', async () => {
     const { id } = await create();
     const held = await Promise.all(Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)));
     expect(held.filter(Boolean)).toHaveLength(1);
@@ -97,14 +97,14 @@ describe('the lease of a run', () => {
     expect(await runs().hold(id, 'worker-a', 60)).toBe(false);
   });
 
-  it('is free at once when its holder gives it back', async () => {
+  it('is free at once when its holder releases it', async () => {
     const { id } = await create();
     await runs().hold(id, 'worker-a', 60);
     await runs().release(id, 'worker-a');
     expect(await runs().hold(id, 'worker-b', 60)).toBe(true);
   });
 
-  it('is not given back by one who does not hold it', async () => {
+  it('is not released by another worker', async () => {
     const { id } = await create();
     await runs().hold(id, 'worker-a', 60);
     await runs().release(id, 'worker-b');
@@ -120,7 +120,7 @@ describe('the lease of a run', () => {
 });
 
 describe('the answers of a run', () => {
-  it('are kept as they came: ragged lists, no scores, failures', async () => {
+  it('are stored unchanged: ragged lists, no scores, failures', async () => {
     const { id } = await create();
     const answers = [
       anAnswer({
@@ -149,7 +149,7 @@ describe('the answers of a run', () => {
     expect(await runs().outcomes(id)).toEqual({ ok: 2, empty: 1, error: 1, timeout: 1 });
   });
 
-  it('tell what the retriever first failed with, in the order in which they came', async () => {
+  it('list the failures of the retriever, in the order in which they occurred', async () => {
     const { id } = await create();
     expect(await runs().failure(id)).toBeNull();
     const reset = aFailedAnswer({ queryId: 'q9', errorCode: 'connection_reset', errorMessage: 'It hung up.' });
@@ -166,7 +166,7 @@ describe('the answers of a run', () => {
     });
   });
 
-  it('are kept letter by letter and bit by bit, duplicates of a document too', async () => {
+  it('are stored with exact text and numbers, including duplicates of a document', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(anyAnswer, { selector: (answer) => answer.queryId }), async (answers) => {
         const { id } = await create();
@@ -177,7 +177,7 @@ describe('the answers of a run', () => {
     );
   });
 
-  it('are kept when the text of a service is broken in the middle of a character', async () => {
+  it('are stored when a text is truncated within a character', async () => {
     const { id } = await create();
     const answer = anAnswer({ documents: [{ id: 'half \uD83D', score: 1 }], errorMessage: '\uDE00' });
     await runs().saveAnswers(id, [answer]);
@@ -186,7 +186,7 @@ describe('the answers of a run', () => {
     ]);
   });
 
-  it('never take the place of an earlier answer to the same query', async () => {
+  it('never replace an earlier answer to the same query', async () => {
     const { id } = await create();
     const first = anAnswer({ documents: [{ id: 'first', score: 1 }] });
     await runs().saveAnswers(id, [first]);
@@ -203,7 +203,7 @@ describe('the answers of a run', () => {
     expect(await runs().outcomes(id)).toEqual({ ok: 200, empty: 0, error: 0, timeout: 0 });
   });
 
-  it('may be none', async () => {
+  it('may be empty', async () => {
     const { id } = await create();
     await runs().saveAnswers(id, []);
     expect(await runs().answers(id)).toEqual([]);
@@ -212,7 +212,7 @@ describe('the answers of a run', () => {
 });
 
 describe('the end of a run', () => {
-  it('has its status, scores and checks', async () => {
+  it('stores its status, scores and checks', async () => {
     const { id, ...run } = await create();
     const scores = [ndcg, { ...ndcg, measure: 'mrr' }, { ...ndcg, segment: 'language=de', mean: 0, ciLow: 0 }] as const;
     const checks = [floor, { ...floor, name: 'mrr@10 below 0.5 on faq', verdict: 'no_data', value: null }] as const;
@@ -237,7 +237,7 @@ describe('the end of a run', () => {
     expect(new Set(await runs().checks(id))).toEqual(new Set(checks));
   });
 
-  it('keeps what was found of its labels and against other runs, number by number', async () => {
+  it('stores the label report and the comparisons with other runs, number by number', async () => {
     const pipeline = 'compared';
     const before = await create({ pipeline, startedAt: minutes(-10) });
     const { id } = await create({ pipeline });
@@ -273,7 +273,7 @@ describe('the end of a run', () => {
     expect(await runs().comparedWithBaseline(pipeline, 'faq', 1, 0)).toEqual([]);
   });
 
-  it('keeps which forbidden documents came back, those at the top first', async () => {
+  it('stores the forbidden documents that were returned, by rank', async () => {
     const { id } = await create();
     const confirmed = [
       { queryId: 'q1', documentId: 'tenant-b/7', rank: 1 },
@@ -284,21 +284,21 @@ describe('the end of a run', () => {
     expect(await runs().forbidden(id)).toEqual(confirmed);
   });
 
-  it('keeps which questions without an answer were answered', async () => {
+  it('stores which no-answer queries received results', async () => {
     const { id } = await create();
     const noAnswer = { asked: 4, failed: 1, answered: 1, worst: [{ query: 'q1', documents: 2, score: 0.5 }] };
     await runs().finish(id, anEnd({ noAnswer }));
     expect((await runs().find(id))?.noAnswer).toEqual(noAnswer);
   });
 
-  it('keeps what the texts of its answers cost, of those that came with theirs', async () => {
+  it('stores the cost of the embeddings, for the answers that report one', async () => {
     const { id } = await create();
     const context = { characters: 812, repeated: 0.25 };
     await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', context }), anAnswer({ queryId: 'q2' })]);
     expect(await runs().contexts(id)).toEqual([context]);
   });
 
-  it('keeps what stages had of the judged documents, and what all of them came to', async () => {
+  it('stores which judged documents each stage contained, and their totals', async () => {
     const { id } = await create();
     const told = [{ name: 'candidates', isSide: false, documents: 50, latencyMs: 3.5, ranks: { 'kb-1': 12 } }];
     await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', stages: told }), anAnswer({ queryId: 'q2' })]);
@@ -309,7 +309,7 @@ describe('the end of a run', () => {
     expect((await runs().find(id))?.stages).toEqual(stages);
   });
 
-  it('says why nobody could look for its labels', async () => {
+  it('stores why the labels could not be checked', async () => {
     const { id } = await create();
     await runs().finish(id, anEnd({ labels: { kind: 'unknown', reason: 'The store is down.' } }));
     expect((await runs().find(id))?.labels).toEqual({ ...noLabels, gap: 'The store is down.' });
@@ -323,7 +323,7 @@ describe('the end of a run', () => {
     expect(await runs().checks(id)).toEqual([]);
   });
 
-  it('comes once, and the first one stands', async () => {
+  it('is stored once, and the first one is final', async () => {
     const { id } = await create();
     const statuses: readonly Exclude<RunStatus, 'running'>[] = ['completed', 'failed', 'void', 'cancelled'];
     const ended = await Promise.all(
@@ -336,7 +336,7 @@ describe('the end of a run', () => {
     expect(await runs().finish(id, anEnd())).toBe(false);
   });
 
-  it('comes whole or not at all', async () => {
+  it('is stored completely or not at all', async () => {
     const { id } = await create();
     await runs().hold(id, 'worker-a', 60);
     await expect(runs().finish(id, anEnd({ checks: [floor, floor] }))).rejects.toThrow(/duplicate/);
@@ -346,13 +346,13 @@ describe('the end of a run', () => {
     expect(await runs().finish(id, anEnd())).toBe(true);
   });
 
-  it('is refused to a run that does not exist', async () => {
+  it('is refused for a run that does not exist', async () => {
     expect(await runs().finish('no-such-run', anEnd())).toBe(false);
   });
 });
 
 describe('abandoned runs', () => {
-  it('are those running that nobody holds, oldest first', async () => {
+  it('are the running ones without a lease, oldest first', async () => {
     const mine = { pipeline: 'abandoned' };
     const young = await create({ ...mine, startedAt: minutes(5) });
     const old = await create({ ...mine, startedAt: minutes(1) });
@@ -368,7 +368,7 @@ describe('abandoned runs', () => {
 });
 
 describe('the list of runs', () => {
-  it('is newest first, of the pipeline and set that were asked for, and no longer than asked for', async () => {
+  it('is sorted newest first, filtered by pipeline and set, and limited', async () => {
     const faq = await create({ pipeline: 'listed', startedAt: minutes(1) });
     const other = await create({ pipeline: 'listed', goldenSet: 'other', startedAt: minutes(3) });
     const newer = await create({ pipeline: 'listed', startedAt: minutes(2) });
@@ -381,7 +381,7 @@ describe('the list of runs', () => {
     expect(await idsOf({ pipeline: 'no-such-pipeline', limit: 10 })).toEqual([]);
   });
 
-  it('keeps its order when runs started in the same millisecond', async () => {
+  it('has a stable order when runs started in the same millisecond', async () => {
     const same = await Promise.all(Array.from({ length: 6 }, () => create({ pipeline: 'same-time' })));
     const listed = (await runs().list({ pipeline: 'same-time', limit: 10 })).map(({ id }) => id);
     expect(listed).toEqual(

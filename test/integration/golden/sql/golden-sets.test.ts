@@ -41,7 +41,7 @@ const database = useDatabase();
 const store = () => createGoldenSets(database.pool);
 
 describe('a golden set', () => {
-  it('is version 1 when its name is new, with what is known of the import', async () => {
+  it('is version 1 when its name is new, with the facts about the import', async () => {
     const set = aSet();
     const { set: version, created } = await store().add(set, tuesday);
     expect(created).toBe(true);
@@ -59,7 +59,7 @@ describe('a golden set', () => {
     expect(await store().latest(set.name)).toEqual(version);
   });
 
-  it('keeps what a query forbids, judged or not, in its order', async () => {
+  it('stores the forbidden documents of a query, judged or not, in order', async () => {
     const probe = { ...invoice, id: 'probe', judgments: [], forbidden: ['tenant-b/*', 'a, "b" {c}'] };
     const queries = [refund, { ...invoice, forbidden: ['withdrawn'] }, probe];
     const { set } = await store().add({ ...aSet(), queries }, monday);
@@ -67,20 +67,20 @@ describe('a golden set', () => {
     expect(await store().withForbidden(set.name, set.version)).toEqual([invoice.id, 'probe']);
   });
 
-  it('keeps that a query has no answer', async () => {
+  it('stores that a query has no answer', async () => {
     const queries = [refund, { ...invoice, judgments: [], noAnswer: true } as const];
     const { set } = await store().add({ ...aSet(), queries }, monday);
     expect(await store().queries(set.name, set.version)).toEqual(queries);
   });
 
-  it('gets no new version from the same content, and keeps the date of its import', async () => {
+  it('keeps its version and its import date when the same content is imported', async () => {
     const set = aSet();
     const first = await store().add(set, monday);
     const second = await store().add(set, tuesday);
     expect(second).toEqual({ set: first.set, created: false });
   });
 
-  it('gets a new version from changed content, and keeps the old one as it was', async () => {
+  it('gets a new version from changed content, and the old version stays unchanged', async () => {
     const set = aSet();
     await store().add(set, monday);
     const changed = {
@@ -96,7 +96,7 @@ describe('a golden set', () => {
     expect(await store().queries(set.name, 2)).toEqual(changed.queries);
   });
 
-  it('gets a third version when it goes back to the content of its first', async () => {
+  it('gets a third version when the content of its first is imported again', async () => {
     const set = aSet({ contentHash: 'a' });
     await store().add(set, monday);
     await store().add({ ...set, contentHash: 'b' }, monday);
@@ -105,7 +105,7 @@ describe('a golden set', () => {
     expect(third.version).toBe(3);
   });
 
-  it('gets one version each from imports of different content at once', async () => {
+  it('gets one version for each of several different concurrent imports', async () => {
     const set = aSet();
     const hashes = Array.from({ length: 8 }, (_, index) => `hash-${index}`);
     const added = await Promise.all(hashes.map((contentHash) => store().add({ ...set, contentHash }, monday)));
@@ -113,14 +113,14 @@ describe('a golden set', () => {
     expect(added.map(({ set: { version } }) => version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('gets one version from imports of the same content at once', async () => {
+  it('gets one version from concurrent imports of the same content', async () => {
     const set = aSet();
     const added = await Promise.all(Array.from({ length: 8 }, () => store().add(set, monday)));
     expect(added.filter(({ created }) => created)).toHaveLength(1);
     expect(added.map(({ set: { version } }) => version)).toEqual(Array.from({ length: 8 }, () => 1));
   });
 
-  it('is not there at all when its import fails in the middle', async () => {
+  it('is not stored at all when its import fails halfway', async () => {
     const twice = { documentId: 'doc-1', grade: 1 };
     const broken = aSet({ queries: [refund, { ...invoice, judgments: [twice, twice] }] });
     await expect(store().add(broken, monday)).rejects.toThrow(/duplicate/);
@@ -130,7 +130,7 @@ describe('a golden set', () => {
     expect(set.version).toBe(1);
   });
 
-  it('keeps questions of people and questions of a model apart', async () => {
+  it('keeps queries of people and generated queries separate', async () => {
     const [people, model] = [aSet(), aSet({ origin: 'generated', note: 'Asked of a model.' })];
     await store().add(people, monday);
     const { set } = await store().add(model, monday);
@@ -145,7 +145,7 @@ describe('a golden set', () => {
     }
   });
 
-  it('remembers where its queries come from, over all versions, and the first word holds', async () => {
+  it('remembers the origin of its queries over all versions, and the first origin is final', async () => {
     const origin: QueryOrigin = {
       queryId: 'q2',
       kind: 'live',
@@ -170,7 +170,7 @@ describe('a golden set', () => {
 });
 
 describe('the list of golden sets', () => {
-  it('has every version, newest first within a name', async () => {
+  it('contains every version, newest first within a name', async () => {
     const [b, a] = [aSet({ name: 'listed-b' }), aSet({ name: 'listed-a' })];
     await store().add(b, monday);
     await store().add(a, monday);
@@ -181,14 +181,14 @@ describe('the list of golden sets', () => {
 });
 
 describe('the queries of a golden set', () => {
-  it('come in the order of the import, not in that of their ids', async () => {
+  it('are returned in the order of the import, not of their ids', async () => {
     const ids = ['q10', 'q9', 'Q1', 'ä', 'a', '10', '9', ' '];
     const set = aSet({ queries: ids.map((id) => ({ ...invoice, id })) });
     await store().add(set, monday);
     expect((await store().queries(set.name, 1)).map(({ id }) => id)).toEqual(ids);
   });
 
-  it('come back even if nothing is judged relevant, or nothing is judged', async () => {
+  it('are returned even when no document is judged, or none is judged relevant', async () => {
     const queries = [
       { ...refund, judgments: [{ documentId: 'doc-1', grade: 0 }] },
       { ...invoice, judgments: [] },
@@ -198,7 +198,7 @@ describe('the queries of a golden set', () => {
     expect(await store().queries(set.name, 1)).toEqual(queries);
   });
 
-  it('come back letter by letter, with their tags and judgments', async () => {
+  it('are returned with their exact text, tags and judgments', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(anyQuery, { selector: (query) => query.id, maxLength: 5 }), async (queries) => {
         const set = aSet({ queries });
@@ -209,7 +209,7 @@ describe('the queries of a golden set', () => {
     );
   });
 
-  it('come back although their text is broken in the middle of a character', async () => {
+  it('are returned even when a text is truncated within a character', async () => {
     const half = { ...invoice, text: 'Refund \uD83D', tags: { '\uDE00': '\uD83D' } };
     const set = aSet({ queries: [{ ...half, judgments: [{ documentId: 'half \uD83D', grade: 1 }] }] });
     await store().add(set, monday);
@@ -219,7 +219,7 @@ describe('the queries of a golden set', () => {
     ]);
   });
 
-  it('can be thousands with a hundred thousand judgments', async () => {
+  it('may be thousands with a hundred thousand judgments', async () => {
     const queries = Array.from({ length: 2000 }, (_, query) => ({
       id: `q${query}`,
       text: `Question number ${query}?`,

@@ -19,11 +19,11 @@ const latestOf = async (pipeline: string): Promise<LatestRun | undefined> =>
   (await runs().latest()).find((latest) => latest.pipeline === pipeline);
 
 describe('the latest run of a pipeline and set', () => {
-  it('is not there before the first run', async () => {
+  it('is null before the first run', async () => {
     expect(await latestOf('never-ran')).toBeUndefined();
   });
 
-  it('is an attempt while it runs, with nothing ended and nothing completed', async () => {
+  it('is only an attempt while it runs: no run has ended or completed', async () => {
     await create({ pipeline: 'first' });
     expect(await latestOf('first')).toEqual({
       pipeline: 'first',
@@ -94,7 +94,7 @@ describe('the latest run of a pipeline and set', () => {
     },
   );
 
-  it('is not what somebody cancelled by hand: that says nothing of the retriever', async () => {
+  it('skips runs that were cancelled: they say nothing about the retriever', async () => {
     const pipeline = 'later-cancelled';
     const good = await create({ pipeline });
     await runs().finish(good.id, anEnd());
@@ -107,7 +107,7 @@ describe('the latest run of a pipeline and set', () => {
     expect(latest?.ended).toMatchObject({ finishedAt: minutes(2), checks: [floor] });
   });
 
-  it('is one per pipeline and set', async () => {
+  it('is separate for each pipeline and set', async () => {
     await create({ pipeline: 'two-sets' });
     await create({ pipeline: 'two-sets', goldenSet: 'other' });
     const latest = (await runs().latest()).filter(({ pipeline }) => pipeline === 'two-sets');

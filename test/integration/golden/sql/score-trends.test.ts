@@ -23,7 +23,7 @@ async function runsOf(means: readonly number[]) {
 }
 
 describe('the scores of a golden set over time', () => {
-  it('are those at the largest cut-off, oldest first', async () => {
+  it('are those at the largest cutoff, oldest first', async () => {
     const set = await runsOf([0.8, 0.7, 0.9]);
     const asked = { ...set, from: minutes(0), until: minutes(180), measures: ['ndcg', 'mrr'] as const };
     const trends = await readScoreTrends(database.pool, asked);
@@ -35,14 +35,14 @@ describe('the scores of a golden set over time', () => {
     expect(trends.get('mrr')).toEqual([]);
   });
 
-  it('keep the worst and the best of each bit of a long time', async () => {
+  it('keep the lowest and the highest score of each interval of a long period', async () => {
     const set = await runsOf([0.8, 0.1, 0.85, 0.9]);
     const asked = { ...set, from: minutes(0), until: minutes(60 * 24 * 90), measures: ['ndcg'] as const };
     const trends = await readScoreTrends(database.pool, asked);
     expect(trends.get('ndcg')?.map(({ value }) => value)).toEqual([0.1, 0.9]);
   });
 
-  it('come of several sets in one reading, the latest of each', async () => {
+  it('are read for several sets at once, the latest of each', async () => {
     const [first, second] = [await runsOf([0.8, 0.7, 0.9]), await runsOf([0.5])];
     const none = { pipeline: 'none', goldenSet: 'faq' };
     const asked = { from: minutes(0), until: minutes(300), measure: 'ndcg', limit: 2 } as const;

@@ -69,7 +69,7 @@ it.each([
     'a rank of all queries after the other',
     Array.from({ length: RESULTS }, (_, place) => lines.map((own) => own[place] ?? '')).flat(),
   ],
-])('scores a run %s', async (_, written) => {
+])('a run %s is scored', async (_, written) => {
   const run = path.join(folder, 'run.txt');
   const unjudged = ['x1 Q0 document 1 1 t\n', 'x2 Q0 document 1 1 t\n'];
   await writeFile(run, [unjudged[0], ...written, unjudged[1]].join(''));
@@ -94,7 +94,7 @@ it.each([
 it.each([
   ['first', 10],
   ['last', QUERIES * RESULTS - 10],
-])('names the line that is wrong, also in the %s batch', async (_, line) => {
+])('the line number of an error is reported, also in the %s batch', async (_, line) => {
   const run = path.join(folder, 'wrong.txt');
   const written = lines.flat();
   written[line - 1] = 'q1 Q0 document 1 high run\n';
@@ -105,13 +105,13 @@ it.each([
   });
 });
 
-it('says which query repeats a document, also in the last batch', async () => {
+it('a repeated document is reported with its query, also in the last batch', async () => {
   const run = path.join(folder, 'repeated.txt');
   await writeFile(run, [...lines.flat(), lines.at(-1)?.[4] ?? ''].join(''));
   await expect(scoreTrecRuns(qrels, [run], settings)).rejects.toThrow(`${run}: The query "q${QUERIES - 1}"`);
 });
 
-it('reads judgments and a run that come from pipes, and can be read but once', async () => {
+it('judgments and a run are read from pipes, which can be read only once', async () => {
   const run = path.join(folder, 'piped.txt');
   await writeFile(run, lines.flat().join(''));
   const program = `

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { acceptedFallVariance, acceptedVariance } from '../../../../src/golden/rules/run-noise.ts';
 
-describe('what accepted days and generations differ by', () => {
-  it('is not known before there are five', () => {
+describe('the variance between accepted days and generations', () => {
+  it('is unknown with fewer than five', () => {
     expect(acceptedVariance([0.01, -0.01, 0, 0.02])).toBeNull();
     expect(acceptedVariance([0.01, -0.01, 0, 0.02, 0])).not.toBeNull();
   });
@@ -14,13 +14,13 @@ describe('what accepted days and generations differ by', () => {
     expect(acceptedVariance([0, 0, 0, 0, 0])).toBe(0);
   });
 
-  it('comes closer to what they show with each of them', () => {
+  it('approaches the observed variance with each further one', () => {
     const bounds = [5, 10, 30].map((count) => acceptedVariance(Array.from({ length: count }, () => 0.01)) ?? 0);
     expect(bounds.toSorted((a, b) => b - a)).toEqual(bounds);
     expect(bounds.at(-1)).toBeGreaterThan(0.0001);
   });
 
-  it('is learned from the first thirty, so that an index cannot drift away with it', () => {
+  it('is estimated from the first thirty, so that a drifting index cannot widen it', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxLength: 40 }), (later) => {
         const first = Array.from({ length: 30 }, (_, i) => (i % 3) / 100);
@@ -30,23 +30,23 @@ describe('what accepted days and generations differ by', () => {
   });
 });
 
-describe('what accepted falls differ by', () => {
+describe('the variance of accepted drops', () => {
   const rises = [0.002, 0.004, 0.002, 0.004, 0.002];
   const falls = [-0.02, -0.01, -0.02, -0.01, -0.02];
 
-  it('is not known before there are five differences, and not by itself before there are five falls', () => {
+  it('is unknown with fewer than five differences, and not estimated from drops alone with fewer than five drops', () => {
     expect(acceptedFallVariance(falls.slice(1))).toBeNull();
     const fewFalls = [...rises, ...falls.slice(1)];
     expect(acceptedFallVariance(fewFalls)).toBe(acceptedVariance(fewFalls));
   });
 
-  it('is that of the falls alone where they are larger than the rises', () => {
+  it('is that of the drops alone where they are larger than the rises', () => {
     // Squares of the falls over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
     expect(acceptedFallVariance([...rises, ...falls])).toBeCloseTo(0.0014 / 1.145476, 8);
     expect(acceptedFallVariance([...rises, ...falls])).toBeGreaterThan(acceptedVariance([...rises, ...falls]) ?? 0);
   });
 
-  it('is never less than that of all differences, and does not ask whether rises come first', () => {
+  it('is never less than that of all differences, whatever their order', () => {
     const difference = fc.double({ min: -1, max: 1, noNaN: true });
     fc.assert(
       fc.property(fc.array(difference, { minLength: 5, maxLength: 30 }), (differences) => {

@@ -20,22 +20,22 @@ function answers(...ids: readonly string[]) {
   }));
 }
 
-describe('what answers show to be a mistake of the config or of the set', () => {
-  it('is nothing while one judged document comes, and as many as were asked for', () => {
+describe('the warnings about a mistake in the config or in the set', () => {
+  it('are empty while a judged document is returned, and as many as were requested', () => {
     const [first, ...others] = answers('kb-reset', 'kb-aside');
     const one = { queryId: 'q0', documents: documents('x', 'doc-reset-0') };
     expect(first).toBeDefined();
     expect(checkAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
   });
 
-  it('is ids that the retriever never returns, shown by an example of either side', () => {
+  it('report ids that the retriever never returns, with an example of each side', () => {
     expect(checkAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
       ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", the retriever returned "kb-reset-0", which differ in the prefix ("doc", "kb"). If both name the same document, fix the ids of the set or retriever.results.id.',
       depth: null,
     });
   });
 
-  it('is ids of some documents that the retriever returns in another form', () => {
+  it('report ids of some documents that the retriever returns in another form', () => {
     const [first, ...others] = answers('DOC_RESET', 'doc-aside');
     expect(
       checkAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
@@ -48,7 +48,7 @@ describe('what answers show to be a mistake of the config or of the set', () => 
     expect(checkAnswers(queries, two, 1).ids).toBeNull();
   });
 
-  it('is fewer documents than were asked for, once enough answers came', () => {
+  it('report fewer documents than requested, after enough answers', () => {
     const short = answers('doc-reset', 'doc-aside', 'other');
     expect(checkAnswers(queries, short, 10)).toEqual({
       ids: null,
@@ -58,7 +58,7 @@ describe('what answers show to be a mistake of the config or of the set', () => 
     expect(checkAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
   });
 
-  it('is nothing of a retriever that failed or found nothing: that is said elsewhere', () => {
+  it('are empty for a retriever that failed or found nothing, which is reported elsewhere', () => {
     const nothing = queries.map(({ id }) => ({ queryId: id, documents: [] }));
     expect(checkAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
     expect(checkAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });

@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { answersByDocument, documentOf, queriesByDocument } from '../../../../src/golden/rules/score-run.ts';
 import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
-describe('chunks by their documents', () => {
+describe('chunks mapped to their documents', () => {
   it.each([
     ['kb-17#3', 'kb-17'],
     ['kb-17#3#b', 'kb-17'],
     ['kb-17', 'kb-17'],
     ['#3', '#3'],
-  ])('%s is of %s', (chunk, document) => {
+  ])('map %s to %s', (chunk, document) => {
     expect(documentOf(chunk, '#')).toBe(document);
   });
 
-  it('have the best grade of the chunks of a document', () => {
+  it('take the best grade of the chunks of a document', () => {
     const judgments = [
       { documentId: 'a#1', grade: 1 },
       { documentId: 'a#2', grade: 3 },
@@ -25,7 +25,7 @@ describe('chunks by their documents', () => {
     ]);
   });
 
-  it('come back in the order of the answer', () => {
+  it('keep the order of the answer', () => {
     const [answer] = answersByDocument([anAnswer({ documents: documents('b#2', 'a#1', 'b#1') })], '#');
     expect(answer?.documents.map(({ id }) => id)).toEqual(['b', 'a', 'b']);
   });

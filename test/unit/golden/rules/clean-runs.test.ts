@@ -10,7 +10,7 @@ function facts(runId: string, mean: number, parts: Partial<RunFacts> = {}): RunF
   return { runId, ...clean, means: [{ key, mean }], ...parts };
 }
 
-describe('the runs that a baseline learns from', () => {
+describe('the runs from which a baseline estimates its noise', () => {
   it('keep rare small noise, without which every small difference would count as a change', () => {
     const others = [0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.785, 0.8].map((mean, n) => facts(`r${n}`, mean));
     expect(chooseCleanRuns(facts('pinned', 0.8), others, false)).toEqual({
@@ -19,26 +19,26 @@ describe('the runs that a baseline learns from', () => {
     });
   });
 
-  it('leave out a run that is far from the median by any measure', () => {
+  it('exclude a run that is far from the median by any measure', () => {
     const others = [0.8, 0.8, 0.8, 0.67].map((mean, n) => facts(`r${n}`, mean));
     const { kept, excluded } = chooseCleanRuns(facts('pinned', 0.8), others, false);
     expect(kept).toEqual(['r0', 'r1', 'r2']);
     expect(excluded).toEqual([{ runId: 'r3', reason: 'its ndcg@10 of 0.67 is far from the usual 0.8' }]);
   });
 
-  it('keep the wide spread of a retriever that is really so, since no run of it is an outlier', () => {
+  it('keep the wide spread of a noisy retriever, of which no run is an outlier', () => {
     const others = [0.6, 0.8, 0.65, 0.75, 0.62, 0.78].map((mean, n) => facts(`r${n}`, mean));
     expect(chooseCleanRuns(facts('pinned', 0.7), others, false).excluded).toEqual([]);
   });
 
-  it('may share a failed check or an open incident with the pinned run only when they were asked for', () => {
+  it('may share a failed check or an open incident with the pinned run only when they were requested', () => {
     const doubts = { failedChecks: ['ndcg@10 below 0.7 on faq'], incidents: ['7'] };
     const others = [facts('r1', 0.6, doubts)];
     expect(chooseCleanRuns(facts('pinned', 0.6, doubts), others, true).kept).toEqual(['r1']);
     expect(chooseCleanRuns(facts('pinned', 0.6, doubts), others, false).kept).toEqual([]);
   });
 
-  it('are each kept or left out once, and none is kept with a failed query or beyond a deployment', () => {
+  it('are each either kept or excluded, and none with a failed query or across a deployment is kept', () => {
     const run = fc.record({
       mean: fc.double({ min: 0, max: 1, noNaN: true }),
       failed: fc.nat(2),

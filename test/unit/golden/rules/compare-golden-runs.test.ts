@@ -31,8 +31,8 @@ const none = new Set<string>();
 const find = (differences: ReturnType<typeof compareGoldenRuns>, measure: string, k: number, segment = 'all') =>
   differences?.find((one) => one.key.measure === measure && one.key.k === k && one.segment === segment);
 
-describe('a run against another one', () => {
-  it('that answered the same differs by nothing at all', () => {
+describe('a golden run compared to another one', () => {
+  it('has no difference when the answers are identical', () => {
     const differences = compareGoldenRuns(aSide(), aSide(), none);
     expect(differences).not.toBeNull();
     for (const { difference, p, verdict } of differences ?? []) {
@@ -40,7 +40,7 @@ describe('a run against another one', () => {
     }
   });
 
-  it('shows what fell, over all queries and in the segment where it did', () => {
+  it('shows what dropped, over all queries and in the affected segment', () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const differences = compareGoldenRuns(aSide(), fallen, none);
     expect(find(differences, 'hit_rate', 1)).toMatchObject({
@@ -54,7 +54,7 @@ describe('a run against another one', () => {
     expect(find(differences, 'hit_rate', 1, 'language=de')?.difference).toBe(0);
   });
 
-  it('leaves out queries whose labels are stale: what they lost is no fault of the retriever', () => {
+  it('excludes queries with stale labels: their loss is not caused by the retriever', () => {
     const stale = new Set(['q0', 'q2', 'q4']);
     const differences = compareGoldenRuns(aSide(), aSide([0, 2, 4]), stale);
     expect(find(differences, 'ndcg', 5)).toMatchObject({
@@ -65,21 +65,21 @@ describe('a run against another one', () => {
     });
   });
 
-  it('keeps to the cut-offs and the queries that both have', () => {
+  it('uses the cutoffs and the queries that both contain', () => {
     const older = aSide([], { queries: queries.slice(0, 12), settings: aRunSettings({ cutoffs: [5, 10] }) });
     const differences = compareGoldenRuns(older, aSide([15]), none);
     expect(new Set(differences?.map(({ key }) => key.k))).toEqual(new Set([5]));
     expect(find(differences, 'recall', 5)).toMatchObject({ n: 12, excluded: 8, difference: 0 });
   });
 
-  it('is not compared when nothing is in common', () => {
+  it('has no comparison when the runs have nothing in common', () => {
     expect(compareGoldenRuns(aSide([], { queries: [] }), aSide(), none)).toBeNull();
     const other = aSide([], { settings: aRunSettings({ cutoffs: [100] }) });
     expect(compareGoldenRuns(other, aSide(), none)).toBeNull();
     expect(compareGoldenRuns(aSide(), aSide(), new Set(queries.map(({ id }) => id)))).toBeNull();
   });
 
-  it('takes the noise of its retriever into account', () => {
+  it('accounts for the noise of its retriever', () => {
     const fallen = aSide([0, 2, 4, 6, 8, 10, 12, 14]);
     const noise = { all: { 'mrr@5': aRerunNoise({ reruns: 5, standardDeviation: 0.5, sharedVariance: 0.25 }) } };
     const quiet = find(compareGoldenRuns(aSide(), fallen, none), 'mrr', 5);
@@ -90,7 +90,7 @@ describe('a run against another one', () => {
   });
 });
 
-describe('a run whose retriever is known', () => {
+describe('a golden run of a retriever with known noise', () => {
   const still = aRerunNoise({ isStill: true });
   const metrics = ['mrr@5', 'mrr@1'];
   const table = <T>(value: T) => Object.fromEntries(metrics.map((metric) => [metric, value]));
@@ -104,21 +104,21 @@ describe('a run whose retriever is known', () => {
   const methods = (differences: ReturnType<typeof compareGoldenRuns>) =>
     ['all', 'language=en', 'language=de'].map((segment) => find(differences, 'mrr', 5, segment)?.ciMethod);
 
-  it('is judged by its noise wherever that was measured, and from one query on', () => {
+  it('is compared by that noise wherever it was measured, even with one query', () => {
     const differences = compareGoldenRuns(aSide(), one, none, known());
     expect(methods(differences)).toEqual(['reruns', 'reruns', 'bca']);
     expect(find(differences, 'mrr', 5)).toMatchObject({ difference: -0.05, p: 0, verdict: 'regression' });
     expect(find(compareGoldenRuns(aSide(), one, none), 'mrr', 5)?.verdict).toBe('inconclusive');
   });
 
-  it('is compared with the mean of each query, whichever queries are left and in whatever order', () => {
+  it('is compared to the mean score of each query, for any subset of the queries in any order', () => {
     const means = { ...known().means, 'mrr@5': queries.map((_, n) => n / 20) };
     const after = { ...aSide(), queries: queries.toReversed() };
     const differences = compareGoldenRuns(aSide(), after, new Set(['q0', 'q19']), known({ means }));
     expect(find(differences, 'mrr', 5)?.difference).toBeCloseTo(1 - 0.475, 12);
   });
 
-  it('is judged by its queries when the means belong to another question', () => {
+  it('is compared by its queries when the means belong to other queries', () => {
     const stricter = { ...one, settings: { ...settings, relevanceLevel: 2 } };
     const firstOnly = { means: { 'mrr@1': queries.map(() => 1) } };
     const fewer = { means: Object.fromEntries(Object.keys(known().means ?? {}).map((key) => [key, [1, 1]])) };
@@ -131,12 +131,12 @@ describe('a run whose retriever is known', () => {
     }
   });
 
-  it('of another generation is judged by its queries', () => {
+  it('of another index generation is compared by its queries', () => {
     const accepted = { unit: 'generation', differences: {} } as const;
     expect(methods(compareGoldenRuns(aSide(), one, none, known({ accepted })))).not.toContain('reruns');
   });
 
-  it('is judged by what days differed by as well, from five on', () => {
+  it('includes the variance between days from five days on', () => {
     const after = (count: number) => {
       const differences = { all: table(Array.from({ length: count }, () => -0.008)) };
       return find(compareGoldenRuns(aSide(), one, none, known({ accepted: { unit: 'day', differences } })), 'mrr', 5);
@@ -146,8 +146,8 @@ describe('a run whose retriever is known', () => {
   });
 });
 
-describe('the queries that two versions share', () => {
-  it('have the same id, text and judgments, in whatever order', () => {
+describe('the queries that two versions have in common', () => {
+  it('have the same id, text and judgments, in any order', () => {
     const judgments = [
       { documentId: 'a', grade: 1 },
       { documentId: 'b', grade: 2 },

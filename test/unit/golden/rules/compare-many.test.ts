@@ -12,7 +12,7 @@ const scores = (other: number, step: number): Float64Array =>
 
 const [usual, alike, worse] = [scores(0.5, 1), scores(0.45, 8), scores(0.1, 2)];
 
-describe('configurations', () => {
+describe('several configurations', () => {
   it('are compared in pairs, each p adjusted by Holm for all of them', () => {
     const { primary, n } = compareMany([NDCG], [[usual], [alike], [worse]], settings);
     expect(n).toBe(40);
@@ -28,7 +28,7 @@ describe('configurations', () => {
     expect(primary.pairs[1]?.pHolm).toBeCloseTo(3 * (p[1] ?? 1), 12);
   });
 
-  it('that none of the others is better than are named, and one below the first is a regression', () => {
+  it('are reported as best when no other is better, and one below the first is a regression', () => {
     const compared = compareMany([NDCG], [[usual], [alike], [worse]], settings);
     expect(compared.primary.pairs.map(({ verdict }) => verdict)).toEqual(['no_change', 'regression', 'regression']);
     expect(compared.primary.unbeaten).toEqual([0, 1]);
@@ -38,7 +38,7 @@ describe('configurations', () => {
     expect(isWorseThanFirst(turned)).toBe(false);
   });
 
-  it('lose a verdict that was only just one when there are many of them', () => {
+  it('lose a barely significant verdict when there are many of them', () => {
     // 6 queries of 40 fall by 0.2: p = 2^-5 of one pair, and six pairs leave nothing of it.
     const fallen = Float64Array.from(usual, (one, row) => (row < 6 ? one - 0.2 : one));
     expect(compareMany([NDCG], [[usual], [fallen]], settings).primary.pairs[0]).toMatchObject({
@@ -49,7 +49,7 @@ describe('configurations', () => {
     expect(many.primary.pairs[0]?.verdict).toBe('inconclusive');
   });
 
-  it('are judged by every measure, and the first decides', () => {
+  it('are compared by every measure, and the first decides', () => {
     const { measures, primary } = compareMany(
       [MRR, NDCG],
       [
@@ -63,7 +63,7 @@ describe('configurations', () => {
     expect(measures[1]?.means.map((value) => value.toFixed(2))).toEqual(['0.50', '0.30']);
   });
 
-  it('are two at least', () => {
+  it('must be at least two', () => {
     expect(() => compareMany([NDCG], [[usual]], settings)).toThrow(RangeError);
   });
 });

@@ -51,19 +51,19 @@ describe('a run against itself', () => {
     );
   });
 
-  it('leaves no doubt on these queries', () => {
+  it('has an unambiguous verdict on these queries', () => {
     expect(compare([0.5], [0.5])).toMatchObject({ ciLow: 0, ciHigh: 0, smallestDetectableDifference: null });
     expect(compare(pattern(30), pattern(30))).toMatchObject({ ciLow: 0, ciHigh: 0, ciMethod: 't' });
   });
 
-  it('does not change by the last digit of a score', () => {
+  it('does not change with the last digit of a score', () => {
     const rounded = pattern(30).map((value) => value + 1e-15);
     expect(compare(pattern(30), rounded)).toMatchObject({ difference: 0, wins: 0, verdict: 'no_change' });
   });
 });
 
 describe('compareMetric', () => {
-  it('holds no NaN, encloses the difference in its bounds and counts every query', () => {
+  it('returns no NaN, encloses the difference in its bounds and counts every query', () => {
     fc.assert(
       fc.property(pairOfRuns, ({ baseline, candidate }) => {
         const comparison = compare(baseline, candidate);
@@ -106,7 +106,7 @@ describe('compareMetric', () => {
     expect(rise.pRandomization).toBe(fall.pRandomization);
   });
 
-  it('calls every query falling by as much a regression, with a point for bounds and no t', () => {
+  it('reports a regression when every query drops by the same amount, with a point for bounds and no t', () => {
     const before = new Float64Array(10).fill(0.5);
     const after = new Float64Array(10).fill(0.375);
     const comparison = compareMetric(NDCG, before, after, null, SETTINGS);
@@ -122,7 +122,7 @@ describe('compareMetric', () => {
     expect(comparison.pRandomization).toBeCloseTo(2 / 2 ** 10, 12);
   });
 
-  it('claims nothing by a few queries that fall by as much', () => {
+  it('is inconclusive for a few queries that drop by the same amount', () => {
     expect(compare([0.5, 0.5, 0.5], [0.25, 0.25, 0.25])).toMatchObject({
       difference: -0.25,
       ciLow: -1,
@@ -132,7 +132,7 @@ describe('compareMetric', () => {
     });
   });
 
-  it('claims nothing by one query', () => {
+  it('is inconclusive for one query', () => {
     expect(compare([1], [0])).toMatchObject({
       difference: -1,
       ciLow: -1,
@@ -146,7 +146,7 @@ describe('compareMetric', () => {
     });
   });
 
-  it('leaves a change of dcg of one query unbounded', () => {
+  it('leaves the change of the dcg of one query unbounded', () => {
     expect(compare([3], [4], { measure: 'dcg', k: null })).toMatchObject({
       ciLow: Number.NEGATIVE_INFINITY,
       ciHigh: Number.POSITIVE_INFINITY,
@@ -186,14 +186,14 @@ describe('compareMetric', () => {
   });
 });
 
-describe('with the noise of a noisy retriever', () => {
+describe('compareMetric with the noise of a retriever', () => {
   const random = uniforms(3);
   const baseline = Array.from({ length: 200 }, () => random());
   const candidate = baseline.map((value) => value - 0.04 + 0.1 * (random() - 0.5));
   const quiet = aRerunNoise({ reruns: 6, standardDeviation: 0.001 });
   const loud = aRerunNoise({ reruns: 6, standardDeviation: 0.03, sharedVariance: 0.03 ** 2 });
 
-  it('a drop within the noise is no regression, and the bounds say so', () => {
+  it('reports no regression for a drop within the noise, and widens the bounds', () => {
     const alone = compareMetric(NDCG, baseline, candidate, null, SETTINGS);
     const noisy = compareMetric(NDCG, baseline, candidate, loud, SETTINGS);
     expect(alone.verdict).toBe('regression');
@@ -207,7 +207,7 @@ describe('with the noise of a noisy retriever', () => {
     expect(noisy.smallestDetectableDifference ?? 0).toBeGreaterThan(2.8 * 0.03);
   });
 
-  it('noise far below the difference changes no verdict, and the bounds hardly', () => {
+  it('keeps the verdict for noise far below the difference, and barely changes the bounds', () => {
     const alone = compareMetric(NDCG, baseline, candidate, null, SETTINGS);
     const noisy = compareMetric(NDCG, baseline, candidate, quiet, SETTINGS);
     expect(noisy.verdict).toBe('regression');
@@ -215,14 +215,14 @@ describe('with the noise of a noisy retriever', () => {
     expect((noisy.difference - noisy.ciLow) / (alone.difference - alone.ciLow)).toBeCloseTo(1, 1);
   });
 
-  it('a retriever whose reruns did not differ is judged as one without noise', () => {
+  it('treats a retriever whose reruns were identical as one without noise', () => {
     const still = aRerunNoise({ reruns: 5, standardDeviation: 0 });
     expect(compareMetric(NDCG, baseline, candidate, still, SETTINGS)).toEqual(
       compareMetric(NDCG, baseline, candidate, null, SETTINGS),
     );
   });
 
-  it('few reruns that show no shared noise do not vouch that there is none', () => {
+  it('does not conclude from a few reruns without shared noise that there is none', () => {
     const fallen = baseline.map((value) => value - 0.04);
     const noise = aRerunNoise({ reruns: 5, standardDeviation: 0.012 });
     const few = compareMetric(NDCG, baseline, fallen, noise, SETTINGS);
@@ -231,7 +231,7 @@ describe('with the noise of a noisy retriever', () => {
     expect(compareMetric(NDCG, baseline, fallen, { ...noise, reruns: 20 }, SETTINGS).p).toBeLessThan(0.005);
   });
 
-  it('queries that all fall by as much are judged by the noise alone', () => {
+  it('uses the noise alone when all queries drop by the same amount', () => {
     const fallen = baseline.map((value) => value - 0.04);
     const comparison = compareMetric(NDCG, baseline, fallen, loud, SETTINGS);
     expect(comparison.verdict).toBe('inconclusive');
@@ -239,7 +239,7 @@ describe('with the noise of a noisy retriever', () => {
     expect(comparison.p).toBeCloseTo(0.5234, 2);
   });
 
-  it('more reruns that show the same noise let a fall be called that few do not', () => {
+  it('reports a drop with many reruns that is inconclusive with few reruns of the same noise', () => {
     const fallen = baseline.map((value) => value - 0.1);
     const pOf = (reruns: number): number => compareMetric(NDCG, baseline, fallen, { ...loud, reruns }, SETTINGS).p;
     expect(pOf(6)).toBeGreaterThan(0.01);
@@ -248,7 +248,7 @@ describe('with the noise of a noisy retriever', () => {
   });
 });
 
-describe('with what is known of an unchanged retriever', () => {
+describe('compareMetric with the known noise of an unchanged retriever', () => {
   const means = pattern(100);
   const still = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isStill: true });
   /** Two queries of a hundred lost all they had. */
@@ -263,7 +263,7 @@ describe('with what is known of an unchanged retriever', () => {
     return compareMetric(NDCG, pinned, candidate, noise, { alpha: 0.01, minEffect: 0.01 }, all);
   };
 
-  it('a fall of a retriever that always answers the same is a regression as soon as it matters', () => {
+  it('reports any drop of at least the minimum effect as a regression when the retriever always answers identically', () => {
     expect(compare(means, fallen).p).toBeCloseTo(0.5, 12);
     const known = compareKnown(fallen);
     expect(known).toMatchObject({ p: 0, ciMethod: 'reruns', losses: 2, verdict: 'regression' });
@@ -271,20 +271,20 @@ describe('with what is known of an unchanged retriever', () => {
     expect(known.smallestDetectableDifference).toBe(0);
   });
 
-  it('a fall below the least one that matters is none, and no difference is p = 1', () => {
+  it('reports no regression for a drop below the minimum effect, and p = 1 for no difference', () => {
     const one = means.map((value, i) => (i === 3 ? value / 2 : value));
     expect(compareKnown(one)).toMatchObject({ p: 0, verdict: 'no_change' });
     expect(compareKnown(means)).toMatchObject({ p: 1, difference: 0, verdict: 'no_change' });
   });
 
-  it('is compared with the mean of the reruns, its wins and losses with the pinned run', () => {
+  it('compares to the mean of the reruns, and counts wins and losses against the pinned run', () => {
     const pinned = means.map((value, i) => (i < 20 ? value + 0.1 : value));
     const known = compareKnown(means, {}, still, pinned);
     expect(known).toMatchObject({ difference: 0, p: 1, losses: 20, wins: 0 });
     expect(known.baseline).toBe(known.candidate);
   });
 
-  it('has the p and the bounds of a normal deviation of known size', () => {
+  it('returns the p-value and the bounds of a normal deviation with known variance', () => {
     const noise = aRerunNoise({ standardDeviation: 0.004 });
     const known = compareKnown(fallen, {}, noise);
     const deviation = Math.sqrt(rerunVariance(noise, 100));
@@ -294,7 +294,7 @@ describe('with what is known of an unchanged retriever', () => {
     expect(known.smallestDetectableDifference).toBeCloseTo(3.41745 * deviation, 5);
   });
 
-  it('of another generation of the index is judged by its queries, and no surer than generations allow', () => {
+  it('compares another index generation by its queries, with no more certainty than generations allow', () => {
     const twelve = means.map((value, i) => (i % 8 === 0 ? value - 0.2 : value));
     const generation = (accepted: readonly number[]) => compareKnown(twelve, { unit: 'generation', accepted });
     const paired = compareMetric(NDCG, means, twelve, null, { alpha: 0.01, minEffect: 0.01 });

@@ -30,7 +30,7 @@ describe('compareRuns', () => {
     ]);
   });
 
-  it('shows which segment fell and leaves out one without queries', () => {
+  it('shows which segment dropped and skips one without queries', () => {
     const { segments } = compareRuns(
       { keys, baseline: [ndcg, mrr], candidate: [fallen, mrr], segments: halves },
       SETTINGS,
@@ -57,7 +57,7 @@ describe('compareRuns', () => {
     expect(segments.map((segment) => segment.verdict)).toEqual(['no_change', 'inconclusive']);
   });
 
-  it('of no queries is a bug of the caller', () => {
+  it('throws without queries', () => {
     expect(() => compareRuns({ keys, baseline: [[], []], candidate: [[], []] }, SETTINGS)).toThrow(RangeError);
   });
 });
@@ -67,7 +67,7 @@ describe('mostRegressed', () => {
   const before = [0.5, 0, 0.75, 1, 0.5];
   const after = [0.5, 1, 0.5, 0, 0.25];
 
-  it('lists the queries that lost, most first, ties in the given order', () => {
+  it('lists the regressed queries, the largest drop first, ties in the given order', () => {
     expect(mostRegressed(ids, before, after, 10)).toEqual([
       { queryId: 'fell more', baseline: 1, candidate: 0, difference: -1 },
       { queryId: 'fell', baseline: 0.75, candidate: 0.5, difference: -0.25 },
@@ -75,7 +75,7 @@ describe('mostRegressed', () => {
     ]);
   });
 
-  it('lists no more than asked', () => {
+  it('lists no more than requested', () => {
     expect(mostRegressed(ids, before, after, 1).map(({ queryId }) => queryId)).toEqual(['fell more']);
   });
 });
@@ -89,7 +89,7 @@ function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS
 }
 
 describe('adviseOnSetSize', () => {
-  it('is silent for a set that is large enough', () => {
+  it('is null for a set that is large enough', () => {
     expect(advice(400, 0.05)).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe('adviseOnSetSize', () => {
     expect(advice(100, 0)).toEqual([]);
   });
 
-  it('says which differences cannot be told, and how many queries would tell them', () => {
+  it('says which differences cannot be detected, and how many queries would detect them', () => {
     // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries find 0.02.
     expect(advice(100, 0.2)).toEqual([
       expect.stringMatching(

@@ -13,8 +13,8 @@ import { uniforms } from '../../../support/uniforms.ts';
 const check = { ...usualCheck, measure: 'ndcg@10' };
 const still = aRerunNoise({ isStill: true });
 
-describe('the chance of hits in a row', () => {
-  it('is that of all sequences, counted', () => {
+describe('the chance of a streak of hits', () => {
+  it('equals the count over all sequences', () => {
     assert(
       property(integer({ min: 1, max: 4 }), integer({ min: 0, max: 10 }), (row, looks) => {
         let hits = 0;
@@ -27,29 +27,29 @@ describe('the chance of hits in a row', () => {
     );
   });
 
-  it('is all of it when every look is a hit', () => {
+  it('is 1 when every draw is a hit', () => {
     expect(chanceOfStreak(1, 2, 2)).toBe(1);
     expect(chanceOfStreak(1, 2, 1)).toBe(0);
   });
 });
 
-describe('the drop that a set finds', () => {
-  it('is that of the check for a retriever that always answers the same', () => {
+describe('the detectable drop of a golden set', () => {
+  it('equals that of the check for a retriever that always answers identically', () => {
     expect(detectableDrop(still, 20, check, 2)).toBe(0.02);
   });
 
-  it('is nothing within fewer runs than the check takes', () => {
+  it('is null with fewer runs than the check needs', () => {
     expect(detectableDrop(still, 100, check, 1)).toBeNull();
   });
 
-  it('is smaller within more runs, and with more queries', () => {
+  it('is smaller with more runs, and with more queries', () => {
     const noise = aRerunNoise({ ofQueries: 0.01 });
     const drop = (n: number, looks: number): number => detectableDrop(noise, n, check, looks) ?? Number.NaN;
     expect(drop(100, 24)).toBeLessThan(drop(100, 2));
     expect(drop(400, 2)).toBeLessThan(drop(100, 2));
   });
 
-  it('is called four times of five in a simulation of such retrievers', () => {
+  it('is detected four times out of five in a simulation of such retrievers', () => {
     const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0002), ofQueries: 0.01 });
     const drop = detectableDrop(noise, 100, check, 24) ?? Number.NaN;
     const random = uniforms(17);
@@ -71,20 +71,20 @@ describe('the drop that a set finds', () => {
   });
 });
 
-describe('what is said of it', () => {
-  it('names the assumption while nothing was rerun', () => {
+describe('the description of the detectable drop', () => {
+  it('states its assumption before the first rerun', () => {
     expect(describePower(null, 100, check, 24)).toBe(
       'ndcg@10: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). One that always answers the same shows each fall of 0.02 or more in 2 runs.',
     );
   });
 
-  it('is certain of a retriever that always answered the same', () => {
+  it('is certain for a retriever that always answered identically', () => {
     expect(describePower(still, 100, check, 24)).toBe(
       'ndcg@10: each fall of 0.02 or more is called within 2 runs, as the retriever answered the same in 10 runs.',
     );
   });
 
-  it('has the noise behind it, and the day where it has runs enough', () => {
+  it('states the measured noise, and the day where it has enough runs', () => {
     const noise = aRerunNoise();
     expect(describePower(noise, 300, check, 24)).toMatch(
       /^ndcg@10: with 300 queries and the noise of 10 runs a fall of 0\.0\d+ is called within 2 runs with a chance of 0\.8, one of 0\.0\d+ within a day \(24 runs\); the check watches for 0\.02\.$/,

@@ -4,7 +4,7 @@ import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { exportGoldenSet } from '../../../../src/golden/rules/export-golden-set.ts';
 import type { GoldenFormat } from '../../../../src/golden/rules/golden-set.ts';
 
-describe('a golden set', () => {
+describe('an exported golden set', () => {
   it.each<[GoldenFormat, Partial<GoldenQuery>, string]>([
     [
       'trec',
@@ -57,12 +57,12 @@ describe('a golden set', () => {
       { judgments: [] },
       'The query "q1" has no judgment, and beir would not bring it back; use --format questions for a set without any.',
     ],
-  ])('in %s is refused in one sentence when it would come back changed (%o)', (format, parts, message) => {
+  ])('in %s is refused in one sentence when an import would change it (%o)', (format, parts, message) => {
     const query = { id: 'q1', text: 'a', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }], ...parts };
     expect(() => exportGoldenSet([query], format)).toThrow(new RecalldError('export_impossible', message));
   });
 
-  it('of no queries is no export', () => {
+  it('without queries is refused', () => {
     expect(() => exportGoldenSet([], 'csv')).toThrow(/holds no queries/);
   });
 });

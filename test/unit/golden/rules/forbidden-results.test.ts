@@ -15,7 +15,7 @@ function answer(queryId: string, ids: readonly string[] | 'timeout'): QueryAnswe
 }
 
 describe('a forbidden document', () => {
-  it('is named by its id, or by the beginning of it', () => {
+  it('is given by its id or by a prefix of it', () => {
     expect(forbids(['d1', 'tenant-b/*'], 'tenant-b/7')).toBe('tenant-b/*');
     expect(forbids(['d1', 'tenant-b/*'], 'd1')).toBe('d1');
     expect(forbids(['d1', 'tenant-b/*'], 'd10')).toBeNull();
@@ -23,7 +23,7 @@ describe('a forbidden document', () => {
     expect(forbids(['a*b'], 'axb')).toBeNull();
   });
 
-  it('is found at its first rank, in the queries that forbid it alone', () => {
+  it('is found at its first rank, only in the queries that forbid it', () => {
     const queries = [query('q1', ['b/*']), query('q2'), query('q3', ['a/1'])];
     const answers = [answer('q3', ['b/1', 'a/2']), answer('q2', ['b/1']), answer('q1', ['a/1', 'b/2', 'b/1', 'b/2'])];
     expect(forbiddenResults(queries, answers)).toEqual([
@@ -33,10 +33,10 @@ describe('a forbidden document', () => {
   });
 });
 
-describe('a second asking', () => {
+describe('a second request', () => {
   const queries = [query('q1', ['bad']), query('q2', ['bad']), query('q3')];
 
-  it('confirms what it brings again, at whatever rank, and lets go what it does not', () => {
+  it('confirms the documents that it returns again, at any rank, and drops the others', () => {
     const first = [answer('q1', ['good', 'bad']), answer('q2', ['bad'])];
     const again = [answer('q1', ['bad', 'good']), answer('q2', ['good'])];
     expect(confirmForbidden(queries, first, again)).toEqual({
@@ -47,7 +47,7 @@ describe('a second asking', () => {
     });
   });
 
-  it('that fails leaves open what the first brought', () => {
+  it('that fails leaves the documents of the first unconfirmed', () => {
     const first = [answer('q1', ['bad']), answer('q2', 'timeout')];
     expect(confirmForbidden(queries, first, [answer('q1', 'timeout')])).toEqual({
       asked: 1,
@@ -57,7 +57,7 @@ describe('a second asking', () => {
     });
   });
 
-  it('never calls what no answer holds', () => {
+  it('confirms a document only when both answers contain it', () => {
     const ids = uniqueArray(constantFrom('a', 'b', 'c', 'bad'), { maxLength: 4 });
     assert(
       property(array(ids, { minLength: 2, maxLength: 2 }), ([one = [], two = []]) => {

@@ -23,7 +23,7 @@ describe('the order of chunks', () => {
       ),
     );
 
-  it('has every chunk once, and is the same for the same seed', () => {
+  it('contains every chunk once, and is the same for the same seed', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30), { minLength: 1, maxLength: 4 }), fc.nat(1000), (sizes, seed) => {
         const rows = topics(sizes);
@@ -35,7 +35,7 @@ describe('the order of chunks', () => {
     );
   });
 
-  it('has a small topic among the first in its proportion, whatever the order of the store', () => {
+  it('includes a small topic among the first in its proportion, whatever the order of the store', () => {
     const order = stratifiedOrder(topics([300, 100]), 3);
     const small = order.slice(0, 100).filter((row) => row >= 300).length;
     // 25 of 100 are expected; each cluster may be off by one, of which there are about 14.
@@ -44,8 +44,8 @@ describe('the order of chunks', () => {
   });
 });
 
-describe('the style of a question', () => {
-  it('varies, and is the same for the same seed and place', () => {
+describe('the style of a generated query', () => {
+  it('varies, and is the same for the same seed and position', () => {
     const styles = Array.from({ length: 60 }, (_, place) => JSON.stringify(questionStyle(place, 1)));
     expect(new Set(styles).size).toBeGreaterThan(30);
     expect(JSON.stringify(questionStyle(7, 1))).toBe(styles[7]);
@@ -53,7 +53,7 @@ describe('the style of a question', () => {
   });
 });
 
-describe('a generated question', () => {
+describe('a generated query', () => {
   const chunk = 'Refunds are paid within fourteen days to the card that was used for the payment of the order.';
 
   it.each([
@@ -79,13 +79,13 @@ describe('a generated question', () => {
 describe('the prompt', () => {
   const style = { persona: 'a tester', manner: 'key words', length: '3 words' };
 
-  it('holds the source, cut to a length, and the style', () => {
+  it('contains the source, truncated to a maximum length, and the style', () => {
     const [, user] = questionMessages('x'.repeat(10_000), style);
     expect(user?.content).toContain('a tester');
     expect(user?.content.length).toBeLessThan(6200);
   });
 
-  it('to repair holds the answer and what was wrong with it', () => {
+  it('for a repair contains the answer and its error', () => {
     const messages = repairMessages(questionMessages('source', style), 'nonsense', 'it was cut off');
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[3]?.content).toContain('it was cut off');
@@ -97,18 +97,18 @@ describe('the prompt', () => {
   });
 });
 
-describe('the cost', () => {
+describe('the estimated cost', () => {
   it('is that of the tokens at their prices', () => {
     expect(costOf({ input: 2_000_000, output: 500_000 }, { input: 0.4, output: 1.6 })).toBeCloseTo(1.6, 12);
   });
 
-  it('is reckoned on the high side: more tokens than English has, and more for other scripts', () => {
+  it('is estimated too high rather than too low: more tokens than English has, and more for other scripts', () => {
     expect(estimateTokens(['How do I reset my password?'])).toBeGreaterThan(7);
     expect(estimateTokens(['配送状況を確認するには'])).toBeGreaterThan(estimateTokens(['abcdefghijk']));
     expect(estimateTokens([])).toBe(0);
   });
 
-  it('of many questions grows with them, and with the length of the chunks', () => {
+  it('grows with the number of queries, and with the length of the chunks', () => {
     expect(estimateTotal(100, [200, 400])).toEqual({ input: 51_000, output: 8500 });
     expect(estimateTotal(100, [])).toEqual({ input: 0, output: 8500 });
   });

@@ -7,7 +7,7 @@ import {
   shownIds,
 } from '../../../../src/golden/rules/id-mismatch.ts';
 
-describe('how ids differ', () => {
+describe('the difference between judged ids and returned ids', () => {
   it.each([
     [['Doc-1'], ['doc-1'], ['case']],
     [['a%20b.pdf'], ['a b.pdf'], ['percent-encoding']],
@@ -35,7 +35,7 @@ describe('how ids differ', () => {
     expect(describeIdDifference(judged, returned)).toEqual({ judged: judged[0], returned: returned[0], differences });
   });
 
-  it('is the commonest of several, each judged id counted once', () => {
+  it('is the most common of several, each judged id counted once', () => {
     const judged = ['Unrelated', 'A1', 'B1', 'C1'];
     const returned = ['x-unrelated', 'a1', 'b1', 'c1', 'C-1'];
     expect(idsAlike(judged, returned)).toEqual({
@@ -44,18 +44,18 @@ describe('how ids differ', () => {
     });
   });
 
-  it('is said in words', () => {
+  it('is described in words', () => {
     expect(differenceInWords([])).toBe('have no form in common');
     expect(differenceInWords(['case'])).toBe('differ in case');
     expect(differenceInWords(['case', 'blanks', 'zeros'])).toBe('differ in case, blanks and zeros');
   });
 
-  it('can be seen, also where two ids look the same, and no control character reaches a terminal', () => {
+  it('is visible even for two ids that look the same, and no control character reaches a terminal', () => {
     expect(shownIds('caf\u00e9', 'cafe\u0301')).toEqual(['"caf\\u{00E9}"', '"cafe\\u{0301}"']);
     expect(shownIds('\u001b[31m', 'd\u200b1')).toEqual(['"\\u001b[31m"', '"d\\u{200B}1"']);
   });
 
-  it('gives ids of both sides whatever they are', () => {
+  it('is illustrated with ids of both sides, whatever they contain', () => {
     const ids = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(ids, ids, (judged, returned) => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { findJudgmentProblems } from '../../../../src/golden/rules/judgment-problems.ts';
 import { aGoldenQuery, goldenQueries } from '../../../support/builders.ts';
 
-describe('a golden set', () => {
-  it('with different questions of which each has a relevant document has no problem', () => {
+describe('the problems of a golden set', () => {
+  it('are empty for different queries that each have a relevant document', () => {
     const queries = [aGoldenQuery(), aGoldenQuery({ id: 'q2', text: 'Where is my invoice?' })];
     expect(findJudgmentProblems(queries, 1)).toEqual({
       duplicates: [],
@@ -12,7 +12,7 @@ describe('a golden set', () => {
     });
   });
 
-  it('names questions that are equal but for case and punctuation, and those of nearly the same words', () => {
+  it('include queries that differ only in case and punctuation, and those with nearly the same words', () => {
     const long = 'one two three four five six seven eight nine ten';
     const queries = [
       aGoldenQuery({ id: 'a', text: 'How do I pay?' }),
@@ -26,7 +26,7 @@ describe('a golden set', () => {
     ]);
   });
 
-  it('may ask the same of two tenants', () => {
+  it('do not include the same query of two tenants', () => {
     const queries = [
       aGoldenQuery({ id: 'a', tags: { tenant: 'x' } }),
       aGoldenQuery({ id: 'b', tags: { tenant: 'y' } }),
@@ -34,7 +34,7 @@ describe('a golden set', () => {
     expect(findJudgmentProblems(queries, 1).duplicates).toEqual([]);
   });
 
-  it('contradicts itself when the same question has a document relevant here and irrelevant there', () => {
+  it('include a document that is relevant and irrelevant for the same query', () => {
     const queries = [
       aGoldenQuery({
         id: 'a',
@@ -56,7 +56,7 @@ describe('a golden set', () => {
     ]);
   });
 
-  it('names queries that nothing could answer', () => {
+  it('include queries that no answer can satisfy', () => {
     const [first] = goldenQueries(1);
     const queries = [aGoldenQuery({ ...first, judgments: [{ documentId: 'd1', grade: 1 }] })];
     expect(findJudgmentProblems(queries, 2).withoutRelevant).toEqual(['q1']);

@@ -5,30 +5,30 @@ import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 describe('the variance of a run about the mean of its reruns', () => {
-  it('is 0 for a retriever that always answers the same', () => {
+  it('is 0 for a retriever that always answers identically', () => {
     expect(rerunVariance(aRerunNoise({ isStill: true }), 100)).toBe(0);
   });
 
-  it('is at its upper bounds: ten queries that moved may be seventeen, and nine degrees of freedom tell little', () => {
+  it('uses upper bounds: ten queries that changed may be seventeen, and nine degrees of freedom are few', () => {
     const noise = aRerunNoise({ standardDeviation: Math.sqrt(2 * 0.0001) });
     // 16.962 is the upper 95 % bound of a Poisson count of 10, 3.32511 the 5 % quantile of chi-square with 9 degrees.
     const expected = ((16.962 * 0.05) / 100 / 100 + (0.0001 * 9) / 3.32511 - 0.005 / 100) * 1.1;
     expect(rerunVariance(noise, 100)).toBeCloseTo(expected, 7);
   });
 
-  it('allows a metric that stood still by luck to move', () => {
+  it('allows a metric to change that was constant by chance', () => {
     const luck = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0 });
     // 2.9957 = -ln 0.05 of 100 queries may move by 1 in one of ten runs.
     expect(rerunVariance(luck, 100)).toBeCloseTo(((2.9957 * 0.1) / 100 / 100) * 1.1, 6);
   });
 
-  it('is less for more queries, but what they share stays', () => {
+  it('is less for more queries, but the noise that they share remains', () => {
     const shared = aRerunNoise({ standardDeviation: 0.02, sharedVariance: 0.0004 });
     expect(rerunVariance(shared, 400)).toBeLessThan(rerunVariance(shared, 100));
     expect(rerunVariance(shared, 1e9)).toBeGreaterThan(0.0002);
   });
 
-  it('is more than what runs show, in 19 of 20 retrievers that move a twentieth of their queries', () => {
+  it('exceeds the observed one for 19 of 20 retrievers with noise in a twentieth of their queries', () => {
     const random = uniforms(5);
     const runOnce = (): number[] => Array.from({ length: 80 }, () => (random() < 0.05 ? random() : 0.6));
     const later = moments(Array.from({ length: 2000 }, () => mean(runOnce()))).standardDeviation ** 2;
@@ -48,27 +48,27 @@ describe('the variance of a run after days or generations were accepted', () => 
     knownVariance(noise, { means: [1], unit, accepted }, 100, least);
   const fiveOf = (difference: number): number[] => [difference, -difference, difference, -difference, difference];
 
-  it('is that of reruns while days tell little', () => {
+  it('is that of reruns while days show little', () => {
     expect(after([])).toBe(reruns);
     expect(after(fiveOf(0))).toBe(reruns);
     expect(after([0.1, 0.1])).toBe(reruns);
   });
 
-  it('is that of days where they differed by more, as reruns can be alike by luck', () => {
+  it('is that of days where they differed more, since reruns can be alike by chance', () => {
     // Five squares of 0.008 over 0.554298, the 1 % quantile of chi-square with five degrees of freedom.
     expect(reruns).toBeLessThan((5 * 0.008 ** 2) / 0.554298);
     expect(after(fiveOf(0.008))).toBeCloseTo((5 * 0.008 ** 2) / 0.554298, 8);
   });
 
-  it('is not known of an index that moves from day to day as if it were rebuilt', () => {
+  it('is unknown for an index that changes from day to day as if it were rebuilt', () => {
     expect(after(fiveOf(0.04))).toBeNull();
   });
 
-  it('is known of one that moves by too little to matter', () => {
+  it('is known for one that changes too little to matter', () => {
     expect(after(fiveOf(0.04), 'day', 0.5)).toBeGreaterThan(reruns);
   });
 
-  it('is not known of a retriever that stood still in all reruns when days move by half of what matters', () => {
+  it('is unknown for a retriever that was constant in all reruns when days change by half the minimum effect', () => {
     const still = aRerunNoise({ isStill: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
     const of = (difference: number) =>
       knownVariance(still, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
@@ -78,7 +78,7 @@ describe('the variance of a run after days or generations were accepted', () => 
     expect(of(0)).toBe(0);
   });
 
-  it('is not known of another generation', () => {
+  it('is unknown for another generation', () => {
     expect(after(fiveOf(0), 'generation')).toBeNull();
   });
 });

@@ -19,10 +19,10 @@ const candidate = (documentId: string, content: string, similarity = 0.9) => ({
   similarity,
 });
 
-describe('the chunk in the place of a lost document', () => {
+describe('the replacement for a lost document', () => {
   const lost = `${sentence('a', 20)}. ${sentence('b', 20)}.`;
 
-  it('is the one with the same text, whatever else is near', () => {
+  it('is the chunk with the same text, whatever else is similar', () => {
     const candidates = [
       candidate('longer', `${lost} ${sentence('c', 2)}`, 0.99),
       candidate('same', lost.toUpperCase(), 0.98),
@@ -32,7 +32,7 @@ describe('the chunk in the place of a lost document', () => {
     ]);
   });
 
-  it('is the larger chunk that the lost text went into', () => {
+  it('is the larger chunk that contains the lost text', () => {
     const [found] = findAnchors(lost, [
       candidate('other', sentence('z', 40)),
       candidate('large', `${sentence('x', 30)} ${lost}`),
@@ -40,7 +40,7 @@ describe('the chunk in the place of a lost document', () => {
     expect(found).toMatchObject({ documentId: 'large', evidence: { kind: 'whole', ofLost: 1 } });
   });
 
-  it('are the parts that it was cut into, the longest first', () => {
+  it('is the list of the parts that it was split into, the longest first', () => {
     const found = findAnchors(lost, [
       candidate('second', sentence('b', 20)),
       candidate('first', `${sentence('a', 20)} b0 b1`),
@@ -51,7 +51,7 @@ describe('the chunk in the place of a lost document', () => {
     ]);
   });
 
-  it('is nobody when the texts only share a topic, however near their vectors are', () => {
+  it('is empty when the texts only share a topic, however similar their vectors are', () => {
     expect(findAnchors(lost, [candidate('other', `${sentence('a', 8)} ${sentence('n', 30)}`, 0.999)])).toEqual([]);
     expect(findAnchors(lost, [candidate('tiny', 'a0 a1 a2', 0.999)])).toEqual([]);
     expect(findAnchors('', [candidate('empty', '')])).toEqual([]);
@@ -88,13 +88,13 @@ describe('a proposal', () => {
     ]),
   );
 
-  it('is made for labels with an anchor alone, and has a number to accept it by', () => {
+  it('is made only for labels with a known text, and has a number to accept it by', () => {
     expect(proposals).toEqual([
       { number: 1, queryId: 'q1', from: 'gone', to: [{ documentId: 'new', evidence: same }], grade: 2 },
     ]);
   });
 
-  it('moves the grade when it is accepted, and leaves everything else', () => {
+  it('moves the grade when it is accepted, and changes nothing else', () => {
     const query = aGoldenQuery({
       judgments: [
         { documentId: 'gone', grade: 2 },
@@ -141,13 +141,13 @@ const proposal = {
 };
 
 describe('the acceptance of a proposal', () => {
-  it('takes the chunks that the person kept', () => {
+  it('accepts the chunks that the person chose', () => {
     const { accepted, unknown } = matchAcceptances([proposal], [{ queryId: 'q1', from: 'gone', to: ['b'] }]);
     expect(accepted).toEqual([{ ...proposal, to: [{ documentId: 'b', evidence }] }]);
     expect(unknown).toEqual([]);
   });
 
-  it('is refused when the proposal, or a chunk of it, is proposed no more', () => {
+  it('is refused when the proposal, or one of its chunks, no longer exists', () => {
     const acceptances = [
       { queryId: 'q1', from: 'gone', to: ['a', 'c'] },
       { queryId: 'q2', from: 'gone', to: ['a'] },
@@ -167,11 +167,11 @@ const queries = [
 ];
 
 describe('the labels of a golden set', () => {
-  it('are the documents that some query gains from, each once', () => {
+  it('are the documents with a positive grade for some query, each once', () => {
     expect(judgedDocuments(queries)).toEqual(['a', 'b', 'c']);
   });
 
-  it('are alive while every judged document is in the store', () => {
+  it('are found while every judged document is in the store', () => {
     expect(probeLabels(queries, new Set(['a', 'b', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
@@ -183,7 +183,7 @@ describe('the labels of a golden set', () => {
     });
   });
 
-  it('are stale query by query when a document is superseded, and a query without any other is dead', () => {
+  it('are stale for each query with a lost document, and a query without any other is unanswerable', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1)).toEqual({
       kind: 'probed',
       probed: 3,
@@ -198,11 +198,11 @@ describe('the labels of a golden set', () => {
     });
   });
 
-  it('are dead by the documents that count as relevant, whatever else is left', () => {
+  it('are counted by the documents that are relevant, whatever others remain', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 2)).toMatchObject({ dead: new Set(['q1']) });
   });
 
-  it('keep a query in comparisons when its document is lost: it counts what it still finds', () => {
+  it('keep a query in comparisons when one document is lost: it is scored by the others', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'lost']]))).toMatchObject({
       stale: 0,
       lost: 1,
@@ -212,7 +212,7 @@ describe('the labels of a golden set', () => {
   });
 });
 
-describe('a judged document that is gone', () => {
+describe('a judged document that is lost', () => {
   it.each([
     ['replaced', 0.1, 'superseded'],
     ['replaced', 1, 'superseded'],

@@ -42,7 +42,7 @@ function list(view: QueryView, against: ComparedSide | null = before) {
 const rows = (view: QueryView) => list(view).map(({ query, score }) => [query.id, score]);
 
 describe('the queries of a run', () => {
-  it('come worst first, ties by id, those without an answer at 0', () => {
+  it('are sorted by score from the lowest, ties by id, those without an answer at 0', () => {
     expect(rows('worst')).toEqual([
       ['emptied', 0],
       ['failed', 0],
@@ -55,7 +55,7 @@ describe('the queries of a run', () => {
     ]);
   });
 
-  it('come with what they scored before, but where their labels are stale', () => {
+  it('include their previous scores, unless their labels are stale', () => {
     const told = new Map(list('worst').map(({ query, before: old, outcome }) => [query.id, [old, outcome]]));
     expect(Object.fromEntries(told)).toMatchObject({
       rose: [0.5, 'ok'],
@@ -66,7 +66,7 @@ describe('the queries of a run', () => {
     expect(list('worst', null).every(({ before: old }) => old === null)).toBe(true);
   });
 
-  it('that lost come by how much they lost', () => {
+  it('are sorted by how much they dropped', () => {
     expect(rows('regressed')).toEqual([
       ['emptied', 0],
       ['failed', 0],
@@ -77,7 +77,7 @@ describe('the queries of a run', () => {
     expect(list('regressed', null)).toEqual([]);
   });
 
-  it('are not held against another question of the same id', () => {
+  it('are not compared to another query with the same id', () => {
     const other = {
       ...before,
       queries: queries.map((query) => (query.id === 'lost' ? { ...query, text: 'Another?' } : query)),
@@ -87,7 +87,7 @@ describe('the queries of a run', () => {
     expect(list('regressed', other).map(({ query }) => query.id)).not.toContain('lost');
   });
 
-  it('are told apart by what became of them', () => {
+  it('are filtered by their outcome', () => {
     expect(rows('newly_empty').map(([id]) => id)).toEqual(['stale', 'emptied', 'failed']);
     expect(rows('failed').map(([id]) => id)).toEqual(['failed']);
     expect(list('stale')).toMatchObject([{ query: { id: 'stale' }, staleDocuments: 2 }]);
@@ -96,7 +96,7 @@ describe('the queries of a run', () => {
 });
 
 describe('the queries that changed between two runs', () => {
-  it('come most regressed first, without those whose labels are stale, and tell which became empty', () => {
+  it('are sorted from the most regressed, without stale labels, and marked when they became empty', () => {
     const earlier = aSide({ rose: ['x', 'd'], emptied: ['x'] });
     const after = aSide({ lost: ['x'], fell: ['x', 'd'], stale: ['x'], emptied: [] });
     const changed = changedQueries(earlier, after, new Set(['stale']), { measure: 'mrr', k: 10 });
@@ -109,7 +109,7 @@ describe('the queries that changed between two runs', () => {
     expect(changed[1]).toMatchObject({ text: 'What is fell?', baseline: 1, candidate: 0.5 });
   });
 
-  it('are none between equal runs', () => {
+  it('are an empty list for equal runs', () => {
     expect(changedQueries(aSide({}), aSide({}), new Set(), { measure: 'ndcg', k: 10 })).toEqual([]);
   });
 });

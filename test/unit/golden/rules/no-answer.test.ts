@@ -14,8 +14,8 @@ function answer(queryId: string, scores: readonly (number | null)[], outcome: Qu
   return { queryId, outcome, documents, latencyMs: 1, attempts: 1, errorCode: null, errorMessage: null };
 }
 
-describe('a question without an answer', () => {
-  it('is right while it brings nothing, and wrong with any document; judged ones are not looked at', () => {
+describe('a no-answer query', () => {
+  it('is answered correctly by no results, and wrongly by any document, whatever its judgments', () => {
     const answers = [
       answer('judged', [0.9]),
       answer('q1', [], 'empty'),
@@ -39,24 +39,24 @@ describe('a question without an answer', () => {
     ['and what has no score', { maxScore: 0.5, maxResults: 0 }, [null], 1],
     ['as many as are allowed are right', { maxScore: null, maxResults: 2 }, [0.9, 0.8], 0],
     ['one more is not', { maxScore: null, maxResults: 2 }, [0.9, 0.8, 0.1], 1],
-  ])('with limits of the config: %s', (_, limits, scores, answered) => {
+  ])('has the limits of the config: %s', (_, limits, scores, answered) => {
     const found = findFalseAnswers(queries.slice(1, 2), [answer('q1', scores)], limits);
     expect(found).toMatchObject({ asked: 1, failed: 0, answered });
   });
 
-  it('that the retriever fails is no empty answer: it counts against the retriever', () => {
+  it('that fails counts against the retriever, and not as an empty answer', () => {
     const answers = [answer('q1', [], 'empty'), answer('q2', [], 'timeout')];
     const found = findFalseAnswers(queries, answers, defaultNoAnswer);
     expect(found).toMatchObject({ asked: 3, failed: 2, answered: 0 });
     expect(found === null ? null : falseAnswerRatio(found)).toMatchObject({ value: 2 / 3, n: 3 });
   });
 
-  it('is nothing that other sets have', () => {
+  it('is absent from the results of other sets', () => {
     expect(findFalseAnswers(queries.slice(0, 1), [], defaultNoAnswer)).toBeNull();
   });
 });
 
-it('the share of false answers has the bounds of Wilson, and holds its own value at either end', () => {
+it('the share of false answers has Wilson bounds, which contain the share even at 0 and 1', () => {
   const bounds = (answered: number) => falseAnswerRatio({ asked: 20, failed: 0, answered, worst: [] });
   // statsmodels.stats.proportion.proportion_confint(5, 20, method='wilson')
   expect(bounds(5).ciLow).toBeCloseTo(0.11186, 4);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { originMismatch } from '../../../../src/golden/rules/golden-set.ts';
 
-it('says which questions a set holds, which were to join them, and the way out', () => {
+it('the error names the origin of the set, that of the new queries, and a way to proceed', () => {
   expect(originMismatch('faq', 'human')).toMatchObject({
     code: 'golden_origin_differs',
     message:

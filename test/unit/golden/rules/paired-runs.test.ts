@@ -7,13 +7,13 @@ const pair = (baseline: readonly number[], candidate: readonly number[]) => ({
 });
 
 describe('pairs of runs', () => {
-  it('come to one score a question, the mean over them', () => {
+  it('are reduced to one score per query, the mean over the pairs', () => {
     const { scores } = averagePairs([pair([1, 0], [0.5, 0]), pair([0, 0], [0.5, 1])]);
     expect([...scores.baseline[0]]).toEqual([0.5, 0]);
     expect([...scores.candidate[0]]).toEqual([0.5, 0.5]);
   });
 
-  it('tell how far a difference moves from one to the next, and of one pair that nobody knows', () => {
+  it('have a variance of the difference between pairs, which is unknown for one pair', () => {
     // Differences 0.1 and 0.3 of the first question, -0.2 and -0.2 of the second: variances 0.02 and 0.
     const two = [pair([0.5, 0.5], [0.6, 0.3]), pair([0.5, 0.5], [0.8, 0.3])];
     expect(averagePairs(two).noise).toBeCloseTo(Math.sqrt(0.01), 12);

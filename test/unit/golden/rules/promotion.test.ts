@@ -38,7 +38,7 @@ const grades = (...given: readonly (readonly [string, number])[]): CandidateQuer
 const choice = { max: 10, golden: [], uncovered: new Set<string>() };
 
 describe('the choice of live questions', () => {
-  it('takes turns among the reasons, and none without a reason', () => {
+  it('alternates between the reasons, and takes none without a reason', () => {
     const candidates = [
       aCandidate('bad', 'Why was I charged twice?', { feedback: [thumb('negative')] }),
       aCandidate('bad2', 'Where did my parcel go?', { feedback: [thumb('negative')] }),
@@ -61,7 +61,7 @@ describe('the choice of live questions', () => {
     expect(chooseQueries(candidates, { ...choice, max: 2 })).toHaveLength(2);
   });
 
-  it('proposes first what was judged worst, people before the model, and not what has an answer', () => {
+  it('puts the lowest judged first, by people before the model, and omits those with an answer', () => {
     const person = { documentId: 'a', grade: 3, judge: 'person' } as const;
     const candidates = [
       aCandidate('no', 'How do I cancel?', { grades: grades(['a', 0], ['b', 1]) }),
@@ -77,7 +77,7 @@ describe('the choice of live questions', () => {
     ]);
   });
 
-  it('joins equal questions, with the weight of their samples and all their feedback', () => {
+  it('merges equal queries, with the weight of their samples and all their feedback', () => {
     const [chosen] = chooseQueries(
       [
         aCandidate('a', 'How do I pay?', { probability: 0.1, feedback: [thumb('negative', 2)] }),
@@ -92,13 +92,13 @@ describe('the choice of live questions', () => {
     });
   });
 
-  it('keeps the same question of two tenants apart', () => {
+  it('keeps the same query of two tenants separate', () => {
     const feedback = [thumb('negative')];
     const candidates = ['x', 'y'].map((tenant) => aCandidate(tenant, 'Who may sign?', { tags: { tenant }, feedback }));
     expect(chooseQueries([aCandidate('z', 'other words here', { feedback }), ...candidates], choice)).toHaveLength(3);
   });
 
-  it('leaves out what the golden set asks already, or nearly', () => {
+  it('omits queries that the golden set contains, or nearly contains', () => {
     const feedback = [thumb('negative')];
     const candidates = [
       aCandidate('a', 'How do I cancel my order today?', { feedback }),
@@ -110,7 +110,7 @@ describe('the choice of live questions', () => {
 });
 
 describe('suggested judgments', () => {
-  it('pool what was shown, what is retrieved now, and what users pointed at', () => {
+  it('pool the documents that were shown, that are returned now, and that users named', () => {
     const pooled = suggestJudgments(
       documents('a', 'b', 'c'),
       documents('b', 'd'),
@@ -144,17 +144,17 @@ describe('suggested judgments', () => {
     [2, 1],
     [1, 0],
     [0, 0],
-  ])('a document that a person graded %i as the page Judge has it is %i', (given, grade) => {
+  ])('turn grade %i of the Judge page into grade %i', (given, grade) => {
     const asked = { feedback: [click('a')], grades: [{ documentId: 'a', grade: given, judge: 'person' }] } as const;
     expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBe(grade);
   });
 
-  it('what a model graded suggests nothing', () => {
+  it('use no grade of the model', () => {
     const asked = { feedback: [], grades: grades(['a', 3]) };
     expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBeNull();
   });
 
-  it('name each document once', () => {
+  it('list each document once', () => {
     const ids = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 5 });
     fc.assert(
       fc.property(ids, ids, (shown, retrieved) => {

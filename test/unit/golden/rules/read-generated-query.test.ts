@@ -5,7 +5,7 @@ import { readGeneratedQuery } from '../../../../src/golden/rules/read-generated-
 
 const answer = (question: unknown, answerable: unknown = true): string => JSON.stringify({ answerable, question });
 
-describe('the answer of a model', () => {
+describe('the completion of a language model', () => {
   it.each([
     ['{"answerable": true, "question": " How  do I pay? "}', 'How do I pay?'],
     ['```json\n{"answerable": true, "question": "How?"}\n```', 'How?'],
@@ -43,7 +43,7 @@ describe('the answer of a model', () => {
     [answer('Who opens first? And who last?'), 'Who opens first? And who last?'],
     [answer('2024 opening hours'), '2024 opening hours'],
     [answer('何時に開きますか？'), '何時に開きますか？'],
-  ])('gives the question of %s', (text, question) => {
+  ])('contains the query of %s', (text, question) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'question', question });
   });
 
@@ -60,7 +60,7 @@ describe('the answer of a model', () => {
     [answer('There is nothing to ask about here.')],
     [answer('As an AI language model, I do not ask.')],
     [answer('Leider kann ich dazu keine Frage stellen.')],
-  ])('is without a question: %s', (text) => {
+  ])('contains no query: %s', (text) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'none' });
   });
 
@@ -84,11 +84,11 @@ describe('the answer of a model', () => {
     [answer('When do they open? Answer: at nine.'), 'holds an answer'],
     [answer('...'), 'is no text'],
     [answer('<question>'), 'is a placeholder'],
-  ])('is not usable: %s', (text, problem) => {
+  ])('is invalid: %s', (text, problem) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
   });
 
-  it('is read as it should be from answers of a bad model', () => {
+  it('is read correctly from badly formatted completions', () => {
     const file = new URL('../../../fixtures/generated-questions/answers.json', import.meta.url);
     const answers = JSON.parse(readFileSync(file, 'utf8')) as readonly string[];
     expect(answers.map((text) => readGeneratedQuery(text).kind)).toEqual([
@@ -103,7 +103,7 @@ describe('the answer of a model', () => {
     ]);
   });
 
-  it('is never read from what is not meant, whatever comes', () => {
+  it('is never read as something else, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
         expect(['question', 'none', 'malformed']).toContain(readGeneratedQuery(text).kind);

@@ -18,7 +18,7 @@ const kept = (count: number, probability: number, from = 0) =>
   Array.from({ length: count }, (_, i) => ({ probability, cluster: `s${from + i}` }));
 
 describe('a golden set', () => {
-  it('with questions on every topic covers live traffic', () => {
+  it('with queries on every topic covers live traffic', () => {
     const result = measureRepresentativeness({
       live: kept(100, 0.5),
       liveVectors: matrixOf([...around(0, 50, 1), ...around(1, 50, 2)]),
@@ -28,7 +28,7 @@ describe('a golden set', () => {
     expect(result.represented).toBeGreaterThan(0.85);
   });
 
-  it('is told the topics that it lacks, by their weight and not by the number of samples', () => {
+  it('lists its missing topics, by weight and not by the number of samples', () => {
     const result = measureRepresentativeness({
       live: [...kept(75, 1), ...kept(25, 0.1, 75)],
       liveVectors: matrixOf([...around(0, 75, 1), ...around(5, 25, 2)]),
@@ -55,7 +55,7 @@ describe('a golden set', () => {
     expect(sum(2, 10)).toBeCloseTo(0.2, 9);
   });
 
-  it('without any query covers nothing, and without live queries nothing is known', () => {
+  it('without queries covers nothing, and without live queries its coverage is unknown', () => {
     const live = { live: kept(4, 0.5), liveVectors: matrixOf(around(0, 4, 1)) };
     const none = { rows: 0, columns: 8, data: new Float32Array() };
     expect(measureRepresentativeness({ ...live, goldenVectors: none })).toMatchObject({
@@ -73,7 +73,7 @@ describe('a golden set', () => {
     });
   });
 
-  it('gives the same result again', () => {
+  it('has the same result each time', () => {
     const input = {
       live: kept(60, 0.3),
       liveVectors: matrixOf([...around(0, 30, 1), ...around(1, 30, 2)]),
@@ -83,14 +83,14 @@ describe('a golden set', () => {
   });
 });
 
-describe('a score with the mix of live traffic', () => {
+describe('a score weighted by the mix of live traffic', () => {
   it('is the weighted mean with its effective sample size', () => {
     const score = reweightedScore([1, 0, 1, 0], [0.4, 0.4, 0.1, 0.1]);
     expect(score).toMatchObject({ mean: 0.5, n: 4 });
     expect(score?.effectiveSampleSize).toBeCloseTo(1 / 0.34, 12);
   });
 
-  it('with equal weights is the plain mean with the bounds of a t interval', () => {
+  it('is the plain mean with the bounds of a t interval when all weights are equal', () => {
     const score = reweightedScore([0.2, 0.4, 0.6, 0.8], [1, 1, 1, 1]);
     // Standard deviation 0.258199, t(3) = 3.182446.
     expect(score?.mean).toBeCloseTo(0.5, 12);
@@ -98,7 +98,7 @@ describe('a score with the mix of live traffic', () => {
     expect(score?.effectiveSampleSize).toBeCloseTo(4, 12);
   });
 
-  it('claims nothing from one query, and is none without weights', () => {
+  it('is inconclusive for one query, and null without weights', () => {
     expect(reweightedScore([1, 0], [1, 0])).toMatchObject({ mean: 1, ciLow: 0, ciHigh: 1, n: 1 });
     expect(reweightedScore([1, 0], [0, 0])).toBeNull();
   });

@@ -4,12 +4,12 @@ import { uniforms } from '../../../support/uniforms.ts';
 import { pattern } from './scores.ts';
 
 describe('rerunNoise', () => {
-  it('is null for fewer than two runs, which tell nothing', () => {
+  it('is null for fewer than two runs', () => {
     expect(rerunNoise([])).toBeNull();
     expect(rerunNoise([pattern(10)])).toBeNull();
   });
 
-  it('is exactly 0 for a retriever that always answers the same', () => {
+  it('is exactly 0 for a retriever that always answers identically', () => {
     expect(rerunNoise([pattern(10), pattern(10), pattern(10)])).toEqual({
       reruns: 3,
       standardDeviation: 0,
@@ -21,14 +21,14 @@ describe('rerunNoise', () => {
     });
   });
 
-  it('is shared when all queries move together', () => {
+  it('is shared when all queries change together', () => {
     const noise = rerunNoise([0.1, 0, -0.1].map((swing) => pattern(50).map((value) => value + swing)));
     // The means have a variance of 0.01, of which the queries explain a fiftieth if they moved alone.
     expect(noise?.standardDeviation).toBeCloseTo(Math.sqrt(2) * 0.1, 12);
     expect(noise?.sharedVariance).toBeCloseTo(2 * (0.01 - 0.01 / 50), 12);
   });
 
-  it('is hardly shared when each query moves alone', () => {
+  it('is barely shared when each query changes independently', () => {
     const random = uniforms(11);
     const runs = Array.from({ length: 40 }, () => pattern(100).map((value) => value + 0.2 * (random() - 0.5)));
     const noise = rerunNoise(runs);
@@ -37,7 +37,7 @@ describe('rerunNoise', () => {
     expect(noise?.sharedVariance).toBeLessThan(0.4 * (noise?.standardDeviation ?? 0) ** 2);
   });
 
-  it('counts the queries that moved and how much they did', () => {
+  it('counts the queries that changed and by how much', () => {
     const runs = [0, 0.3, 0].map((swing) => pattern(10).map((value, i) => (i === 4 ? value + swing : value)));
     // 0, 0.3 and 0 have a variance of 0.03.
     expect(rerunNoise(runs)).toMatchObject({ queries: 10, moved: 1, isStill: false });
@@ -56,11 +56,11 @@ describe('measureReruns', () => {
     { measure: 'hit_rate', k: 10 },
   ] as const;
 
-  it('knows nothing of one run', () => {
+  it('is unknown for one run', () => {
     expect(measureReruns(keys, [[[1], [1]]], [])).toEqual({ noise: {}, means: null });
   });
 
-  it('gives the mean score of each query by metric', () => {
+  it('returns the mean score of each query by metric', () => {
     const { means } = measureReruns(
       keys,
       [
@@ -81,7 +81,7 @@ describe('measureReruns', () => {
     ]);
   });
 
-  it('does not take a metric for still that stood while another moved', () => {
+  it('does not treat a metric as constant while another changed', () => {
     const hits = [1, 1, 1];
     const moving = measureReruns(
       keys,

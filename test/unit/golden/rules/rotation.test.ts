@@ -14,7 +14,7 @@ const anyScore = fc
   .tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.3, noNaN: true }))
   .map(([mean, width]) => aScore({ mean, ciLow: mean - width, ciHigh: mean + width }));
 
-describe('floors when a new version takes over', () => {
+describe('the floors after a rotation', () => {
   it('keep their distance to the scores', () => {
     const pairs = [{ from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
@@ -29,7 +29,7 @@ describe('floors when a new version takes over', () => {
     expect(judged.threshold).toBeCloseTo(0.5, 12);
   });
 
-  it('still find a real fall after it', () => {
+  it('still detect a real regression', () => {
     const pairs = [{ from: [aScore({ mean: 0.9 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
     const shift = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
@@ -37,7 +37,7 @@ describe('floors when a new version takes over', () => {
     expect(fallen.verdict).toBe('critical');
   });
 
-  it('never judge the new version more harshly than the old one on any overlapping run', () => {
+  it('are never stricter for the new version than for the old one on any overlapping run', () => {
     const anyPairs = fc.array(fc.record({ from: anyScore, to: anyScore }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(anyPairs, fc.double({ min: 0.01, max: 1, noNaN: true }), (scores, below) => {
@@ -55,7 +55,7 @@ describe('floors when a new version takes over', () => {
   });
 });
 
-describe('regressions when a new version takes over', () => {
+describe('the regressions after a rotation', () => {
   const check: RegressionCheck = {
     measure: 'ndcg@10',
     drop: 0.02,
@@ -71,7 +71,7 @@ describe('regressions when a new version takes over', () => {
     metrics: [aDifference({ difference, p, ciLow: difference - 0.01, ciHigh: difference + 0.01 })],
   });
 
-  it('count from where the new version stood when the old one showed none', () => {
+  it('are counted from the level of the new version when the old one had none', () => {
     const overlap = { from: against(-0.005, 0.4), to: against(-0.03, 0.001) };
     const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
     expect(evaluateRegression(check, overlap.to, []).verdict).toBe('critical');
@@ -82,12 +82,12 @@ describe('regressions when a new version takes over', () => {
     expect(evaluateRegression(check, against(-0.06, 0.001), [], shift).verdict).toBe('critical');
   });
 
-  it('stay where they are when the old version showed one too', () => {
+  it('stay counted when the old version had one too', () => {
     const overlap = { from: against(-0.04, 0.001), to: against(-0.05, 0.001) };
     expect(rotationShifts(checks, 'faq', [], overlap)).toEqual({});
   });
 
-  it('never begin with the switch', () => {
+  it('never begin with the rotation', () => {
     const any = fc.tuple(fc.double({ min: -0.5, max: 0.5, noNaN: true }), fc.constantFrom(0.0001, 0.5));
     fc.assert(
       fc.property(any, any, ([before, p], [after, q]) => {
@@ -101,7 +101,7 @@ describe('regressions when a new version takes over', () => {
 });
 
 describe('the overlap of two versions', () => {
-  it('has the mean level of each, metric by metric, over all queries', () => {
+  it('contains the mean level of each, metric by metric, over all queries', () => {
     const levels = overlapLevels([
       { from: [aScore({ mean: 0.75 })], to: [aScore({ mean: 0.5 })] },
       { from: [aScore({ mean: 0.25 })], to: [aScore({ mean: 0.75 })] },
@@ -109,13 +109,13 @@ describe('the overlap of two versions', () => {
     expect(levels).toEqual({ 'ndcg@10': { from: 0.5, to: 0.625 } });
   });
 
-  it('leaves out segments, and metrics that one version lacks', () => {
+  it('omits segments, and metrics that one version lacks', () => {
     const from = [aScore(), aScore({ segment: 'language=de' }), aScore({ measure: 'mrr' })];
     expect(Object.keys(overlapLevels([{ from, to: [aScore()] }]))).toEqual(['ndcg@10']);
     expect([...byKey(from).keys()]).toEqual(['ndcg@10', 'mrr@10']);
   });
 
-  it('is told in one sentence', () => {
+  it('is described in one sentence', () => {
     const levels = { 'ndcg@10': { from: 0.8, to: 0.75 } };
     expect(describeLevels(levels, 'ndcg@10')).toBe('On the overlap ndcg@10 was 0.8 before and 0.75 after (−0.05).');
     expect(describeLevels({}, 'ndcg@10')).toBe('The versions share no metric.');

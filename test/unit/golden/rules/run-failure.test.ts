@@ -16,45 +16,45 @@ function told(answers: Parameters<typeof runFailure>[0]): string | null {
   return failure === null ? null : describeFailure(failure);
 }
 
-describe('why queries of a golden run failed', () => {
-  it('is the first real error and how often, never that queries were not asked after it', () => {
+describe('the failure of a golden run', () => {
+  it('is the first real error and its count, never the queries skipped after it', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
     expect(told([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
       'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right (28 of 40 queries, 12 more were not asked after that).',
     );
   });
 
-  it('counts those that failed in another way apart, whatever came before them', () => {
+  it('counts those that failed in another way separately, whatever came before them', () => {
     const reset = aFailedAnswer({ errorCode: 'connection_reset', errorMessage: 'http://rag/ closed the connection.' });
     expect(told([anAnswer(), reset, refused('q2'), refused('q3')])).toBe(
       'http://rag/ closed the connection (1 of 4 queries, 2 failed in other ways).',
     );
   });
 
-  it('counts errors of one kind together, though each has its own numbers', () => {
+  it('counts errors of one kind together, even when their texts contain different numbers', () => {
     const missing = (count: number) => aFailedAnswer({ errorCode: 'missing_id', errorMessage: `${count} have no id.` });
     expect(runFailure([missing(3), missing(4)])).toMatchObject({ message: '3 have no id.', queries: 2, others: 0 });
   });
 
-  it('is a timeout where the retriever did not answer in time', () => {
+  it('is a timeout when the retriever did not answer in time', () => {
     const late = anAnswer({ outcome: 'timeout', errorMessage: 'http://rag/ did not answer within 2000 ms.' });
     expect(runFailure([late])).toMatchObject({ code: 'timeout', queries: 1, total: 1 });
     expect(told([late])).toBe('http://rag/ did not answer within 2000 ms (1 of 1 queries).');
   });
 
-  it('says that none was asked where another run met the outage first', () => {
+  it('says that no query was requested when another run detected the outage first', () => {
     expect(told(goldenQueries(3).map(notAsked))).toBe(
       'not asked, since the retriever had failed 28 queries in a row (3 of 3 queries).',
     );
   });
 
-  it('is nothing where every query was answered', () => {
+  it('is null when every query was answered', () => {
     expect(told([anAnswer(), anAnswer({ outcome: 'empty', documents: [] })])).toBeNull();
   });
 });
 
-describe('an answer that the config misreads', () => {
-  it('leads to the option that reads it, and no other failure does', () => {
+describe('an answer that the config reads incorrectly', () => {
+  it('is reported with the option that reads it, and no other failure is', () => {
     expect(misreadingOption('no_result_list')).toBe('retriever.results.list');
     expect(misreadingOption('missing_id')).toBe('retriever.results.id');
     expect(misreadingOption('connection_refused')).toBeNull();

@@ -28,7 +28,7 @@ describe('the deadline of a golden run', () => {
     expect(runDeadlineMs(queries, aRunSettings(settings), timeoutMs)).toBe(expected);
   });
 
-  it('leaves time to time out on every query at the pace that is allowed', () => {
+  it('leaves time for every query to time out at the configured pace', () => {
     const settings = aRunSettings({ maxPerSecond: 5, concurrency: 1 });
     expect(runDeadlineMs(2000, settings, 3000)).toBeGreaterThan(2000 * 3000);
   });

@@ -25,23 +25,23 @@ describe('a schedule', () => {
     ['runs end in time', [250, 299, 300], null],
     ['most runs take longer than a tick to the next', [290, 310, 320], 310],
     ['one run of five took longer, as after a cold start', [900, 200, 200, 200, 200], null],
-  ])('of five minutes, where %s, is judged by the median run', (_, durations, expected) => {
+  ])('of five minutes, where %s, is compared to the median run', (_, durations, expected) => {
     expect(overrunSeconds(durations, 300)).toBe(expected);
   });
 });
 
-describe('the budget of a day', () => {
-  it('holds runs up to the limit and not one query more', () => {
+describe('the daily budget', () => {
+  it('allows runs up to the limit and not one query more', () => {
     expect(ask({ asked: 700 })).toBe(true);
     expect(ask({ asked: 701 })).toBe(false);
   });
 
-  it('is no matter without a limit, nor to a person who starts a run by hand', () => {
+  it('does not apply without a limit, nor to manual runs', () => {
     expect(ask({ limit: null, asked: 1_000_000 })).toBe(true);
     expect(ask({ purpose: 'manual', asked: 1_000_000 })).toBe(true);
   });
 
-  it('keeps one full run for a sentinel that falls, which neither schedule may touch', () => {
+  it('reserves one full run for a failed sentinel, which neither schedule may use', () => {
     const watched = { hasSentinel: true };
     expect(ask({ ...watched, asked: 400 })).toBe(true);
     expect(ask({ ...watched, asked: 401 })).toBe(false);
@@ -50,7 +50,7 @@ describe('the budget of a day', () => {
     expect(ask({ ...watched, purpose: 'escalation', asked: 701 })).toBe(false);
   });
 
-  it('always holds the first full run of the day when the limit does, reserve or not', () => {
+  it('always allows the first full run of the day if the limit does, with or without the reserve', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fc.nat(10_000), (full, more) => {
         expect(ask({ limit: full + more, planned: full, full, hasSentinel: true })).toBe(true);
@@ -69,11 +69,11 @@ describe('quiet hours', () => {
     ['2026-11-21T00:00:00Z', true],
     ['2026-11-21T05:59:59Z', true],
     ['2026-11-21T06:00:00Z', false],
-  ])('over midnight hold from the first to the last minute: %s is %s', (time, expected) => {
+  ])('across midnight last from the first to the last minute: %s is %s', (time, expected) => {
     expect(isQuiet(night, 'UTC', at(time))).toBe(expected);
   });
 
-  it('within a day hold only there, and any of several is enough', () => {
+  it('within a day apply only there, and any of several is enough', () => {
     const hours = [
       { from: 60, to: 120 },
       { from: 720, to: 780 },
@@ -84,14 +84,14 @@ describe('quiet hours', () => {
     expect(isQuiet([], 'UTC', at('2026-11-20T02:00:00Z'))).toBe(false);
   });
 
-  it('go by the clock on the wall, before and after it is changed', () => {
+  it('follow local time, before and after a change of the clocks', () => {
     // Paris left summer time on 25 October 2026 at 03:00, to 02:00.
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-24T20:00:00Z'))).toBe(true);
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T20:30:00Z'))).toBe(false);
     expect(isQuiet(night, 'Europe/Paris', at('2026-10-25T21:00:00Z'))).toBe(true);
   });
 
-  it('hold in both of the hours that come twice, and pass over the hour that never comes', () => {
+  it('apply in both of the hours that repeat, and skip the hour that does not exist', () => {
     const secondHour = [{ from: 120, to: 180 }];
     const autumn = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z'].map(at);
     expect(autumn.map((time) => isQuiet(secondHour, 'Europe/Paris', time))).toEqual([true, true]);

@@ -19,7 +19,7 @@ function means(
 }
 
 describe('the scores of a golden run', () => {
-  it('are those of a calculation by hand', () => {
+  it('equal those of a calculation by hand', () => {
     const queries = [
       aGoldenQuery({
         id: 'q1',
@@ -55,7 +55,7 @@ describe('the scores of a golden run', () => {
     expect(Math.max(...differences)).toBeLessThan(1e-12);
   });
 
-  it('hold the sums of gains that the settings ask for, with bounds but for a single question', () => {
+  it('include the gain measures of the settings, with bounds unless there is only one query', () => {
     const judgments = [
       { documentId: 'd1', grade: 3 },
       { documentId: 'd2', grade: 1 },
@@ -77,7 +77,7 @@ describe('the scores of a golden run', () => {
     expect(alone).toMatchObject({ mean: 2.5, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY });
   });
 
-  it('exist for every measure at every cut-off, with n and bounds that enclose the mean', () => {
+  it('exist for every measure at every cutoff, with n and bounds that enclose the mean', () => {
     const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
     expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(runMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]));
     for (const { n, mean, ciLow, ciHigh } of scores) {
@@ -99,7 +99,7 @@ describe('the scores of a golden run', () => {
     for (const { measure, mean, n } of ofMeasures) expect({ measure, mean, n }).toEqual({ measure, mean: 0.5, n: 2 });
   });
 
-  it('count a document that came back twice once, at its first place, and close the gap', () => {
+  it('count a repeated document once, at its first rank, and close the gap', () => {
     const judgments = [
       { documentId: 'd1', grade: 1 },
       { documentId: 'd2', grade: 1 },
@@ -118,7 +118,7 @@ describe('the scores of a golden run', () => {
     expect(once['recall@2']).toBe(1);
   });
 
-  it('take the order that came back, not that of the scores', () => {
+  it('use the returned order, not that of the document scores', () => {
     const retrieved = [
       { id: 'x', score: 0.1 },
       { id: 'd1', score: 0.9 },
@@ -126,20 +126,20 @@ describe('the scores of a golden run', () => {
     expect(means([aGoldenQuery()], [anAnswer({ documents: retrieved })])['mrr@10']).toBe(0.5);
   });
 
-  it('count grades below the relevance level as not relevant, yet as gain of nDCG', () => {
+  it('count grades below the relevance level as not relevant, but as gain of nDCG', () => {
     const queries = [aGoldenQuery({ judgments: [{ documentId: 'd1', grade: 1 }] })];
     const scores = means(queries, [anAnswer()], aRunSettings({ relevanceLevel: 2 }));
     expect(scores).toMatchObject({ 'hit_rate@10': 0, 'recall@10': 0, 'ndcg@10': 1 });
   });
 
-  it('ignore answers to queries that the set does not have', () => {
+  it('ignore answers to queries that are not in the set', () => {
     const answers = [anAnswer(), aFailedAnswer({ queryId: 'stranger' })];
     expect(scoreRun([aGoldenQuery()], answers, aRunSettings())).toEqual(
       scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings()),
     );
   });
 
-  it('are also taken within each segment, over the queries of it alone', () => {
+  it('are also computed for each segment, over its queries alone', () => {
     const queries = [
       aGoldenQuery({ id: 'q1', tags: { lang: 'en' } }),
       aGoldenQuery({ id: 'q2', tags: { lang: 'fr' } }),
@@ -150,7 +150,7 @@ describe('the scores of a golden run', () => {
     expect(means(queries, [anAnswer()], settings)['mrr@10']).toBe(0.5);
   });
 
-  it('tell how many segments were folded', () => {
+  it('report how many segments were folded', () => {
     const queries = ['a', 'b', 'c'].map((lang) => aGoldenQuery({ id: lang, tags: { lang } }));
     const { scores, segmentsOverflow } = scoreRun(queries, [], aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }));
     expect(segmentsOverflow).toBe(2);
@@ -163,7 +163,7 @@ describe('the scores of a golden run', () => {
     expect(scoreRun(queries, answers.toReversed(), aRunSettings())).toEqual(scoreRun(queries, answers, aRunSettings()));
   });
 
-  it('never rise when an answer becomes a failure, in no measure, segment or cut-off, and n stays', () => {
+  it('never rise when an answer becomes a failure, in any measure, segment or cutoff, and n stays', () => {
     fc.assert(
       fc.property(aRun, ({ queries, answers, victim }) => {
         const settings = aRunSettings({ cutoffs: [1, 3, 10], segmentKeys: ['lang'] });
@@ -211,7 +211,7 @@ const aRun = fc
     victim,
   }));
 
-it('scores every query in every measure at every cut-off, and one without an answer 0', () => {
+it('include every query in every measure at every cutoff, and one without an answer as 0', () => {
   const queries = [
     aGoldenQuery({ id: 'q1', judgments: [{ documentId: 'a', grade: 1 }] }),
     aGoldenQuery({ id: 'q2', judgments: [{ documentId: 'b', grade: 1 }] }),

@@ -23,15 +23,15 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('are none without keys, whatever the tags', () => {
+  it('are empty without keys, whatever the tags', () => {
     expect(groupBySegment(tagged({ lang: 'fr' }), [], 10)).toEqual({ segments: [], overflow: 0 });
   });
 
-  it('leave out queries without the tag', () => {
+  it('omit queries without the tag', () => {
     expect(groupBySegment(tagged({}, { other: 'x' }), ['lang'], 10).segments).toEqual([]);
   });
 
-  it('stay as they are when they just fit under the cap', () => {
+  it('stay unchanged when they just fit under the cap', () => {
     const { segments, overflow } = groupBySegment(tagged({ lang: 'fr' }, { lang: 'en' }), ['lang'], 2);
     expect(segments.map(({ name }) => name)).toEqual(['lang=en', 'lang=fr']);
     expect(overflow).toBe(0);
@@ -49,7 +49,7 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('hold a query once in `other` even when two of its segments were folded', () => {
+  it('contain a query once in `other` even when two of its segments were folded', () => {
     const queries = tagged({ lang: 'en' }, { lang: 'en' }, { lang: 'fr', tenant: 'a' });
     expect(groupBySegment(queries, ['lang', 'tenant'], 1).segments.at(-1)).toEqual({
       name: OTHER_SEGMENT,
@@ -57,7 +57,7 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('never exceed the cap by more than `other`, lose no tagged query and double none', () => {
+  it('never exceed the cap by more than `other`, and contain each tagged query exactly once', () => {
     const tags = fc.record(
       { lang: fc.constantFrom('en', 'fr', 'de', 'es'), tenant: fc.constantFrom('a', 'b', 'c') },
       { requiredKeys: [] },

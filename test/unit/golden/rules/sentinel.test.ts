@@ -7,13 +7,13 @@ import { aDifference } from '../../../support/golden-runs.ts';
 const answered = { ok: 50, empty: 0, error: 0, timeout: 0 };
 const fall = aDifference({ difference: -0.2, p: 0.001, ciLow: -0.3, ciHigh: -0.1 });
 
-describe('a sentinel', () => {
-  it('stands when nothing changed', () => {
+describe('a sentinel run', () => {
+  it('passes when nothing changed', () => {
     const same = aDifference({ difference: 0, p: 1, ciLow: 0, ciHigh: 0, wins: 0, losses: 0 });
     expect(evaluateSentinel(answered, 0.05, [same], 0)).toEqual({ kind: 'passing' });
   });
 
-  it('falls when nDCG fell by 0.05 or more beyond luck, and says so', () => {
+  it('fails when nDCG dropped significantly by 0.05 or more, and says so', () => {
     expect(evaluateSentinel(answered, 0.05, [fall], 0)).toEqual({
       kind: 'failed',
       cause: 'scores',
@@ -21,12 +21,12 @@ describe('a sentinel', () => {
     });
   });
 
-  it('stands on a small fall, and on a large one that may be luck', () => {
+  it('passes for a small drop, and for a large one that may be chance', () => {
     expect(evaluateSentinel(answered, 0.05, [{ ...fall, difference: -0.04 }], 0).kind).toBe('passing');
     expect(evaluateSentinel(answered, 0.05, [{ ...fall, p: 0.02 }], 0).kind).toBe('passing');
   });
 
-  it('is judged by nDCG of all queries at the largest cut-off alone', () => {
+  it('is judged only by nDCG of all queries at the largest cutoff', () => {
     const others = [
       { ...fall, key: { measure: 'mrr', k: 10 } as const },
       { ...fall, segment: 'language=de' },
@@ -36,7 +36,7 @@ describe('a sentinel', () => {
     expect(evaluateSentinel(answered, 0.05, [...others, same], 0).kind).toBe('passing');
   });
 
-  it('falls when more queries failed than the error budget, with nothing to compare with too', () => {
+  it('fails when more queries failed than the error budget allows, even without a comparison', () => {
     const outcomes = { ok: 40, empty: 0, error: 5, timeout: 5 };
     expect(evaluateSentinel(outcomes, 0.05, null, 0)).toEqual({
       kind: 'failed',
@@ -46,7 +46,7 @@ describe('a sentinel', () => {
     expect(evaluateSentinel(outcomes, 0.2, null, 0)).toEqual({ kind: 'passing' });
   });
 
-  it('falls when one forbidden document came back, however good the scores are', () => {
+  it('fails when one forbidden document was returned, however good the scores are', () => {
     expect(evaluateSentinel(answered, 0.05, [], 1)).toEqual({
       kind: 'failed',
       cause: 'forbidden',
@@ -62,11 +62,11 @@ function choose(parts: Partial<SentinelCandidates>, count: number): string[] {
 }
 
 describe('the queries of a sentinel', () => {
-  it('are those that have the most to lose', () => {
+  it('are those that can drop most', () => {
     expect(choose({ history: [[0.2, 1, 0, 0.8]] }, 2)).toEqual(['q2', 'q4']);
   });
 
-  it('are rather steady ones than ones whose score moves by itself', () => {
+  it('are preferably steady ones, not those whose score changes by itself', () => {
     const history = [
       [1, 0.7, 0.2, 0],
       [0.2, 0.7, 1, 0],
@@ -74,17 +74,17 @@ describe('the queries of a sentinel', () => {
     expect(choose({ history }, 1)).toEqual(['q2']);
   });
 
-  it('are only then ones that never found anything when there are no others', () => {
+  it('include queries that never found anything only when there are no others', () => {
     const history = [[0, 0.01, 0, 0]];
     expect(choose({ history }, 1)).toEqual(['q2']);
     expect(choose({ history }, 4)).toHaveLength(4);
   });
 
-  it('leave out those whose labels are gone', () => {
+  it('omit those whose documents are lost', () => {
     expect(choose({ history: [[1, 1, 1, 1]], stale: new Set(['q1', 'q2', 'q3']) }, 4)).toEqual(['q4']);
   });
 
-  it('come from every segment, however small it is and however badly it scores', () => {
+  it('come from every segment, however small it is and however low it scores', () => {
     const tagged = (id: string, language: string) => aGoldenQuery({ id, tags: { language } });
     const queries = [
       ...Array.from({ length: 20 }, (_, i) => tagged(`en-${i}`, 'en')),
@@ -98,7 +98,7 @@ describe('the queries of a sentinel', () => {
     expect(chosen.filter((id) => id.startsWith('en'))).toHaveLength(3);
   });
 
-  it('are as many as asked for, each once, in the order of the set, and the same every time', () => {
+  it('are as many as requested, each once, in the order of the set, and the same every time', () => {
     const anyCase = fc.integer({ min: 1, max: 40 }).chain((size) =>
       fc.record({
         scores: fc.array(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: size, maxLength: size }), {
@@ -124,7 +124,7 @@ describe('the queries of a sentinel', () => {
     );
   });
 
-  it('are spread over the file when all are always right', () => {
+  it('are spread over the file when all scores are perfect', () => {
     const queries = goldenQueries(100);
     const chosen = choose({ queries, history: [queries.map(() => 1)] }, 10);
     expect(chosen).not.toEqual(queries.slice(0, 10).map(({ id }) => id));

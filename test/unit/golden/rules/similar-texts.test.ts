@@ -9,25 +9,25 @@ import {
   wordsOf,
 } from '../../../../src/golden/rules/similar-texts.ts';
 
-describe('texts', () => {
+describe('two texts', () => {
   it('are equal whatever their case, punctuation, spaces and encoding of accents', () => {
     expect(normalisedText('  How do I\u00a0PAY?! ')).toBe('how do i pay');
     expect(normalisedText('Cafe\u0301')).toBe(normalisedText('café'));
     expect(normalisedText('?!')).toBe('');
   });
 
-  it('have words in scripts without spaces too', () => {
+  it('are also split into words in scripts without spaces', () => {
     expect(wordsOf('配送 status')).toEqual(['配', '送', 'status']);
     expect(wordsOf('Wie zahle ich?')).toEqual(['wie', 'zahle', 'ich']);
   });
 
-  it('of fewer words than a run are one run', () => {
+  it('with fewer words than a shingle are one shingle', () => {
     expect([...shinglesOf(['a', 'b'], 3)]).toEqual(['a b']);
     expect([...shinglesOf(['a', 'b', 'c', 'd'], 3)]).toEqual(['a b c', 'b c d']);
     expect(shinglesOf([], 3).size).toBe(0);
   });
 
-  it('are alike by the share of what they have in common', () => {
+  it('are similar by the share of what they have in common', () => {
     const [a, b] = [new Set(['x', 'y', 'z']), new Set(['y', 'z', 'u', 'v'])];
     expect(jaccard(a, b)).toBe(2 / 5);
     expect(containment(a, b)).toBe(2 / 3);
@@ -43,7 +43,7 @@ describe('near-duplicates', () => {
     { maxLength: 25 },
   );
 
-  it('are exactly the pairs that a comparison of each with each finds', () => {
+  it('are exactly the pairs that a comparison of every pair finds', () => {
     fc.assert(
       fc.property(texts, fc.constantFrom(0.3, 0.5, 0.7, 0.9, 1), (list, least) => {
         const sets = list.map((text) => new Set(wordsOf(text)));

@@ -10,11 +10,11 @@ describe('a cell of a CSV file', () => {
     },
   );
 
-  it('is left as it is when it starts with a letter', () => {
+  it('is unchanged when it starts with a letter', () => {
     expect(guardCell("What's = here?")).toBe("What's = here?");
   });
 
-  it('comes back as it was', () => {
+  it('is read back unchanged', () => {
     const text = fc.oneof(
       fc.string(),
       fc.tuple(fc.stringMatching(/^[='+@\t-]{0,4}$/), fc.string()).map(([head, tail]) => head + tail),

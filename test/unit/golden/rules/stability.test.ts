@@ -14,7 +14,7 @@ const answer = (queryId: string, ids: string, outcome: QueryAnswer['outcome'] = 
 
 const byQuestion = (answers: readonly QueryAnswer[]) => new Map(answers.map((one) => [one.queryId, one]));
 
-it('the overlap of each question that was answered before; a repeat counts at its first rank', () => {
+it('the overlap of each query that was answered before counts a repeated document at its first rank', () => {
   const before = [
     answer('same', 'aab'),
     answer('turned', 'ab'),
@@ -27,7 +27,7 @@ it('the overlap of each question that was answered before; a repeat counts at it
   expect(overlaps.map(({ overlap }) => Number(overlap.toFixed(9)))).toEqual([1, 0.9, 0]);
 });
 
-it('two empty answers are the same', () => {
+it('two empty answers are identical', () => {
   expect(stabilityOf([answer('q', '', 'empty')], byQuestion([answer('q', '', 'empty')]), 10)).toEqual([
     { query: 'q', overlap: 1 },
   ]);

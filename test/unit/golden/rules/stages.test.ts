@@ -39,8 +39,8 @@ function reranked(n: number, candidate: number | null, answer: readonly string[]
   };
 }
 
-describe('what is kept of a stage', () => {
-  it('is the ranks of the judged documents, each counted once at its best', () => {
+describe('the stored part of a stage', () => {
+  it('is the ranks of the judged documents, each at its best', () => {
     const query = aGoldenQuery({
       judgments: [
         { documentId: 'a', grade: 1 },
@@ -53,7 +53,7 @@ describe('what is kept of a stage', () => {
     ]);
   });
 
-  it('goes by document where chunks of another cut are compared', () => {
+  it('is by document where differently split chunks are compared', () => {
     const query = aGoldenQuery({ judgments: [{ documentId: 'kb#1', grade: 1 }] });
     expect(answeredStages(query, [{ name: 'words', isSide: true, documents: listed('x#9', 'kb#7') }], '#')).toEqual([
       stage('words', { kb: 2 }, { documents: 2, isSide: true }),
@@ -61,8 +61,8 @@ describe('what is kept of a stage', () => {
   });
 });
 
-describe('a run whose answers tell of stages', () => {
-  it('says what the candidates hold, what each step loses and which questions it moves, and all of it makes 1', () => {
+describe('a run with reported stages', () => {
+  it('shows what the candidates contain, what each step loses and which queries it changes, adding up to 1', () => {
     const found = summary([
       reranked(1, 1, ['d1']),
       reranked(2, 9, ['x', 'd2']),
@@ -87,7 +87,7 @@ describe('a run whose answers tell of stages', () => {
     expect(sum + (answer?.recall.mean ?? 0)).toBeCloseTo(1, 12);
   });
 
-  it('tells apart what a filter drops from what is never found, and what is merely cut off', () => {
+  it('distinguishes what a filter drops from what is never found and what is cut off', () => {
     const query = aGoldenQuery({
       judgments: ['kept', 'filtered', 'missing', 'low'].map((documentId) => ({ documentId, grade: 1 })),
     });
@@ -106,7 +106,7 @@ describe('a run whose answers tell of stages', () => {
     ]);
   });
 
-  it('takes searches beside each other as one step, as long as the slower one', () => {
+  it('treats parallel searches as one step, with the latency of the slower one', () => {
     const [one] = goldenQueries(1);
     const found = summary([
       {
@@ -124,7 +124,7 @@ describe('a run whose answers tell of stages', () => {
     ]);
   });
 
-  it('counts questions whose answer tells nothing apart, and says nothing where none does', () => {
+  it('counts queries without stages separately, and shows nothing when there are no others', () => {
     const unreported: Told = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
     expect(summary([reranked(1, 1, ['d1']), unreported])).toMatchObject({ n: 1, unreported: 1 });
     expect(summary([unreported, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();

@@ -44,7 +44,7 @@ describe('confirmRegression', () => {
     expect(confirmRegression(history(letters), runs)).toEqual({ verdict, consecutive });
   });
 
-  it('starts anew with another baseline', () => {
+  it('starts again with another baseline', () => {
     const runs = [...history('RR', 'old'), ...history('R', 'new')];
     expect(confirmRegression(runs, 2)).toEqual({ verdict: 'unconfirmed_regression', consecutive: 1 });
   });
@@ -54,7 +54,7 @@ describe('confirmRegression', () => {
     expect(confirmRegression([...once, ...once], 2)?.verdict).toBe('unconfirmed_regression');
   });
 
-  it('knows nothing without a run', () => {
+  it('is unknown without a run', () => {
     expect(confirmRegression([], 2)).toBeNull();
   });
 });
@@ -90,7 +90,7 @@ describe('classifyDifference', () => {
     expect(classifyDifference(given, SETTINGS)).toBe(expected);
   });
 
-  it('takes what matters by default from the measure', () => {
+  it('takes the default minimum effect from the measure', () => {
     const byDefault = { alpha: 0.05, minEffect: null };
     expect(classifyDifference(judged(-0.025, 0.01), byDefault)).toBe('regression');
     expect(classifyDifference(judged(-0.025, 0.01, { measure: 'hit_rate' }), byDefault)).toBe('inconclusive');
@@ -99,14 +99,14 @@ describe('classifyDifference', () => {
   });
 });
 
-describe('the metric that decides', () => {
+describe('the deciding metric', () => {
   const of = (measure: Measure) => ({ key: { measure, k: 10 } });
 
-  it('is the first in the order that was given', () => {
+  it('is the first in the given order', () => {
     expect(primaryOf([of('mrr'), of('ndcg')])).toEqual(of('mrr'));
   });
 
-  it('is unjudged only where it is alone', () => {
+  it('is not judged only where it is the only one', () => {
     expect(primaryOf([of('unjudged'), of('ndcg')])).toEqual(of('ndcg'));
     expect(primaryOf([of('unjudged')])).toEqual(of('unjudged'));
     expect(primaryOf([])).toBeNull();
@@ -120,7 +120,7 @@ describe('a change in one direction', () => {
     expect(classifyDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
   });
 
-  it('says nothing against the mean of reruns that moved, since one unusual pinned run would move all queries', () => {
+  it('is not tested against the mean of noisy reruns, since one unusual pinned run would move all queries', () => {
     const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
     expect(classifyDifference(small, SETTINGS)).toBe('no_change');
   });

@@ -46,8 +46,8 @@ function failureOf(work: Promise<unknown>): Promise<unknown> {
 const notAsked = (answers: readonly QueryAnswer[]): QueryAnswer[] =>
   answers.filter(({ errorCode }) => errorCode === 'not_asked');
 
-describe('asking a retriever', () => {
-  it('asks every query once, with its text, its tags and the largest cut-off', async () => {
+describe('askRetriever', () => {
+  it('requests every query once, with its text, its tags and the largest cutoff', async () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => ['d1']);
     const query = aGoldenQuery({ text: 'Wie spät?', tags: { lang: 'de' } });
@@ -61,7 +61,7 @@ describe('asking a retriever', () => {
     ]);
   });
 
-  it('hands over one answer for each query, whatever became of it', async () => {
+  it('returns one answer for each query, whatever its outcome', async () => {
     const replies: Reply[] = [['d1', 'd2'], 'empty', 'error', 'timeout'];
     const { answers } = await ask({
       queries: 4,
@@ -84,7 +84,7 @@ describe('asking a retriever', () => {
     ]);
   });
 
-  it('never has more queries in flight than it may, and uses what it may', async () => {
+  it('never has more queries in flight than configured, and uses all that are', async () => {
     const { retriever } = await ask({
       queries: 40,
       settings: { concurrency: 3, maxPerSecond: 100_000 },
@@ -93,7 +93,7 @@ describe('asking a retriever', () => {
     expect(retriever.mostAtOnce).toBe(3);
   });
 
-  it('never asks more queries in any second than it may, and is not slower than that needs', async () => {
+  it('never sends more queries in any second than configured, and is not slower than that requires', async () => {
     const { retriever, elapsedMs } = await ask({
       queries: 50,
       settings: { concurrency: 16, maxPerSecond: 10 },
@@ -106,7 +106,7 @@ describe('asking a retriever', () => {
     expect(elapsedMs).toBeLessThanOrEqual(5000);
   });
 
-  it('keeps both bounds for any set, pace, concurrency and latency', async () => {
+  it('keeps both limits for any set, pace, concurrency and latency', async () => {
     const anAsking = fc.record({
       queries: fc.integer({ min: 0, max: 40 }),
       concurrency: fc.integer({ min: 1, max: 12 }),
@@ -134,8 +134,8 @@ describe('asking a retriever', () => {
   });
 });
 
-describe('a retriever that has gone away', () => {
-  it('is given up after 28 failures in a row; the rest is answered `not_asked` and nothing is lost', async () => {
+describe('a retriever that stops answering', () => {
+  it('is abandoned after 28 failures in a row; the remaining queries are `not_asked` and none is lost', async () => {
     const { answers, retriever } = await ask({
       queries: 500,
       settings: { concurrency: 1 },
@@ -162,14 +162,14 @@ describe('a retriever that has gone away', () => {
     expect(elapsedMs).toBeLessThan(25_000);
   });
 
-  it('is asked ever more seldom before it is given up', async () => {
+  it('is requested at growing intervals before it is abandoned', async () => {
     const { retriever } = await ask({ queries: 100, settings: { concurrency: 1 }, reply: () => 'timeout' });
     const times = retriever.asked.slice(19).map(({ atMs }) => atMs);
     const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0) - 10);
     expect(waits).toEqual([250, 500, 1000, 2000, 4000, 4000, 4000, 4000]);
   });
 
-  it('is asked on as before when it comes back in time', async () => {
+  it('is requested at full pace again when it recovers in time', async () => {
     const { answers, retriever } = await ask({
       queries: 200,
       settings: { concurrency: 1 },
@@ -181,7 +181,7 @@ describe('a retriever that has gone away', () => {
     expect((last.at(-1) ?? 0) - (last[0] ?? 0)).toBe(163 * 10);
   });
 
-  it('is not given up for failures that are not in a row', async () => {
+  it('is not abandoned for failures that are not in a row', async () => {
     const { retriever } = await ask({
       queries: 300,
       settings: { concurrency: 1 },
@@ -191,8 +191,8 @@ describe('a retriever that has gone away', () => {
   });
 });
 
-describe('asking that is stopped', () => {
-  it('rejects with the reason, asks no more, and keeps what it had handed over', async () => {
+describe('askRetriever with an abort signal', () => {
+  it('rejects with the reason, sends no more requests, and keeps the answers delivered before', async () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => ['d1'], 100);
     const stop = new AbortController();
@@ -217,7 +217,7 @@ describe('asking that is stopped', () => {
     expect(retriever.asked).toHaveLength(8);
   });
 
-  it('asks nothing when it is stopped before it starts', async () => {
+  it('sends nothing when it is aborted before it starts', async () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => ['d1']);
     const done = askRetriever(
@@ -233,7 +233,7 @@ describe('asking that is stopped', () => {
     expect(retriever.asked).toEqual([]);
   });
 
-  it('does not wait out the pause of an outage', async () => {
+  it('does not wait for the end of the pause of an outage', async () => {
     const clock = new SteerableClock();
     const retriever = new MemoryRetriever(clock, () => 'error');
     const stop = new AbortController();

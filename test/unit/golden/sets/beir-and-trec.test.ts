@@ -67,7 +67,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
   });
 });
 
-describe('what has no queries or no judgments is no golden set', () => {
+describe('an import without queries or judgments is refused', () => {
   it.each<[string, Files, string, string]>([
     ['an empty CSV file', { 'set.csv': '' }, 'set.csv', 'set.csv holds no queries;'],
     ['a CSV file with a header alone', { 'set.csv': 'question,document\n' }, 'set.csv', 'set.csv holds no queries;'],
@@ -111,7 +111,7 @@ describe('BEIR', () => {
       'qrels/dev.tsv',
       'qrels/train.tsv',
     ],
-  ])('takes %s, and says so', async (_, names, taken, others) => {
+  ])('accepts %s, with a notice', async (_, names, taken, others) => {
     const files = Object.fromEntries(names.map((name) => [name, `${header}q1\t${name}\t1\n`]));
     const set = await readFiles({ 'queries.jsonl': queries, ...files }, '.');
     expect(set.queries[0]?.judgments[0]?.documentId).toBe(taken);
@@ -120,14 +120,14 @@ describe('BEIR', () => {
     );
   });
 
-  it('takes the only split there is without a word', async () => {
+  it('accepts the only split without a notice', async () => {
     const qrels = { 'qrels/dev.tsv': 'q1\td1\t1\nq2\td1\t1\n', 'qrels/README.md': 'About the splits.' };
     const set = await readFiles({ 'queries.jsonl': queries, ...qrels }, '.');
     expect(set.warnings).toEqual([]);
     expect(set.counts.judgments).toBe(2);
   });
 
-  it('takes the files that are named', async () => {
+  it('reads the given files', async () => {
     const files = {
       'queries.jsonl': queries,
       'other.tsv': 'q9\tWhat?\n',
@@ -143,7 +143,7 @@ describe('BEIR', () => {
     });
   });
 
-  it('makes tags of short metadata and counts what does not fit', async () => {
+  it('converts short metadata to tags and counts the fields that are not', async () => {
     const metadata = {
       lang: 'en',
       year: 2024,
@@ -180,7 +180,7 @@ describe('BEIR', () => {
     expect(set.warnings).toEqual(['Judged documents that are not in corpus.jsonl: 2 (first: d2).']);
   });
 
-  it('reads ids with spaces where tabs part the columns', async () => {
+  it('reads ids with spaces where tabs separate the columns', async () => {
     const set = await readFiles({ 'queries.jsonl': queries, 'qrels.tsv': 'q1\tuser guide/3\t1\n' }, '.');
     expect(set.queries[0]?.judgments).toEqual([{ documentId: 'user guide/3', grade: 1 }]);
   });
@@ -194,7 +194,7 @@ describe('TREC', () => {
     ['dl19.qrels', 'queries.txt', 'query_id\ttext\nq1\tWhy?\n'],
     ['qrels.tsv', 'topics.txt', 'qid\tquery\r\nq1\tWhy?\r\n'],
     ['qrels.trec', 'queries.jsonl', '{"id": "q1", "text": "Why?"}\n'],
-  ])('reads %s with %s beside it', async (qrels, queriesName, content) => {
+  ])('reads %s with %s next to it', async (qrels, queriesName, content) => {
     const files = { [qrels]: 'q1 0 d1 1\nq1  Q0\td2   0\n', [queriesName]: content };
     const expected = {
       format: 'trec',
@@ -204,19 +204,19 @@ describe('TREC', () => {
     expect(await readFiles(files, qrels, { format: 'trec' })).toMatchObject(expected);
   });
 
-  it('reads a qrels file with queries that lie elsewhere', async () => {
+  it('reads a qrels file with queries in another place', async () => {
     await withFiles({ 'a/judged.dat': 'q1 0 d1 1\n', 'b/asked.tsv': 'q1\tWhy?\n' }, async (folder) => {
       const set = await read(join(folder, 'a/judged.dat'), { queriesPath: join(folder, 'b/asked.tsv') });
       expect(set).toMatchObject({ format: 'trec', counts: { queries: 1, judgments: 1 } });
     });
   });
 
-  it('takes only the first line of the queries for a header', async () => {
+  it('treats only the first line of the queries as a header', async () => {
     const set = await readFiles({ 'qrels.txt': 'id 0 d1 1\n', 'queries.tsv': 'id\ttext\nid\ttext\n' }, '.');
     expect(set.queries).toMatchObject([{ id: 'id', text: 'text' }]);
   });
 
-  it('leaves out what is unjudged and says how much', async () => {
+  it('skips unjudged queries and counts them', async () => {
     const set = await readFiles(
       {
         'qrels.txt': 'q1 0 d1 1\nq1 0 d2 -1\nq1 0 d1 1\nq2 0 d1 -2\nq4 0 d1 0\nq9 0 d1 1\nq9 0 d2 1\n',

@@ -16,13 +16,13 @@ const sets = [
 describe.each(sets)('the content hash of %s', (_, folder, names, path) => {
   const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(fixture(folder), name))]));
 
-  it('is the same for the same bytes, wherever they lie', async () => {
+  it('is the same for the same bytes, in any folder', async () => {
     const [first, second] = await Promise.all([readFiles(files, path), readFiles(files, path)]);
     expect(second.contentHash).toBe(first.contentHash);
     expect(first.contentHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('changes with any one byte of any file, if the file is still read at all', async () => {
+  it('changes with any single byte of any file, if the file can still be read', async () => {
     const { contentHash } = await readFiles(files, path);
     const anyByte = fc
       .constantFrom(...names)
@@ -61,7 +61,7 @@ describe.each(sets)('the content hash of %s', (_, folder, names, path) => {
   });
 });
 
-it('tells apart bytes that moved from one file to another', async () => {
+it('the content hash changes when bytes move from one file to another', async () => {
   const [one, other] = await Promise.all([
     readFiles({ 'qrels.txt': 'q 0 d 1\n', 'queries.tsv': 'q\tWhy?\n\n' }, '.'),
     readFiles({ 'qrels.txt': 'q 0 d 1\n\n', 'queries.tsv': 'q\tWhy?\n' }, '.'),
@@ -70,7 +70,7 @@ it('tells apart bytes that moved from one file to another', async () => {
   expect(other.contentHash).not.toBe(one.contentHash);
 });
 
-it('does not depend on the names of the files', async () => {
+it('the content hash does not depend on the names of the files', async () => {
   const [one, other] = await Promise.all([
     readFiles({ 'qrels.txt': 'q 0 d 1\n', 'queries.tsv': 'q\tWhy?\n' }, '.'),
     readFiles({ 'dl.qrels': 'q 0 d 1\n', 'topics.tsv': 'q\tWhy?\n' }, 'dl.qrels'),

@@ -4,7 +4,7 @@ import { fixture, read, readFiles, refusal } from './golden-files.ts';
 const latin1 = Buffer.from('question,document\nWhy?,d1\nZürich?,d1\n', 'latin1');
 const utf16 = Buffer.from('\uFEFFquestion,document\n', 'utf16le');
 
-describe('a bad CSV file is refused with its line and the way out', () => {
+describe('a bad CSV file is refused with its line number and a fix', () => {
   const head = 'question,document,grade,lang\n';
   it.each<[string, string | Uint8Array, string]>([
     ['no question', 'document\nd1\n', 'Line 1 of set.csv has no column "question"; the first line must name'],
@@ -141,7 +141,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
     expect(error.message).toMatch(/^Line \d+ of set\.csv .*\.$/);
   });
 
-  it('names the line of a bad row also after many rows with line breaks', async () => {
+  it('the line number of a bad row is correct after many rows with line breaks', async () => {
     const rows = Array.from({ length: 500 }, (_, i) => `"Why\r\n${i}?",d1`);
     const content = ['question,document', ...rows, 'How?,d1,d2', ...rows].join('\r\n');
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain('Line 1002 of set.csv has 3 cells');
@@ -151,7 +151,7 @@ describe('a bad CSV file is refused with its line and the way out', () => {
     );
   });
 
-  it('a numbered id that the file has already', async () => {
+  it('a generated id that the file already contains is refused', async () => {
     const content = 'qid,question,document\nq1#2,How?,d1\nq1,Why?,d1\nq1,Why?,d1\n';
     const error = await refusal({ 'set.csv': content }, 'set.csv', { rowsAsQueries: true });
     expect(error.message).toBe(
@@ -162,14 +162,14 @@ describe('a bad CSV file is refused with its line and the way out', () => {
 
 const readCsv = (content: string | Uint8Array, options = {}) => readFiles({ 'set.csv': content }, 'set.csv', options);
 
-describe('columns', () => {
+describe('the columns of a CSV file', () => {
   it.each([
     ['question,document', 'Why?,d1'],
     ['query,doc', 'Why?,d1'],
     ['Text,Document ID', 'Why?,d1'],
     ['doc-id,QUESTION', 'd1,Why?'],
     ['corpus-id,query', 'd1,Why?'],
-  ])('the header %s is understood', async (header, row) => {
+  ])('include the header %s', async (header, row) => {
     const { queries } = await readCsv(`${header}\n${row}\n`);
     expect(queries).toMatchObject([{ text: 'Why?', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }] }]);
   });
@@ -185,12 +185,12 @@ describe('columns', () => {
     },
   );
 
-  it('every further column becomes a tag, and an empty cell gives none', async () => {
+  it('become tags when they have no other meaning, and an empty cell adds none', async () => {
     const { queries } = await readCsv('question,document,Language,course\nWhy?,d1,en,\nHow?,d2,,intro\n');
     expect(queries.map(({ tags }) => tags)).toEqual([{ Language: 'en' }, { course: 'intro' }]);
   });
 
-  it('a tag may be called as a built-in of JavaScript is', async () => {
+  it('may have the name of a JavaScript builtin', async () => {
     const { queries } = await readCsv('question,document,__proto__,constructor\nWhy?,d1,a,b\n');
     expect(Object.entries(queries[0]?.tags ?? {})).toEqual([
       ['__proto__', 'a'],
@@ -199,7 +199,7 @@ describe('columns', () => {
   });
 });
 
-describe('the form of the file', () => {
+describe('the encoding of a CSV file', () => {
   const expected = [{ text: 'Why, oh why?', judgments: [{ documentId: 'd1', grade: 2 }] }];
 
   it.each([
@@ -214,11 +214,11 @@ describe('the form of the file', () => {
     ['rows of empty cells', 'question,document,grade\n,,\n"Why, oh why?",d1,2\n , ,\n'],
     ['quoted names that hold other delimiters', '"question",document,grade,"a;b;c;d;e"\n"Why, oh why?",d1,2,\n'],
     ['a column without a name that is empty', 'question,document,grade,\n"Why, oh why?",d1,2,\n'],
-  ])('a file with %s reads the same', async (_, content) => {
+  ])('may have %s', async (_, content) => {
     expect((await readCsv(content)).queries).toMatchObject(expected);
   });
 
-  it('a quoted cell may hold line breaks and double quotes, the same with LF and CRLF', async () => {
+  it('may contain quoted line breaks and double quotes, the same with LF and CRLF', async () => {
     const lines = ['question,document', '"Why', '', 'say ""so""?",d1', 'How?,d2', ''];
     const withLf = await readCsv(lines.join('\n'));
     const withCrLf = await readCsv(lines.join('\r\n'));
@@ -228,10 +228,10 @@ describe('the form of the file', () => {
   });
 });
 
-describe('rows and queries', () => {
+describe('the rows of a CSV file', () => {
   const table = 'question,document,lang\nWhy?,d1,en\nWhy?,d2,en\nWhy?,d3,de\nHow?,d1,en\n';
 
-  it('rows with the same question and the same tags are one query with several relevant documents', async () => {
+  it('with the same query and the same tags are one query with several relevant documents', async () => {
     const { queries, counts } = await readCsv(table, { columns: { tags: ['lang'], ignore: [] } });
     expect(counts).toEqual({ queries: 3, judgments: 4 });
     expect(queries.map(({ judgments }) => judgments.map(({ documentId }) => documentId))).toEqual([
@@ -241,7 +241,7 @@ describe('rows and queries', () => {
     ]);
   });
 
-  it('--rows-as-queries keeps each row a query with an id of its own', async () => {
+  it('are separate queries with ids of their own with --rows-as-queries', async () => {
     const joined = await readCsv(table, { columns: { tags: ['lang'], ignore: [] } });
     const { queries, counts, warnings, contentHash } = await readCsv(table, { rowsAsQueries: true });
     expect(counts).toEqual({ queries: 4, judgments: 4 });
@@ -253,14 +253,14 @@ describe('rows and queries', () => {
     expect(contentHash).not.toBe(joined.contentHash);
   });
 
-  it('a question keeps its id when other rows come, go or change their order', async () => {
+  it('keep the ids of their queries when other rows are added, removed or reordered', async () => {
     const before = await readCsv('question,document,lang,course\nWhy?,d1,en,a\nHow?,d2,en,b\n');
     const after = await readCsv('course,lang,document,question\nc,en,d9,What?\na,en,d4,Why?\n');
     expect(after.queries[1]?.id).toBe(before.queries[0]?.id);
     expect(before.queries[0]?.id).toMatch(/^q-[0-9a-f]{16}$/);
   });
 
-  it('a query_id column names the queries, and rows with one id are one query', async () => {
+  it('with one id in the query_id column are one query', async () => {
     const { queries } = await readCsv('qid,question,document\nb,Why?,d1\na,Why?,d2\nb,Why?,d3\n,How?,d1\n');
     expect(queries.map(({ id, judgments }) => [id.slice(0, 2), judgments.length])).toEqual([
       ['b', 2],
@@ -269,7 +269,7 @@ describe('rows and queries', () => {
     ]);
   });
 
-  it('a question without a document is left out with a warning', async () => {
+  it('without a document are skipped with a warning', async () => {
     const { queries, warnings } = await readCsv('question,document\nWhy?,\nHow?,d1\n');
     expect(queries.map(({ text }) => text)).toEqual(['How?']);
     expect(warnings).toEqual([
@@ -279,7 +279,7 @@ describe('rows and queries', () => {
     ]);
   });
 
-  it('reads a large table in one pass, in its order', async () => {
+  it('may be many, and are read in one pass, in order', async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => `"Question ${i}, with ""quotes""",d${i},${i % 4}`);
     const { queries } = await readCsv(['question,document,grade', ...rows].join('\n'));
     expect(queries).toHaveLength(20_000);
@@ -290,7 +290,7 @@ describe('rows and queries', () => {
   });
 });
 
-it('a file with semicolons, a byte order mark and CRLF, as Excel writes it, reads as the plain one', async () => {
+it('a file with semicolons, a byte order mark and CRLF, as Excel writes it, is read as the plain one', async () => {
   const plain = await read(fixture('support.csv'));
   const excel = await read(fixture('support-excel.csv'));
   expect(excel.queries).toEqual(plain.queries);

@@ -25,7 +25,7 @@ const beir = (qrels: string): Record<string, string> => ({
 
 const json = (value: unknown): string => JSON.stringify(value);
 
-describe('a file that is no text is called what it is', () => {
+describe('a file that is not text is refused with what it is', () => {
   const utf16 = Buffer.from('question,document\nWhy?,d1\n', 'utf16le');
   it.each<[string, Buffer, string]>([
     ['set.csv', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), 'is UTF-16; save the file as UTF-8.'],
@@ -39,13 +39,13 @@ describe('a file that is no text is called what it is', () => {
     expect(message).toContain(problem);
   });
 
-  it('but letters with which an archive begins may begin an id', async () => {
+  it('letters with which an archive begins may begin an id', async () => {
     const files = { 'queries.tsv': 'PAR1\tone?\n', 'qrels.txt': 'PAR1 0 d1 1\n' };
     expect((await readFiles(files, '.')).queries).toHaveLength(1);
   });
 });
 
-describe('a table is not read with a column that may mean something else', () => {
+describe('a table with an ambiguous column is refused', () => {
   it.each([
     ['words for relevance', 'question,document,judged\nWhy?,d1,relevant\nHow?,d2,not_relevant\n', '--grade judged'],
     ['letters for truth', 'question,document,ok\nWhy?,d1,Y\nHow?,d2,N\n', '--grade ok'],
@@ -65,7 +65,7 @@ describe('a table is not read with a column that may mean something else', () =>
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });
 
-  it('row numbers are left out under the names that pandas gives them', async () => {
+  it('row numbers under the names that pandas uses are skipped', async () => {
     const rows = '0,0,Why?,d1,1\n1,1,How?,d2,0\n';
     const content = `Unnamed: 0.1,Unnamed: 0,question,document,grade\n${rows}`;
     expect(await gradesOf('set.csv', content)).toEqual({ 'Why?': { d1: 1 }, 'How?': { d2: 0 } });
@@ -80,14 +80,14 @@ describe('a table is not read with a column that may mean something else', () =>
     expect(await gradesOf('set.csv', content)).toEqual({ 'Why?': { d1: 2 } });
   });
 
-  it('reports what may be a missing value or a rounded number', async () => {
+  it('a value that may be missing and a rounded number are reported', async () => {
     const content = 'question,document,grade\nWhy?,nan,1\nHow?,1.23457E+12,1\nWho?,d1,1\n';
     const { warnings } = await readFiles({ 'set.csv': content }, 'set.csv');
     expect(warnings).toEqual([expect.stringMatching(/left empty or changed.*: 2 \(first: line 2 of/)]);
   });
 });
 
-describe('a JSON file is not read with a value in the wrong place', () => {
+describe('a JSON file with a value in the wrong place is refused', () => {
   it.each<[string, string, string, string]>([
     ['an object as document', 'a.jsonl', '{"query":"a","document":{"id":"d1"},"label":1}', 'write its id alone'],
     ['an object as query', 'a.jsonl', '{"query":{"id":"q"},"doc_id":"d1","label":1}', 'an object under "query"'],
@@ -102,7 +102,7 @@ describe('a JSON file is not read with a value in the wrong place', () => {
     expect((await refusal({ [name]: `${content}\n` }, name)).message).toContain(message);
   });
 
-  it('JSON lines may be called .json, and a list .jsonl', async () => {
+  it('JSON lines may be named .json, and a list .jsonl', async () => {
     const rows = [
       { query: 'a', doc_id: 'd1', label: 1 },
       { query: 'a', doc_id: 'd2', label: 0 },
@@ -112,7 +112,7 @@ describe('a JSON file is not read with a value in the wrong place', () => {
     expect(await gradesOf('set.jsonl', JSON.stringify(rows, null, 2))).toEqual(expected);
   });
 
-  it('the text of a query of RRE is its placeholder $query, whatever comes first', async () => {
+  it('the text of an RRE query is its placeholder $query, wherever it occurs', async () => {
     const placeholders = { $lang: 'en', $query: 'star wars' };
     const content = json({ queries: [{ placeholders, relevant_documents: { 11: { gain: 2 } } }] });
     expect(await gradesOf('rre.json', content)).toEqual({ 'star wars': { 11: 2 } });
@@ -126,13 +126,13 @@ describe('a JSON file is not read with a value in the wrong place', () => {
   });
 });
 
-describe('a book of Quepid', () => {
-  it('is refused where a text holds its delimiter', async () => {
+describe('a Quepid book', () => {
+  it('is refused when a text contains its delimiter', async () => {
     const { message } = await refusal({ 'b.csv': 'query,docid,Jim\nstar wars, the movie,11,3\n' }, 'b.csv');
     expect(message).toContain('Line 2 of b.csv has 4 cells, but the header has 3');
   });
 
-  it('says how many pairs have no rating or no document', async () => {
+  it('reports how many pairs have no rating or no document', async () => {
     const content = 'query,docid,Jim\nstar wars,11,3\nstar wars,12,\nstar wars,,2\n';
     const { summary } = await readFiles({ 'b.csv': content }, 'b.csv');
     expect(summary.skipped.map(({ reason, count }) => [reason, count])).toEqual([
@@ -142,7 +142,7 @@ describe('a book of Quepid', () => {
   });
 });
 
-describe('an option that a format has no use for is refused', () => {
+describe('an option that the format does not use is refused', () => {
   const book = 'query,docid,Jim\nstar wars,11,3\n';
   it.each<[string, Record<string, string>, string, Options, string]>([
     ['raters', { 'b.csv': book }, 'b.csv', { columns: { tags: [], ignore: ['Jim'] } }, '--ignore are for tables'],
@@ -178,28 +178,28 @@ describe('judgments without a header are not shifted by row numbers', () => {
     expect((await refusal(beir(qrels), '.')).message).toContain('write the file with index=False');
   });
 
-  it('nor by a blank where tabs part the other columns', async () => {
+  it('ambiguous spaces are not separators where tabs separate the other columns', async () => {
     const { message } = await refusal(beir('1\tQ0 d1\t1\n2\tQ0 d2\t1\n'), '.');
     expect(message).toContain('parted by tabs and as "query 0 document grade" parted by blanks');
   });
 
-  it('and one document a query is no row number', async () => {
+  it('one document per query is not mistaken for a row number', async () => {
     expect((await readFiles(beir('1 0 d1 1\n2 0 d2 1\n3 0 d3 1\n'), '.')).queries).toHaveLength(3);
   });
 
-  it('names of columns that are not known are called so', async () => {
+  it('unknown column names are reported as such', async () => {
     const { message } = await refusal(beir('TOPIC ITERATION DOCUMENT# RELEVANCY\n1 0 d1 1\n'), '.');
     expect(message).toContain('seems to name columns that are not known, "TOPIC"');
   });
 });
 
-describe('queries beside judgments', () => {
-  it('with two texts are refused', async () => {
+describe('queries next to judgments', () => {
+  it('are refused when one has two texts', async () => {
     const files = { ...beir('1 0 d1 1\n'), 'queries.jsonl': '{"_id":"1","query":"A?","text":"B?"}\n' };
     expect((await refusal(files, '.')).message).toContain('has two texts, under "text" and "query"');
   });
 
-  it('lose the quotes that a writer of CSV put around them', async () => {
+  it('lose the quotes of a CSV writer', async () => {
     const files = { 'queries.tsv': '1\t"say ""hi"" now"\n2\t"as said"\n', 'qrels.txt': '1 0 d1 1\n2 0 d1 1\n' };
     expect((await readFiles(files, '.')).queries.map(({ text }) => text)).toEqual(['say "hi" now', '"as said"']);
   });

@@ -91,7 +91,7 @@ const formats: readonly [GoldenFormat, string, (queries: readonly GoldenQuery[])
 ];
 
 describe('an exported golden set', () => {
-  it.each(formats)('in %s is imported as what it was, or refused', async (format, name, prepare) => {
+  it.each(formats)('in %s is imported unchanged, or the export is refused', async (format, name, prepare) => {
     let written = 0;
     await fc.assert(
       fc.asyncProperty(queries, async (set) => {
@@ -108,7 +108,7 @@ describe('an exported golden set', () => {
     expect(written).toBeGreaterThan(20);
   });
 
-  it('keeps a first TREC query that reads like a header', async () => {
+  it('keeps a first TREC query that resembles a header', async () => {
     const query = { id: 'qid', text: 'query', tags: {}, judgments: [{ documentId: 'd', grade: 1 }] };
     const files = toFiles(exportGoldenSet([query], 'trec'), '.');
     expect((await readFiles(files, '.')).queries).toEqual([query]);

@@ -22,7 +22,7 @@ const choose = (columns: Partial<NonNullable<ReadGoldenSetOptions['columns']>>):
   columns: { tags: [], ignore: [], ...columns },
 });
 
-describe('a file from the field is read as what it says', () => {
+describe('a file of another tool is read by its columns', () => {
   it.each<[string, Record<string, Record<string, number>>, Options?]>([
     ['beir-pandas-index/b', { 'zero?': { d8: 1 }, 'one?': { d9: 1 }, 'two?': { d7: 1 } }],
     ['beir-quoted-tsv/b', { 'one?': { 'Leave, paid.pdf': 1 } }],
@@ -79,7 +79,7 @@ describe('a file from the field is read as what it says', () => {
   });
 });
 
-describe('a file from the field that says too little is refused with the way out', () => {
+describe('an ambiguous file of another tool is refused with a fix', () => {
   it.each<[string, RegExp, Options?]>([
     ['csv-page-tag/a.csv', /has no grade column, but "page" .*--grade page .*--tags page .*--ignore page/],
     ['csv-answer-col/a.csv', /column "answer".*300 characters.*--ignore answer/],
@@ -98,24 +98,24 @@ describe('a file from the field that says too little is refused with the way out
     await expect(read(fixture(`field/${path}`), options)).rejects.toThrow(message);
   });
 
-  it('a file of plain questions names the format that reads it', async () => {
+  it('a file of plain queries is refused with the format that reads it', async () => {
     await expect(read(fixture('questions.txt'))).rejects.toThrow(/--format questions reads one query a line/);
     expect((await read(fixture('questions.txt'), { format: 'questions' })).queries).toHaveLength(2);
   });
 
-  it('a table without documents does so as well', async () => {
+  it('a table without documents is refused with the format that reads it', async () => {
     const { message } = await refusal({ 'q.csv': 'question\nWhy?\n' }, 'q.csv');
     expect(message).toContain('has no column "document"');
     expect(message).toContain('--format questions');
   });
 });
 
-it('rows of Ragas that name documents by ids and by texts are told apart', async () => {
+it('rows of Ragas with document ids are distinguished from rows with document texts', async () => {
   const { warnings } = await read(fixture('field/ragas-ids-mixed/t.jsonl'));
   expect(warnings).toEqual([expect.stringContaining('reference_context_ids in 1 rows and by their texts in 1')]);
 });
 
-describe('judgments mean the same for an evaluation and for an import', () => {
+describe('judgments have the same meaning in an evaluation and in an import', () => {
   it.each([
     ['float-grade/qrels.txt', { q1: { d1: 1, d2: 0 } }],
     ['quepid-trec-eval/qrels.txt', { '12': { '11': 3, '99': 0 } }],
@@ -141,14 +141,14 @@ describe('judgments mean the same for an evaluation and for an import', () => {
     expect(Object.fromEntries(read)).toEqual(expected);
   });
 
-  it('two columns without a grade are refused by both', async () => {
+  it('have to have a grade when there are only two columns', async () => {
     const path = fixture('field/qrels-2col-msmarco/qrels.txt');
     await expect(readQrels(path)).rejects.toThrow('has 2 columns and no grade');
   });
 });
 
 describe('the summary of an import', () => {
-  it('says how each column was read, what was judged and what was left out', async () => {
+  it('lists how each column was read, what was judged and what was skipped', async () => {
     const content =
       ',Question,doc-id,Label,course,empty\n7,Why?,d1,2,a,\n8,Why?,d2,0,a,\n9,How?,,1,b,\n10,What?,d1,,b,\n12,Who?,d1,yes,b,\n';
     const { summary, counts } = await readFiles({ 'set.csv': content }, 'set.csv');
@@ -180,11 +180,11 @@ describe('the summary of an import', () => {
       'neither JSON nor Python',
     ],
     ['a header that commas and semicolons part', 'question,document,z;query;doc\na,b,c;d;e\n', 'parted by'],
-  ])('%s is not guessed', async (_what, content, message) => {
+  ])('does not guess the meaning of %s', async (_what, content, message) => {
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });
 
-  it('a column that is not there is a mistake in the command', async () => {
+  it('names a missing column of the command', async () => {
     const options = choose({ grade: 'labels' });
     const error = await refusal({ 'set.csv': 'question,document,label\nWhy?,d1,1\n' }, 'set.csv', options);
     expect(error.code).toBe('usage');

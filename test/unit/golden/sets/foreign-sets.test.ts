@@ -24,8 +24,8 @@ const book = {
 
 const table = 'query,docid,Ann,"Bob, jr"\nred dress,d1,3,2\nred dress,d2,,0\nred dress,d3,,\nblue jeans,d1,1.0,\n';
 
-describe('a book of Quepid', () => {
-  it('is known by what it begins with; of several raters the mean is the grade', async () => {
+describe('a Quepid book', () => {
+  it('is detected by its first columns, and the grade is the mean of the raters', async () => {
     const { queries, format, origin } = await readFiles({ 'book.json': JSON.stringify(book, null, 2) }, 'book.json');
     expect({ format, origin }).toEqual({ format: 'quepid', origin: 'human' });
     expect(queries).toMatchObject([
@@ -39,7 +39,7 @@ describe('a book of Quepid', () => {
     ]);
   });
 
-  it('says the same as CSV, with a column for each rater', async () => {
+  it('is read the same as CSV, with a column for each rater', async () => {
     const [json, csv] = await Promise.all([
       readFiles({ 'book.json': JSON.stringify(book) }, 'book.json'),
       readFiles({ 'book.csv': table }, 'book.csv'),
@@ -49,7 +49,7 @@ describe('a book of Quepid', () => {
     expect(csv.queries[1]).toMatchObject({ text: 'blue jeans', judgments: [{ documentId: 'd1', grade: 1 }] });
   });
 
-  it('may be the ratings of a case, in which a query stands alone while nobody has rated it', async () => {
+  it('may contain the ratings of a case, in which an unrated query has a row of its own', async () => {
     const files = { 'case.csv': 'query,docid,rating\nred dress,d1,2\nblue jeans\n' };
     const { queries, warnings } = await readFiles(files, 'case.csv');
     expect(queries).toMatchObject([{ text: 'red dress', judgments: [{ documentId: 'd1', grade: 2 }] }]);
@@ -59,7 +59,7 @@ describe('a book of Quepid', () => {
 
 const contexts = ['Open the settings.\nThen "Reset".', "It's in the menu.\tDone"];
 
-describe('a test set of Ragas', () => {
+describe('a Ragas test set', () => {
   const row = {
     user_input: 'How do I reset it?',
     reference_contexts: [`<1-hop>\n\n${contexts[0]}`, `<2-hop>\n\n${contexts[1]}`],
@@ -68,7 +68,7 @@ describe('a test set of Ragas', () => {
   };
   const judgments = contexts.map((context) => ({ documentId: contentId(context), grade: 1 }));
 
-  it('names its contexts by their texts, and is a set that a model made', async () => {
+  it('identifies its contexts by their texts, and counts as a generated set', async () => {
     const { queries, format, origin } = await readFiles({ 'testset.jsonl': JSON.stringify(row) }, 'testset.jsonl');
     expect({ format, origin }).toEqual({ format: 'ragas', origin: 'generated' });
     expect(queries).toMatchObject([
@@ -80,7 +80,7 @@ describe('a test set of Ragas', () => {
     ]);
   });
 
-  it('says the same as CSV of pandas, whose lists are those of Python, and as one list of JSON', async () => {
+  it('is read the same as CSV of pandas, whose lists are in Python syntax, and as one JSON list', async () => {
     const list = String.raw`['<1-hop>\n\nOpen the settings.\nThen ""Reset"".', ""<2-hop>\n\nIt's in the menu.\tDone""]`;
     const csv = `,user_input,reference_contexts,reference,synthesizer_name\n0,${row.user_input},"${list}",x,${row.synthesizer_name}\n`;
     const files = { 'a.csv': csv, 'a.json': JSON.stringify([row]), 'a.jsonl': JSON.stringify(row) };
@@ -89,7 +89,7 @@ describe('a test set of Ragas', () => {
     expect(first?.queries[0]?.judgments).toEqual(judgments);
   });
 
-  it('takes ids where it has them, and knows the names of before 0.2', async () => {
+  it('uses document ids where it has them, and accepts the names before version 0.2', async () => {
     const ids = { ...row, reference_context_ids: ['kb-1', 7] };
     const old = { question: 'Why?', contexts: ['Because.'], ground_truth: 'x', evolution_type: 'simple' };
     const files = { 'testset.jsonl': `${JSON.stringify(ids)}\n${JSON.stringify(old)}\n` };
@@ -105,7 +105,7 @@ describe('a test set of Ragas', () => {
     [`array(['a'], dtype=object)`, null],
     [`['a`, null],
     ['nan', null],
-  ])('reads %s as Python wrote it', (text, expected) => {
+  ])('reads %s in Python syntax', (text, expected) => {
     expect(parsePythonList(text)).toEqual(expected);
   });
 });
@@ -120,7 +120,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     hits: { total: { value: 1 }, hits: [{ _id: 'x', _source: { type: 'UBI_JUDGMENT', judgmentRatings } }] },
   });
 
-  it('are grades where all are whole', async () => {
+  it('are grades when all are integers', async () => {
     const value = answer(entry('red dress', ['d1', '3.000'], ['d2', '0.000']), entry('blue jeans', ['d1', '1.000']));
     const { queries, format, warnings } = await readFiles({ 'j.json': JSON.stringify(value) }, 'j.json');
     expect(format).toBe('ubi');
@@ -131,7 +131,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('are clicks over expected clicks where one has a fraction, and it says so', async () => {
+  it('are clicks over expected clicks when one has a fraction, with a notice', async () => {
     const value = {
       type: 'UBI_JUDGMENT',
       judgmentRatings: [entry('q', ['a', '1.000'], ['b', '0.250'], ['c', '0.000'], ['d', '4.125'])],
@@ -146,7 +146,7 @@ const broken = { ...book, query_doc_pairs: [...book.query_doc_pairs, pair('d4', 
 const lines = JSON.stringify(broken, null, 2).split('\n');
 const lineOfPair = lines.findLastIndex((line) => line === '    {') + 1;
 
-describe('a file that is not as it should be is refused in one sentence with its line', () => {
+describe('a malformed file is refused in one sentence with its line number', () => {
   it.each<[string, string, string, object?]>([
     [
       'book.csv',

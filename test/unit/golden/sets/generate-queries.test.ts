@@ -85,8 +85,8 @@ async function generate(model: ChatModel, request: Partial<GenerateRequest> = {}
 const outcomes = (finished: readonly FinishedChunk[]) =>
   finished.map(({ chunkId, outcome }) => `${chunkId} ${outcome}`);
 
-describe('the generation of questions', () => {
-  it('ends with as many as were asked for, each saved as soon as it is finished', async () => {
+describe('the generation of queries', () => {
+  it('ends with the requested number, each saved as soon as it is finished', async () => {
     const { end, finished, saved, tokens } = await generate(aModel((n) => question(ask(n))));
     expect(end).toEqual({ kind: 'complete' });
     expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
@@ -95,7 +95,7 @@ describe('the generation of questions', () => {
     expect(tokens).toEqual({ input: 300, output: 30 });
   });
 
-  it('drops what no person would ask, and what is there already', async () => {
+  it('drops what no person would write, and duplicates', async () => {
     const replies: Record<number, ChatAnswer> = {
       0: question('What does the passage say?'),
       1: question(`Chunk 1 is about ${spelled(1)} and more.`),
@@ -122,7 +122,7 @@ describe('the generation of questions', () => {
     ]);
   });
 
-  it('repairs an answer of the wrong shape once, and pays for both', async () => {
+  it('repairs a malformed completion once, and counts the cost of both', async () => {
     const once = aModel((n, request) => (isRepair(request) ? question(ask(n)) : text('{"question": "How', false)));
     expect(await generate(once, { queries: 1 })).toMatchObject({
       end: { kind: 'complete' },
@@ -134,7 +134,7 @@ describe('the generation of questions', () => {
     expect(end).toEqual({ kind: 'no_more_chunks' });
   });
 
-  it('goes on where it was interrupted, and asks nothing twice', async () => {
+  it('continues where it was interrupted, and repeats no request', async () => {
     const before = await generate(
       aModel((n) => question(ask(n))),
       { queries: 2 },
@@ -145,7 +145,7 @@ describe('the generation of questions', () => {
     expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept', 'c3 kept', 'c4 kept']);
   });
 
-  it('never spends more than its cap, even when every answer is as long as it may be', async () => {
+  it('never spends more than its cap, even when every completion has the maximum length', async () => {
     const prices = { input: 1, output: 10 };
     const dear = aModel((n, request) => {
       const input = Math.ceil(request.messages.reduce((sum, { content }) => sum + content.length, 0) / 3.2);
@@ -162,7 +162,7 @@ describe('the generation of questions', () => {
     expect((await generate(dear, { queries: 5, maxCost: 10, prices })).end).toEqual({ kind: 'complete' });
   });
 
-  it('counts what earlier calls spent against the cap', async () => {
+  it('counts the cost of earlier calls towards the cap', async () => {
     const prices = { input: 1, output: 1 };
     const finished = [
       { chunkId: 'c0', asking: 0, outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
@@ -172,7 +172,7 @@ describe('the generation of questions', () => {
     expect(model.calls).toBe(0);
   });
 
-  it('asks several times about each chunk, in another style each time, and goes on where it was', async () => {
+  it('generates several queries from each chunk, each in another style, and continues where it stopped', async () => {
     const heard: string[] = [];
     const model = aModel((n, { messages }) => {
       heard.push(messages[1]?.content.split('\n\nSource')[0] ?? '');
@@ -194,7 +194,7 @@ describe('the generation of questions', () => {
     expect(more.finished.at(-1)).toMatchObject({ chunkId: 'c1', asking: 2 });
   });
 
-  it('gives up on a model that fails again and again, with its words', async () => {
+  it('stops when the model fails repeatedly, with its error', async () => {
     const model = aModel(() => ({
       kind: 'failed',
       code: 'http_500',
@@ -206,7 +206,7 @@ describe('the generation of questions', () => {
     expect(model.calls).toBeLessThanOrEqual(8);
   });
 
-  it('keeps count of what it paid when the retriever fails, and asks about the chunk again later', async () => {
+  it('keeps count of the cost when the retriever fails, and retries the chunk later', async () => {
     const broken: Retriever = {
       retrieve: async () => ({ kind: 'timeout', message: 'It did not answer.', latencyMs: 1, attempts: 1 }),
     };
@@ -218,7 +218,7 @@ describe('the generation of questions', () => {
     expect(second.finished.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });
   });
 
-  it('stops early when the retriever never returns a chunk: its ids are others', async () => {
+  it('stops early when the retriever never returns a chunk, since its ids differ', async () => {
     const other: Retriever = {
       retrieve: async () => ({ kind: 'documents', documents: documents('other'), latencyMs: 1, attempts: 1 }),
     };
@@ -228,7 +228,7 @@ describe('the generation of questions', () => {
     expect(model.calls).toBeLessThanOrEqual(24);
   });
 
-  it('stops at once when it is told to', async () => {
+  it('stops at once when it is aborted', async () => {
     const stop = new AbortController();
     const model = aModel((n) => {
       if (n === 1) stop.abort(new Error('stopped'));

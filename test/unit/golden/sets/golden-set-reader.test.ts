@@ -40,13 +40,13 @@ describe('the same golden set in every format', () => {
     expect(await read(fixture(name), { format })).toEqual(set);
   });
 
-  it('trec gives them without tags, from the folder and from the qrels file alike', async () => {
+  it('has no tags in trec, from the folder and from the qrels file alike', async () => {
     const set = await read(fixture('trec'));
     expect(set).toMatchObject({ format: 'trec', queries: support.map((query) => ({ ...query, tags: {} })) });
     expect(await read(fixture('trec/qrels.txt'))).toEqual(set);
   });
 
-  it('warns of nothing but of rows that were joined', async () => {
+  it('has no warnings except for merged rows', async () => {
     expect((await read(fixture('beir'))).warnings).toEqual([]);
     expect((await read(fixture('trec'))).warnings).toEqual([]);
     expect((await read(fixture('support.jsonl'))).warnings).toEqual([]);
@@ -59,7 +59,7 @@ describe('the same golden set in every format', () => {
 describe('the demo golden set', () => {
   const folder = fileURLToPath(new URL('../../../../src/demo/data/xquad-en', import.meta.url));
 
-  it('is read whole: 1,190 questions, each with one passage that is in the corpus', async () => {
+  it('contains 1,190 queries, each with one passage of the corpus', async () => {
     const set = await read(folder);
     expect(set.format).toBe('beir');
     expect(set.counts).toEqual({ queries: 1190, judgments: 1190 });

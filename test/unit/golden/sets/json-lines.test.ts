@@ -3,7 +3,7 @@ import { readFiles, refusal } from './golden-files.ts';
 
 const half = String.raw`"\ud800"`;
 
-describe('a bad JSONL file is refused with its line and the way out', () => {
+describe('a bad JSONL file is refused with its line number and a fix', () => {
   it.each([
     ['no JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
     ['an array over many lines', '[', 'is not JSON; write one complete JSON object on each line.'],
@@ -128,14 +128,14 @@ describe('a bad JSONL file is refused with its line and the way out', () => {
     expect(error.message).toMatch(/^Line 3 of set\.jsonl .*\.$/);
   });
 
-  it('the same question twice without an id', async () => {
+  it('the same query twice without an id is refused', async () => {
     const line = '{"text": "a", "relevant": ["d1"]}\n';
     expect((await refusal({ 'set.jsonl': line + line }, 'set.jsonl')).message).toBe(
       'Line 2 of set.jsonl repeats the question and tags of line 1 of set.jsonl; put their judgments on one line or give each an id.',
     );
   });
 
-  it('a line of more than 16 MiB, without keeping the rest', async () => {
+  it('a line of more than 16 MiB is refused, without reading the rest', async () => {
     const error = await refusal({ 'set.jsonl': `{"id": "q1"\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
     expect(error.message).toBe('Line 1 of set.jsonl is not JSON; write one complete JSON object on each line.');
     const long = await refusal({ 'set.jsonl': `\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
@@ -160,7 +160,7 @@ it.each([
   ['a list without grades', { judgments: [{ document_id: 'd1' }, { document_id: 'd2' }] }, [1, 1]],
   ['an object', { judgments: { d1: 3, d2: 1 } }, [3, 1]],
   ['a list of relevant documents', { relevant: ['d1', 'd2'] }, [1, 1]],
-])('reads judgments written as %s', async (_, judgments, grades) => {
+])('judgments written as %s are read', async (_, judgments, grades) => {
   const { queries } = await readLines({ text: 'Why?', ...judgments });
   expect(queries[0]?.judgments).toEqual([
     { documentId: 'd1', grade: grades[0] },
@@ -168,13 +168,13 @@ it.each([
   ]);
 });
 
-it('derives an id from question and tags, the same as CSV does', async () => {
+it('an id is derived from query and tags, the same as for CSV', async () => {
   const { queries } = await readLines({ question: 'Why?', tags: { lang: 'en' }, relevant: ['d1'] });
   const csv = await readFiles({ 'set.csv': 'question,document,lang\nWhy?,d7,en\n' }, 'set.csv');
   expect(queries[0]?.id).toBe(csv.queries[0]?.id);
 });
 
-it('takes numbers and truth values as tags', async () => {
+it('numbers and booleans are accepted as tags', async () => {
   const { queries } = await readLines({
     text: 'Why?',
     tags: { year: 2024, open: false, lang: 'en' },
@@ -183,13 +183,13 @@ it('takes numbers and truth values as tags', async () => {
   expect(queries[0]?.tags).toEqual({ year: '2024', open: 'false', lang: 'en' });
 });
 
-it('leaves out a query without judgments, with a warning', async () => {
+it('a query without judgments is skipped, with a warning', async () => {
   const { queries, warnings } = await readLines({ text: 'Why?', relevant: [] }, { text: 'How?', relevant: ['d1'] });
   expect(queries.map(({ text }) => text)).toEqual(['How?']);
   expect(warnings).toHaveLength(1);
 });
 
-it('removes white space around questions, ids and tags, with a warning', async () => {
+it('white space around queries, ids and tags is removed, with a warning', async () => {
   const { queries, warnings } = await readLines({
     id: ' q1',
     text: 'Why?\n',
@@ -204,7 +204,7 @@ it('removes white space around questions, ids and tags, with a warning', async (
   ]);
 });
 
-it('reads a line that is longer than one piece of the file, with characters of three bytes', async () => {
+it('a line that is longer than one block of the file is read, with characters of three bytes', async () => {
   const text = '€'.repeat(100_000);
   const { queries } = await readLines({ text: 'Why?', relevant: ['d1'] }, { text, relevant: ['d2'] });
   expect(queries[1]).toMatchObject({ text, judgments: [{ documentId: 'd2' }] });

@@ -5,7 +5,7 @@ import { type Files, read, refusal, withFiles } from './golden-files.ts';
 
 const beirQueries = '{"_id": "q1", "text": "Why?"}\n';
 
-describe('what is not there is named', () => {
+describe('a missing file is named', () => {
   it.each<[string, Files, string, object, string]>([
     ['a path', {}, 'nothing.csv', {}, 'nothing.csv does not exist; check the path.'],
     [
@@ -47,7 +47,7 @@ describe('what is not there is named', () => {
     expect(await refusal(files, name, options)).toEqual({ code: 'file_unreadable', message });
   });
 
-  it('a folder where a file is expected', async () => {
+  it('a folder instead of a file is named', async () => {
     await withFiles({ 'qrels.txt': 'q1 0 d1 1\n' }, async (folder) => {
       await mkdir(join(folder, 'topics'));
       await expect(read(folder, { queriesPath: join(folder, 'topics') })).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('what is not there is named', () => {
   });
 });
 
-describe('a format that cannot be told, or does not fit, is asked for', () => {
+describe('an unknown or wrong format is refused with a fix', () => {
   const both = { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'qrels.txt': 'q1 0 d1 1\n' };
   it.each<[string, Files, string, object, string]>([
     [
@@ -138,7 +138,7 @@ describe('a format that cannot be told, or does not fit, is asked for', () => {
     });
   });
 
-  it('a format that is given is taken, whatever the names say', async () => {
+  it('a given format is used, whatever the file names say', async () => {
     await withFiles(both, async (folder) => {
       expect((await read(folder, { format: 'beir' })).format).toBe('beir');
       const qrelsPath = join(folder, 'qrels.txt');

@@ -71,7 +71,7 @@ const beirQrels = (queries: readonly GoldenQuery[]): string =>
 
 type Write = (queries: readonly GoldenQuery[]) => Files;
 
-describe('what was written is read again, in the same order', () => {
+describe('a written golden set is read back, in the same order', () => {
   it.each<[string, string, fc.Arbitrary<string>, boolean, Write]>([
     ['CSV with commas', 'set.csv', textWithLines, true, (queries) => ({ 'set.csv': csv(queries, ',') })],
     ['CSV with semicolons', 'set.csv', textWithLines, true, (queries) => ({ 'set.csv': csv(queries, ';') })],

@@ -79,7 +79,7 @@ describe('readQrels', () => {
     expect(await qrelsOf(content)).toEqual({ q1: { a: 1, b: 0 }, q2: { a: 3 } });
   });
 
-  it('keeps blanks within ids that tabs part, and non-breaking blanks everywhere', async () => {
+  it('keeps spaces within ids that tabs separate, and non-breaking spaces everywhere', async () => {
     expect(await qrelsOf('q 1\t0\tdoc one\t1\nq 1\t0\tdoc 1\t0\n')).toEqual({ 'q 1': { 'doc one': 1, 'doc 1': 0 } });
     expect(await qrelsOf('q1 0 doc\u00a01\u00a0 1\n')).toEqual({ q1: { 'doc\u00a01\u00a0': 1 } });
   });
@@ -90,7 +90,7 @@ describe('readQrels', () => {
     expect(await qrelsOf('q\t0\t"a"\t1\n')).toEqual({ q: { '"a"': 1 } });
   });
 
-  it('judges every document of a header without a grade relevant', async () => {
+  it('treats every document of a header without a grade as relevant', async () => {
     expect(await qrelsOf('query-id\tcorpus-id\nq\ta\nq\tb\n')).toEqual({ q: { a: 1, b: 1 } });
   });
 
@@ -129,7 +129,7 @@ describe('readQrels', () => {
       1,
       'holds a carriage return; end lines with a line feed',
     ],
-  ])('refuses %s, naming the line', async (_what, content, line, message) => {
+  ])('refuses %s, with the line number', async (_what, content, line, message) => {
     await expect(qrelsOf(content)).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringContaining(message),
@@ -150,7 +150,7 @@ describe('readQrels', () => {
   });
 });
 
-describe('a file whose lines are written in several ways', () => {
+describe('a judgments file with lines in several forms', () => {
   /** Of the columns of a line, the first of which is far commoner than each other one. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
@@ -179,7 +179,7 @@ describe('a file whose lines are written in several ways', () => {
       .join('')
       .split('\n').length - 1;
 
-  it('is read as judgments, and a wrong one is named by its line', async () => {
+  it('is read, and a malformed line is reported by its number', async () => {
     await fc.assert(
       fc.asyncProperty(someLines, fc.nat(59), async (rows, at) => {
         const lines = rows.map(({ query, id, number, spell }) => spell([query, '0', id, String(number)]));

@@ -35,7 +35,7 @@ function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: Judgment
   return { judgments, query: judgments.queries.get('q') ?? { ranges: [] } };
 }
 
-it('the ranking of a query has the grades, repeats and ties that its documents as texts have', () => {
+it('the ranking of a query has the grades, repeats and ties of its documents as texts', () => {
   const anId = fc.oneof(fc.constantFrom('a', 'ab', 'é', '～', '😀', 'd10', 'd1'), fc.string({ unit: 'grapheme' }));
   const aRow = fc.tuple(fc.constantFrom('q1', 'q2'), anId, fc.constantFrom(0, -0, 1, 1.5, -2));
   const someJudgments = fc.uniqueArray(fc.tuple(anId, fc.integer({ min: -1, max: 3 })), { selector: ([id]) => id });
@@ -73,7 +73,7 @@ it('the ranking of a query has the grades, repeats and ties that its documents a
   );
 });
 
-it('ranks many documents in any order as texts are ranked, scores that all but tie included', () => {
+it('many documents in any order are ranked as their texts are, including near-equal scores', () => {
   const aScore = fc.oneof(
     fc.constantFrom(0, -0, 1, 1 + Number.EPSILON, -1),
     fc.double({ noNaN: true, min: -9, max: 9 }),
@@ -92,7 +92,7 @@ it('ranks many documents in any order as texts are ranked, scores that all but t
   );
 });
 
-it('a ranking is the same whatever was asked before, and however many documents and judgments there are', () => {
+it('a ranking does not depend on earlier rankings, nor on the number of documents and judgments', () => {
   const many = Array.from({ length: 700 }, (_, i): Row => ['many', `d${i % 600}`, 1000 - i]);
   const table = tableOf([...many, ['few', 'd1', 1]]);
   const gradeOf = new Map(Array.from({ length: 2000 }, (_, i) => [`d${3 * i}`, i % 4]));
@@ -108,7 +108,7 @@ it('a ranking is the same whatever was asked before, and however many documents 
   }
 });
 
-it('a shuffled query is ranked by its scores, whether its ranks say the same or not', () => {
+it('a shuffled query is ranked by its scores, whether its ranks agree or not', () => {
   const anOrder = (length: number) => fc.shuffledSubarray([...Array(length).keys()], { minLength: length });
   const aQuery = fc
     .integer({ min: 2, max: 60 })

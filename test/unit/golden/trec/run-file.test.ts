@@ -74,7 +74,7 @@ describe('readRunInBatches', () => {
     ['infinity as score', 'q Q0 a 1 -inf t\n', 'line 1: The score "-inf" in column 5 is not'],
     ['a score that no double can hold', 'q Q0 a 1 1e999 t\n', 'line 1: The score "1e999" in column 5 is not'],
     ['control characters, shown as escapes', 'q Q0 a 1 \u001b[31m t\n', 'line 1: The score "\\u001b[31m" in column 5'],
-  ])('refuses %s, naming the line', async (_what, content, message) => {
+  ])('refuses %s, with the line number', async (_what, content, message) => {
     await expect(readRun(await fileOf(content))).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringContaining(`${join(folder, 'file.txt')}, ${message}`),
@@ -99,7 +99,7 @@ describe('readRunInBatches', () => {
     ['a second header', 'qid\tdocid\tscore\nq\ta\t2\nqid\tdocid\tscore\n', 'line 3: The score "score" in column 3'],
     ['a header with two documents', 'qid docid docno score\n1 2 a 3\n', 'line 1: The header has "docid" and "docno"'],
     ['a header without score and rank', 'qid docid\n1 2\n', 'line 1: The header names neither a rank nor a score'],
-  ])('refuses %s, naming the line', async (_what, content, message) => {
+  ])('refuses %s, with the line number', async (_what, content, message) => {
     await expect(readRun(await fileOf(content))).rejects.toMatchObject({
       code: 'file_malformed',
       message: expect.stringContaining(`file.txt, ${message}`),
@@ -115,7 +115,7 @@ describe('readRunInBatches', () => {
     expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [score] });
   });
 
-  it('keeps blanks inside ids where tabs separate columns, also behind many lines without', async () => {
+  it('keeps spaces inside ids where tabs separate columns, even after many lines without', async () => {
     const lines = Array.from({ length: 300 }, (_, i) => `a query\tQ0\td${i}\t${i}\t${-i}\tt`);
     const run = await readRun(await fileOf([...lines, 'a query\tQ0\ttwo  words.pdf\t1\t-300\tmy run'].join('\n')));
     expect(run.get('a query')?.ids.at(-1)).toBe('two  words.pdf');
@@ -137,7 +137,7 @@ describe('readRunInBatches', () => {
     });
   });
 
-  it('refuses a file that is not UTF-8 text, naming the line', async () => {
+  it('refuses a file that is not UTF-8 text, with the line number', async () => {
     const good = 'q Q0 a 1 1 t\n';
     for (const bad of [Buffer.from('q Q0 caf\xe9 1 1 t\n', 'latin1'), Buffer.from('q Q0 a\0 1 1 t\n')]) {
       await expect(
@@ -158,7 +158,7 @@ describe('readRunInBatches', () => {
     );
   });
 
-  it('says how a path that cannot be read is wrong', async () => {
+  it('reports why a path cannot be read', async () => {
     await expect(readRun(join(folder, 'absent.txt'))).rejects.toMatchObject({
       code: 'file_unreadable',
       message: `${join(folder, 'absent.txt')} does not exist; check the path.`,
@@ -169,7 +169,7 @@ describe('readRunInBatches', () => {
     });
   });
 
-  it('reads files of many blocks whose characters and lines lie across the block ends', async () => {
+  it('reads files of many blocks whose characters and lines cross the block boundaries', async () => {
     // Ids of 1 to 4 bytes per character, in stretches so that some blocks are ASCII and others not.
     const alphabet = ['d', 'é', '～', '😀'];
     const rows = Array.from({ length: 60_000 }, (_, i) => ({
@@ -193,7 +193,7 @@ describe('readRunInBatches', () => {
     }
   });
 
-  it('ends a batch with a query, not within its lines', async () => {
+  it('ends a batch at the end of a query', async () => {
     const lines = [3, 1, 4, 1, 5].flatMap((count, q) =>
       Array.from({ length: count }, (_, i) => `q${q} Q0 d${i} 0 1 t\n`),
     );
@@ -205,7 +205,7 @@ describe('readRunInBatches', () => {
     expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
   });
 
-  it('reads back whatever ids and scores were written', async () => {
+  it('reads back any ids and scores that were written', async () => {
     const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }).filter((text) => !/[\s#\0]/u.test(text));
     const row = fc.tuple(fc.constantFrom('q1', 'q2', '😀'), word, fc.double({ noNaN: true, noDefaultInfinity: true }));
     await fc.assert(
@@ -221,7 +221,7 @@ describe('readRunInBatches', () => {
   });
 });
 
-describe('a run whose lines are written in several ways', () => {
+describe('a run file with lines in several forms', () => {
   /** Of the columns of a line, the first of which is far commoner than each other one. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
@@ -255,7 +255,7 @@ describe('a run whose lines are written in several ways', () => {
       .join('')
       .split('\n').length - 1;
 
-  it('is read as a run, and a wrong result is named by its line', async () => {
+  it('is read, and a malformed line is reported by its number', async () => {
     const aScore = fc.constantFrom(
       '-1e-3',
       '+2.50',

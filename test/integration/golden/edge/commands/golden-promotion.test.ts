@@ -102,8 +102,8 @@ const importEdited = async (edit: (line: Line) => void) => {
   );
 };
 
-describe('a promotion', () => {
-  it('writes questions with what was shown, what is retrieved now, and grades from clicks', async () => {
+describe('golden promote', () => {
+  it('writes live queries with the documents that users saw, the current results, and grades from clicks', async () => {
     await store(
       [
         { id: 'x1', text: 'How do I pay?', probability: 0.1 },
@@ -127,14 +127,14 @@ describe('a promotion', () => {
     ]);
   });
 
-  it('still shows what users saw when the retriever is down', async () => {
+  it('still lists what users saw when the retriever is down', async () => {
     await store([{ id: 'x1', text: 'How do I pay?' }], [{ queryId: 'x1', documentId: 'd1' }]);
     isBroken = true;
     expect(await promote()).toMatchObject({ promoted: 1, failed: 1 });
     expect((await review())[0]?.judgments.map(({ document_id: id }) => id)).toEqual(['d1', 'd2']);
   });
 
-  it('says why it cannot when no texts are stored', async () => {
+  it('says why it cannot propose queries when no texts are stored', async () => {
     await expect(promote({ privacy: 'hash' })).rejects.toMatchObject({
       code: 'text_not_stored',
       message: expect.stringMatching(/privacy\.text: hash/) as string,
@@ -144,7 +144,7 @@ describe('a promotion', () => {
   });
 });
 
-describe('an edited review', () => {
+describe('an edited review file', () => {
   beforeEach(async () => {
     await store(
       [
@@ -159,7 +159,7 @@ describe('an edited review', () => {
     await promote();
   });
 
-  it('joins the set with the grades that the person gave, without what was refused', async () => {
+  it('adds the queries and the grades that the person gave to the set, without the refused ones', async () => {
     const { set, warnings } = await importEdited((line) => {
       line.keep = line.text.includes('pay');
       for (const judgment of line.judgments) if (judgment.document_id === 'now') judgment.grade = 2;
@@ -187,7 +187,7 @@ describe('an edited review', () => {
     expect((await review())[0]?.text).toBe('Where is my parcel?');
   });
 
-  it('keeps out what was erased since the file was written, and erasure reaches what it brought in', async () => {
+  it('skips queries erased since the file was written, and an erasure deletes the ones it added', async () => {
     await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, 'somebody', new Date());
     const { set, warnings } = await importEdited(() => undefined);
     expect(set.queries).toBe(1);
@@ -201,7 +201,7 @@ describe('an edited review', () => {
     expect(rows).toEqual([{ text: '[erased]' }]);
   });
 
-  it('asks nothing that is older than erasures are remembered, unless the set has it already', async () => {
+  it('skips queries older than the memory of erasures, unless the set already contains them', async () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
     const asked = (days: number) => (line: Line) => {
       if (line.text.includes('pay')) line.origin.asked_at = daysAgo(days);
@@ -215,7 +215,7 @@ describe('an edited review', () => {
     expect((await importEdited(asked(31))).warnings).toEqual([]);
   });
 
-  it('with a broken line is refused with its place, and nothing is stored', async () => {
+  it('is refused with the number of the broken line, and nothing is stored', async () => {
     await writeFile(file(), '{"keep": "yes"}\n');
     const importing = withCommandStore(settings(), ({ db }) =>
       importReview(settings().config, db.golden.sets, file(), 'faq', settings().signal),

@@ -81,14 +81,14 @@ const others = documents([
 const byOtherIds =
   'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router", which have no form in common. If both name the same document, fix the ids of the set or retriever.results.id.';
 
-describe('ids that the retriever never returns', () => {
-  it('are told by the run and kept with it', async () => {
+describe('document ids that the retriever never returns', () => {
+  it('are reported by the run and stored with it', async () => {
     const { run, summary } = await runIt(await anInstallation(others));
     expect(run.warnings).toEqual([byOtherIds]);
     expect(terminalText(runReport(summary), new Date())).toContain(byOtherIds);
   });
 
-  it('are a problem of the set when it is checked', async () => {
+  it('are reported as a problem of the set by golden check', async () => {
     const checked = await checkIt(await anInstallation(others));
     expect(checked.answers).toEqual({
       kind: 'answers',
@@ -99,14 +99,14 @@ describe('ids that the retriever never returns', () => {
     expect(hasProblems(checked)).toBe(true);
   });
 
-  it('are found by the doctor', async () => {
+  it('are reported by the doctor', async () => {
     const findings = await examined(await anInstallation(others));
     expect(findings).toContainEqual({ service: 'docs golden set', status: 'wrong', message: byOtherIds });
   });
 });
 
-describe('fewer documents than were asked for', () => {
-  it('are told by the run and by the doctor, and are no problem of the set', async () => {
+describe('fewer documents than requested', () => {
+  it('are reported by the run and by the doctor, but not as a problem of the set', async () => {
     const short = 'Asked for 2 documents, the retriever never returned more than 1';
     const settings = await anInstallation(documents([{ id: 'd1', score: 0.9 }]));
     expect((await runIt(settings)).run.warnings).toEqual([expect.stringContaining(short)]);
@@ -119,10 +119,10 @@ describe('fewer documents than were asked for', () => {
   });
 });
 
-describe('a list of results at another place of the answer', () => {
+describe('results at an unexpected path of the response', () => {
   const misread = json({ hits: [{ id: 'd1', score: 1 }] });
 
-  it('is told with the option that names the place', async () => {
+  it('are reported with the option that sets the path', async () => {
     const settings = await anInstallation(misread);
     const found = (await examined(settings)).find(({ service }) => service === 'docs retriever');
     expect(found).toMatchObject({
@@ -139,8 +139,8 @@ describe('a list of results at another place of the answer', () => {
 const namedByNobody =
   'No pipeline of the config names the golden set faq, so nothing runs it by itself and no check judges it; add `{set: faq}` to `golden` of its pipeline.';
 
-describe('a set that no pipeline names', () => {
-  it('is found by the doctor', async () => {
+describe('a set that no pipeline uses', () => {
+  it('is reported by the doctor', async () => {
     const findings = await examined(await anInstallation(others, []));
     expect(findings).toContainEqual({
       service: 'golden sets',
@@ -149,7 +149,7 @@ describe('a set that no pipeline names', () => {
     });
   });
 
-  it('is told when it is imported, and only then', async () => {
+  it('is reported when it is imported, and only then', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'recalld-import-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = path.join(folder, 'faq.csv');

@@ -27,7 +27,7 @@ async function runsOf(...minutes: readonly (number | null)[]) {
 }
 
 describe('the schedule of a golden set', () => {
-  it('that is faster than the last runs is named, with its interval, their median and the fix', async () => {
+  it('is reported with its interval, the median duration and the fix when the last runs took longer', async () => {
     const { world, found } = await runsOf(6, 7, 9);
     const [slow] = await found(minute(60));
     expect(slow).toEqual({
@@ -41,18 +41,18 @@ describe('the schedule of a golden set', () => {
     expect(slow && slowScheduleInWords(slow)).toMatch(/starts every 5 min, but takes 7 min .*`concurrency`/);
   });
 
-  it('is fast enough when most of the last five runs ended in time', async () => {
+  it('is not reported when most of the last five runs ended in time', async () => {
     const { found } = await runsOf(30, 30, 4, 4, 4, 9, 4);
     expect(await found(minute(120))).toEqual([]);
   });
 
-  it('counts a run that is still going by its age', async () => {
+  it('counts a run that is still in progress by its age', async () => {
     const { found } = await runsOf(null);
     expect(await found(minute(4))).toEqual([]);
     expect(await found(minute(8))).toMatchObject([{ medianRunSeconds: 480, runs: 1 }]);
   });
 
-  it('of a set that never ran is not judged', async () => {
+  it('is not judged for a set that was never run', async () => {
     const { found } = await runsOf();
     expect(await found(minute(60))).toEqual([]);
   });

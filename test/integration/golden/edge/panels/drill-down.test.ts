@@ -38,11 +38,11 @@ function anything(count: number): { queries: GoldenQuery[]; answers: QueryAnswer
   return { queries, answers };
 }
 
-describe('the scores of single queries in SQL', () => {
+describe('the scores of single queries computed in SQL', () => {
   it.each([
     [3, 1],
     [10, 2],
-  ])('are those of a golden run at %d with relevance from grade %d', async (k, relevanceLevel) => {
+  ])('equal those of a golden run at %d with relevance from grade %d', async (k, relevanceLevel) => {
     const { queries, answers } = anything(200);
     const sets = createGoldenSets(database.pool);
     const runs = createGoldenRuns(database.pool);
@@ -79,7 +79,7 @@ describe('the scores of single queries in SQL', () => {
   });
 });
 
-describe('the role of Grafana', () => {
+describe('the database role of Grafana', () => {
   beforeAll(async () => {
     const grants = path.resolve(import.meta.dirname, '../../../../../deploy/postgres/grafana-reader.sql');
     await database.pool.query(readFileSync(grants, 'utf8'));
@@ -106,7 +106,7 @@ describe('the role of Grafana', () => {
   const values = { pipeline: 'docs', golden_set: 'faq', k: '10' };
   const asked = readDashboards().flatMap((dashboard) => statements(dashboard));
 
-  it.each(asked)('may ask what a dashboard asks: $where', async ({ text }) => {
+  it.each(asked)('may read what a dashboard reads: $where', async ({ text }) => {
     await expect(asGrafana(fillInSql(text, values, { from: nine, to: nine }))).resolves.toBeUndefined();
   });
 

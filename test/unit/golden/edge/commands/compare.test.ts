@@ -77,7 +77,7 @@ const steady = Array.from({ length: 120 }, () => 1);
 const fallen = steady.map((rank, i) => (i % 4 === 0 ? 2 : rank));
 
 describe('recalld compare --json', () => {
-  it('prints one document by the contract, and exits 1 on a regression', async () => {
+  it('prints one document of the documented form, and exits 1 on a regression', async () => {
     const { report, exitCode } = await compareJson(
       qrelsOf(120),
       runOf(steady),
@@ -143,7 +143,7 @@ describe('recalld compare --json', () => {
     expect(exitCode).toBeUndefined();
   });
 
-  it('never says anything but no change of a run against itself', async () => {
+  it('always reports no change of a run against itself', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(12), { minLength: 1, maxLength: 30 }), async (ranks) => {
         const run = runOf([1, ...ranks]);
@@ -185,7 +185,7 @@ describe('recalld compare --json', () => {
     },
   );
 
-  it('compares over all judged queries: one without results scores 0, one without judgments is ignored', async () => {
+  it('compares over all judged queries: one without results scores 0, one without judgments is skipped', async () => {
     const { report } = await compareJson(
       qrelsOf(4),
       runOf([1, 1, 0, 2]),
@@ -209,7 +209,7 @@ describe('recalld compare --json', () => {
     expect(report.smallest_detectable_difference).toEqual({ dcg: null });
   });
 
-  it('judges by the level and the least difference that are asked for', async () => {
+  it('applies the requested level and minimum effect', async () => {
     const ranks = steady.map((rank, i) => (i % 15 === 0 ? 2 : rank));
     const verdictWith = async (...options: string[]) =>
       (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report.verdict;
@@ -223,7 +223,7 @@ describe('recalld compare --json', () => {
     expect(await verdictWith('--min-effect', '0')).toBe('regression');
   });
 
-  it('lets the first metric decide, whatever the others say', async () => {
+  it('takes the verdict from the first metric, whatever the others are', async () => {
     // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot move.
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const compareBy = (metrics: string) => compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', metrics);
@@ -237,13 +237,13 @@ describe('recalld compare --json', () => {
     expect(second.exitCode).toBeUndefined();
   });
 
-  it('says of a regression that decides nothing that it is there', async () => {
+  it('reports a regression of a metric that does not decide the verdict', async () => {
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'recall@5,hit_rate@1');
     expect(text).toContain('Beside it hit_rate@1 regressed, which decides nothing here.');
   });
 
-  it('takes the relevance level and the policy for duplicates as eval does', async () => {
+  it('takes the relevance level and the policy for duplicates like eval', async () => {
     const qrels = 'q 0 good 2\nq 0 fair 1\n';
     const baseline = 'q Q0 good 1 9 t\n';
     const candidate = 'q Q0 fair 1 9 t\nq Q0 fair 2 8 t\nq Q0 good 3 7 t\n';
@@ -256,8 +256,8 @@ describe('recalld compare --json', () => {
   });
 });
 
-describe('recalld compare for people', () => {
-  it('prints a table, the verdict with its rule, and the queries that lost most', async () => {
+describe('recalld compare in a terminal', () => {
+  it('prints a table, the verdict with its rule, and the queries that dropped most', async () => {
     const worse = fallen.map((rank, i) => (i === 8 ? 0 : rank));
     const { text, exitCode } = await compare(qrelsOf(120), runOf(steady), runOf(worse));
     expect(text).toMatch(
@@ -272,26 +272,26 @@ describe('recalld compare for people', () => {
     expect(exitCode).toBe(1);
   });
 
-  it('speaks of one metric alone without its context', async () => {
+  it('prints one metric alone without its context', async () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(fallen), '--metrics', 'mrr');
     expect(text).toContain('Verdict on mrr: regression.\n');
     expect(text).not.toContain('The first of --metrics');
   });
 
-  it('advises on a set that is too small', async () => {
+  it('warns about a set that is too small', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
     expect(text).toContain('8 queries are few: have at least 100');
     expect(text).toMatch(/mrr@10: differences below 0\.\d{3} cannot be told from luck with 8 queries; about \d+ /);
   });
 
-  it('lists no losses, no detectable difference and no sign of zero when nothing changed', async () => {
+  it('lists no regressed queries, no detectable difference and no signed zero when nothing changed', async () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(steady));
     expect(text).not.toMatch(/[-+]0\.0000/);
     expect(text).toMatch(/^ndcg@10 +no_change .* -$/m);
     expect(text).not.toContain('Queries that lost most');
   });
 
-  it('tells its rules and an example in its help', () => {
+  it('explains its rules and shows an example in its help', () => {
     const help: string[] = [];
     compareCommand(new Command('compare'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
@@ -326,7 +326,7 @@ describe('recalld compare refuses', () => {
   });
 });
 
-it('several candidates come as one table, with every pair, and exit 1 when one is worse than the baseline', async () => {
+it('several candidates are printed in one table, with every pair, and exit 1 when one is worse than the baseline', async () => {
   const runOf = (n: number) =>
     Array.from({ length: 40 }, (_, i) => `q${i} Q0 ${i < n ? 'right' : 'wrong'} 1 1 x\n`).join('');
   const files = { qrels: qrelsOf(40), a: runOf(30), b: runOf(32), c: runOf(5) };

@@ -80,7 +80,7 @@ function metricOption(expected: Expected): string[] {
 }
 
 describe('recalld eval', () => {
-  it('has 15 cases to be measured by', () => {
+  it('is tested with 15 cases', () => {
     expect(names).toHaveLength(15);
   });
 
@@ -115,7 +115,7 @@ describe('recalld eval', () => {
     });
   });
 
-  it('counts the 10 documents of the sample run whose place the scores leave open', async () => {
+  it('counts the 10 documents of the sample run whose order the scores do not determine', async () => {
     expect((await evaluate('trec-sample', caseOf('trec-sample'))).counts['score_ties']).toBe(10);
   });
 });

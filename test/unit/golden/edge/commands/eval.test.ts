@@ -72,7 +72,7 @@ describe('recalld eval --json', () => {
     expect(text.endsWith('}\n')).toBe(true);
   });
 
-  it('lists every judged query in code-point order when asked, those without results with 0', async () => {
+  it('lists every judged query in code-point order when requested, those without results with 0', async () => {
     const text = await run(QRELS, RUN, '--json', '--per-query', '--metrics', 'mrr,ndcg@1');
     expect(JSON.parse(text)).toHaveProperty('per_query', {
       q10: { mrr: 1, 'ndcg@1': 1 },
@@ -83,7 +83,7 @@ describe('recalld eval --json', () => {
     expect(text.indexOf('"q8"')).toBeLessThan(text.indexOf('"q9"'));
   });
 
-  it('keeps query ids that an object would lose or reorder', async () => {
+  it('keeps query ids that a JavaScript object would lose or reorder', async () => {
     const text = await run('__proto__ 0 a 1\n10 0 a 1\n9 0 a 1\n', '10 Q0 a 1 1 t\n', '--json', '--per-query');
     expect([...text.matchAll(/^ {4}"(\w+)": \{"ndcg@10"/gm)].map((match) => match[1])).toEqual([
       '10',
@@ -121,12 +121,12 @@ describe('recalld eval --json', () => {
     );
   });
 
-  it('takes a metric once that is named twice, and ignores blanks in the list', async () => {
+  it('accepts a repeated metric once, and ignores spaces in the list', async () => {
     const report: { metrics: object } = JSON.parse(await run(QRELS, RUN, '--json', '--metrics', ' map, mrr ,map,'));
     expect(Object.keys(report.metrics)).toEqual(['map', 'mrr']);
   });
 
-  it('counts a document as relevant from the asked level on', async () => {
+  it('counts a document as relevant from the requested level', async () => {
     const text = await run(
       QRELS,
       RUN,
@@ -141,8 +141,8 @@ describe('recalld eval --json', () => {
   });
 });
 
-describe('recalld eval for people', () => {
-  it('prints a table of the default metrics and says what scored 0', async () => {
+describe('recalld eval in a terminal', () => {
+  it('prints a table of the default metrics and reports what scored 0', async () => {
     const text = await run(QRELS, RUN);
     for (const metric of ['ndcg@10', 'mrr@10', 'map', 'recall@10', 'precision@10', 'hit_rate@10', 'unjudged@10']) {
       expect(text).toMatch(new RegExp(`^${metric} +0\\.\\d+ +[\\d.]+-[\\d.]+ +3 +(t|wilson)$`, 'm'));
@@ -154,11 +154,11 @@ describe('recalld eval for people', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('says nothing of missing queries when there are none', async () => {
+  it('does not mention missing queries when there are none', async () => {
     expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(/^Judged queries 1,/);
   });
 
-  it('adds a line of tab-separated values per query when asked', async () => {
+  it('adds a line of tab-separated values per query when requested', async () => {
     const text = await run(QRELS, RUN, '--per-query', '--metrics', 'mrr,hit_rate@1');
     expect(text.split('\n').slice(-5)).toEqual([
       'query\tmrr\thit_rate@1',

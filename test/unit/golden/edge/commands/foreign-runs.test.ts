@@ -44,11 +44,11 @@ function compare(name: string, files: readonly [string, string], ...options: str
   return outcome(command, output, named);
 }
 
-describe('a run of another tool', () => {
+describe('a run file of another tool', () => {
   it.each([
     ['blank-ids-in-tabs', 1],
     ['blank-ids-in-tabs-5', 5],
-  ])('keeps blanks inside ids where tabs separate the columns: %s', async (name, n) => {
+  ])('keeps spaces inside ids where tabs separate the columns: %s', async (name, n) => {
     const { report, error } = await evaluate(name);
     expect(error).toBeNull();
     expect(report).toMatchObject({
@@ -63,7 +63,7 @@ describe('a run of another tool', () => {
     ['json-spaced', 'line 1: This is JSON, and a run is needed', ''],
     ['three-columns', 'line 1: A line of 3 columns can be', '"query-id document-id rank" (MS MARCO) or'],
     ['minus-infinity', 'line 5: The score "-inf" in column 5', 'for the last place, -1e308'],
-  ])('is refused with its line: %s', async (name, place, fix) => {
+  ])('is refused with the line number: %s', async (name, place, fix) => {
     const { report, error } = await evaluate(name);
     expect(report).toBeNull();
     expect(error).toMatchObject({ code: 'file_malformed', kind: 'input' });
@@ -71,7 +71,7 @@ describe('a run of another tool', () => {
     expect(error?.message).toContain(fix);
   });
 
-  it('is scored with doubles, as trec_eval 10 does', async () => {
+  it('is scored in double precision, as by trec_eval 10', async () => {
     expect((await evaluate('float32-tie')).report).toMatchObject({ metrics: { mrr: { mean: 0.5 } } });
   });
 
@@ -86,14 +86,14 @@ describe('a run of another tool', () => {
   });
 });
 
-describe('a run that has nothing of the judgments', () => {
+describe('a run without any judged document', () => {
   it.each([
     ['float-ids', 'document', '12.0', '12', ['a trailing .0']],
     ['leading-zeros', 'query', '007', '7', ['leading zeros']],
     ['query-suffix', 'query', '31.1', '31', ['the suffix ".1"']],
     ['normal-forms', 'document', 'caf\u00e9', 'cafe\u0301', ['their Unicode normal form (NFC, NFD)']],
     ['prefix-and-case', 'document', 'kb/Doc-1', 'doc-1', ['case', 'the prefix "kb/"']],
-  ])('is reported with 0 and refused with how its ids differ: %s', async (name, ids, judged, returned, differences) => {
+  ])('is scored 0, and the error says how its ids differ: %s', async (name, ids, judged, returned, differences) => {
     const { report, error } = await evaluate(name);
     expect(report).toMatchObject({
       counts: { judged_documents_found: 0 },

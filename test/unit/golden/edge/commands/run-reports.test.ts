@@ -72,22 +72,22 @@ const lines = (values: readonly (number | null)[], parts: Partial<RunsCompared> 
 
 const trendOf = (values: readonly (number | null)[]) => lines(values).find((line) => line.startsWith('trend'));
 
-describe('two runs side by side, in a terminal', () => {
-  it('come with the trend of the last runs, from the least to the largest, with a gap where there is no value', () => {
+describe('two runs side by side in a terminal', () => {
+  it('include the trend of the last runs, scaled from the lowest to the highest, with a gap for a missing value', () => {
     expect(trendOf([0.9, 0.9, null, 0.8, 0.7])).toBe('trend      ██ ▅▁ ndcg@10 of the last 5 runs, 0.7 to 0.9');
     expect(trendOf([0.9])).toBe('trend      ▅ ndcg@10 of the last run, 0.9 to 0.9');
     expect(trendOf([null, null])).toBe('trend      no run has ndcg@10');
     expect(trendOf([])).toBe('trend      no run has ndcg@10');
   });
 
-  it('say which runs they are, the verdict, and over how many queries', () => {
+  it('include the ids of the runs, the verdict, and the number of queries', () => {
     const [baseline, candidate, , verdict] = lines([0.9]);
     expect(baseline).toMatch(/^baseline {3}run-before: faq version 1 on docs, /);
     expect(candidate).toMatch(/^candidate {2}run-after: /);
     expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 left out.');
   });
 
-  it('name the segments that moved and the queries that lost most, on one short line each', () => {
+  it('list the changed segments and the most regressed queries, on one short line each', () => {
     const text = lines([0.9]).join('\n');
     expect(text).toMatch(/lang=fr +9 +0\.9 +0\.5/);
     expect(text).not.toContain('lang=en');
@@ -137,7 +137,7 @@ function aSummary(parts: Partial<RunSummaryJson> = {}): RunSummaryJson {
 const report = (parts: Partial<RunSummaryJson> = {}) => terminalText(runReport(aSummary(parts)), NOON);
 
 describe('the report of a golden run', () => {
-  it('tells set, version, pipeline, status, outcomes, scores with bounds at the largest cut-off, and checks', () => {
+  it('contains set, version, pipeline, status, outcomes, scores with bounds at the largest cutoff, and checks', () => {
     const metrics = {
       'ndcg@10': aMetric(0.9),
       'ndcg@1': aMetric(0.7),
@@ -168,14 +168,14 @@ describe('the report of a golden run', () => {
     ['empty', { ok: 39, empty: 1 }],
     ['error', { ok: 39, error: 1 }],
     ['timeout', { ok: 39, timeout: 1 }],
-  ])('says that queries without an answer count 0, for one that is %s', (_, outcomes) => {
+  ])('says that queries without an answer count as 0, for one that is %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
     expect(report({ queries }).split('\n')[1]).toMatch(
       /^40 queries: 39 ok, .*; those without an answer count 0 in every mean$/,
     );
   });
 
-  it('tells the reason of a run that has no scores, and the first error', () => {
+  it('contains the reason of a run without scores, and the first error', () => {
     const reason = '15.0 % of the queries failed, more than the error budget of 10.0 %.';
     const explanation = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
     const failure = { explanation, code: 'connection_refused', queries: 28, others: 0, not_asked: 12 };
@@ -188,7 +188,7 @@ describe('the report of a golden run', () => {
     ]);
   });
 
-  it('tells the scores of each segment by its name', () => {
+  it('lists the scores of each segment by name', () => {
     const text = report({
       metrics: { 'mrr@5': aMetric(0.8) },
       segments: { 'lang=en': { 'mrr@5': aMetric(0.4, { n: 7 }) } },
@@ -196,7 +196,7 @@ describe('the report of a golden run', () => {
     expect(text).toMatch(/lang=en +0\.4 \(0\.35-0\.45\) +7/);
   });
 
-  it('says of a run that goes on that its scores are provisional, and of an escalation why it runs', () => {
+  it('says that the scores of a run in progress are provisional, and why an escalated run was started', () => {
     const text = report({
       status: 'running',
       provisional: true,
@@ -207,7 +207,7 @@ describe('the report of a golden run', () => {
     expect(text).toContain('these are the scores of the queries that are answered so far');
   });
 
-  it('calls a sentinel by its name', () => {
+  it('names a sentinel run as such', () => {
     expect(report({ purpose: 'sentinel' })).toMatch(/^Sentinel 20261120T120000Z/);
   });
 });

@@ -3,7 +3,7 @@ import { sideBySide } from '../../../../../src/golden/edge/pages/query-page.ts';
 
 const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
 
-it('tells of each document where it stands on the other side, and what grade it has', () => {
+it('each document is listed with its rank on the other side, and its grade', () => {
   const { before, after } = sideBySide(ranked('a', 'b', 'c'), ranked('b', 'x', 'a'), [
     { documentId: 'a', grade: 2 },
     { documentId: 'x', grade: 0 },
@@ -20,7 +20,7 @@ it('tells of each document where it stands on the other side, and what grade it 
   ]);
 });
 
-it('counts a document that was returned twice at its first rank', () => {
+it('a document that was returned twice counts at its first rank', () => {
   const { after } = sideBySide([], ranked('a', 'a', 'b'), []);
   expect(after.map(({ id, rank }) => [id, rank])).toEqual([
     ['a', 1],
@@ -28,7 +28,7 @@ it('counts a document that was returned twice at its first rank', () => {
   ]);
 });
 
-it('names the relevant documents that are not there now, the highest grade first', () => {
+it('the missing relevant documents are listed, the highest grade first', () => {
   const { missed } = sideBySide(ranked('a'), ranked('b'), [
     { documentId: 'a', grade: 1 },
     { documentId: 'c', grade: 1 },
