@@ -81,7 +81,10 @@ describe('a forbidden document', () => {
     world.answerWith(leaking);
     const [fallen] = await world.sentinel(minute(5));
     expect(fallen?.queryIds).toHaveLength(12);
-    expect(fallen).toMatchObject({ status: 'completed', reason: '1 forbidden document returned, confirmed by a second request.' });
+    expect(fallen).toMatchObject({
+      status: 'completed',
+      reason: '1 forbidden document returned, confirmed by a second request.',
+    });
     const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };
     const [full] = await world.runs.list({ ...own, limit: 1 });
     expect(full).toMatchObject({ trigger: 'sentinel' });

@@ -25,13 +25,13 @@ describe('an objective', () => {
   it('of 80 % is refused, since none of its pages could fire', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
-    expect(impossible[1]).toContain('It takes an objective above 83.4 %. Raise it, or leave it out of slo.');
+    expect(impossible[1]).toContain('It needs an objective above 83.4 %. Raise it, or remove it from slo.');
   });
 
   it('on a latency between two buckets is refused, with the buckets', () => {
     const { impossible } = problemsOf({ slo: 'latency', target: 0.99, withinSeconds: 0.7, windowDays: 30 });
     expect(impossible).toEqual([
-      expect.stringMatching(/within 0\.7 s.*use one of 0\.5, 1, 2\.5, or add it to metrics\.latency_buckets\.$/),
+      expect.stringMatching(/within 0\.7 s.*Use one of 0\.5, 1, 2\.5, or add it to metrics\.latency_buckets\.$/),
     ]);
   });
 });
@@ -53,7 +53,7 @@ describe('the burn rates of an objective', () => {
     const { possible, refused } = burnRates(0.9, 30);
     expect(possible.map(({ factor }) => factor)).toEqual([6, 3, 1]);
     expect(refused).toEqual([
-      'An objective of 0.9 allows no burn rate of 14.4 over 1h: it would take 144 % of bad queries, and there are never more than 100 %. It takes an objective above 93.1 %.',
+      'The objective of 0.9 cannot be watched at a burn rate of 14.4 over 1h: that would need 144 % of bad queries. It needs an objective above 93.1 %.',
     ]);
   });
 

@@ -30,7 +30,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
 
   it('report ids that the retriever never returns, with an example of each side', () => {
     expect(checkAnswers(queries, answers('kb-reset', 'kb-aside'), 2)).toEqual({
-      ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", the retriever returned "kb-reset-0", which differ in the prefix ("doc", "kb"). If both name the same document, fix the ids of the set or retriever.results.id.',
+      ids: 'None of the 12 returned documents is judged: the set has "doc-reset-0", the retriever returned "kb-reset-0"; they differ in the prefix ("doc", "kb"). If both name the same document, fix the ids of the set or retriever.results.id.',
       depth: null,
     });
   });
@@ -40,7 +40,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     expect(
       checkAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
     ).toBe(
-      '5 judged documents were never returned, but ids like theirs were: the set has "doc-reset-1", the retriever returned "DOC_RESET-1", which differ in case and hyphens and underscores. If both name the same document, fix the ids of the set or retriever.results.id.',
+      '5 judged documents were never returned, but similar ids were: the set has "doc-reset-1", the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both name the same document, fix the ids of the set or retriever.results.id.',
     );
     const two = answers('doc-reset').map((one, i) =>
       i < 2 ? { ...one, documents: documents(`DOC-RESET-${i}`) } : one,
@@ -53,7 +53,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
     expect(checkAnswers(queries, short, 10)).toEqual({
       ids: null,
       depth:
-        'Asked for 10 documents, the retriever never returned more than 3: see that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.',
+        'The retriever was asked for 10 documents but never returned more than 3. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.',
     });
     expect(checkAnswers(queries, short.slice(0, 4), 10).depth).toBeNull();
   });

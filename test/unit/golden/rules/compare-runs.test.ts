@@ -94,7 +94,7 @@ describe('adviseOnSetSize', () => {
   });
 
   it('warns under 100 queries, and not from 100 on', () => {
-    expect(advice(99, 0)).toEqual(['99 queries are few: have at least 100, better 300, before you trust a verdict.']);
+    expect(advice(99, 0)).toEqual(['99 queries: use at least 100, better 300, before you trust a verdict.']);
     expect(advice(1, 0)[0]).toMatch(/^1 query is few:/);
     expect(advice(100, 0)).toEqual([]);
   });
@@ -103,7 +103,7 @@ describe('adviseOnSetSize', () => {
     // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries find 0.02.
     expect(advice(100, 0.2)).toEqual([
       expect.stringMatching(
-        /^ndcg@10: differences below 0\.040\d cannot be told from luck with 100 queries; about 39\d queries would tell 0\.02\.$/,
+        /^ndcg@10: with 100 queries, differences below 0\.040\d may be chance; about 39\d queries would detect 0\.02\.$/,
       ),
     ]);
   });

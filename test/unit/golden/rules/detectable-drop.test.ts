@@ -74,20 +74,20 @@ describe('the detectable drop of a golden set', () => {
 describe('the description of the detectable drop', () => {
   it('states its assumption before the first rerun', () => {
     expect(describePower(null, 100, check, 24)).toBe(
-      'ndcg@10: what fall it finds is not known before a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). One that always answers the same shows each fall of 0.02 or more in 2 runs.',
+      'ndcg@10: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). For a retriever that always returns the same, the check reports every drop of 0.02 or more within 2 runs.',
     );
   });
 
   it('is certain for a retriever that always answered identically', () => {
     expect(describePower(still, 100, check, 24)).toBe(
-      'ndcg@10: each fall of 0.02 or more is called within 2 runs, as the retriever answered the same in 10 runs.',
+      'ndcg@10: reports every drop of 0.02 or more within 2 runs, since the retriever returned the same in 10 runs.',
     );
   });
 
   it('states the measured noise, and the day where it has enough runs', () => {
     const noise = aRerunNoise();
     expect(describePower(noise, 300, check, 24)).toMatch(
-      /^ndcg@10: with 300 queries and the noise of 10 runs a fall of 0\.0\d+ is called within 2 runs with a chance of 0\.8, one of 0\.0\d+ within a day \(24 runs\); the check watches for 0\.02\.$/,
+      /^ndcg@10: with 300 queries and the noise of 10 runs, detects a drop of 0\.0\d+ within 2 runs with a probability of 80 %, and one of 0\.0\d+ within a day \(24 runs\)\. The threshold of the check is 0\.02\.$/,
     );
     expect(describePower(noise, 300, check, 1)).not.toContain('within a day');
   });

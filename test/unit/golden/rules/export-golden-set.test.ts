@@ -9,53 +9,53 @@ describe('an exported golden set', () => {
     [
       'trec',
       { tags: { lang: 'en' } },
-      'TREC cannot hold the query "q1": it has the tag "lang"; use --format jsonl, beir or csv, or add --drop-tags.',
+      'TREC cannot express the query "q1": it has the tag "lang"; use --format jsonl, beir or csv, or add --drop-tags.',
     ],
     [
       'trec',
       { text: 'a\tb' },
-      'TREC cannot hold the query "q1": its text has a tab or a line break; use --format jsonl, beir or csv.',
+      'TREC cannot express the query "q1": its text has a tab or a line break; use --format jsonl, beir or csv.',
     ],
     [
       'trec',
       { judgments: [{ documentId: 'd 1', grade: 1 }] },
-      'TREC cannot hold the query "q1": the id "d 1" has a space, which ends a column; use --format jsonl, beir or csv.',
+      'TREC cannot express the query "q1": the id "d 1" has a space, which ends a column; use --format jsonl, beir or csv.',
     ],
     [
       'csv',
       { text: 'a\r\nb' },
-      'CSV cannot hold the query "q1": its text has a CRLF, which would come back as LF; use --format jsonl or beir.',
+      'CSV cannot express the query "q1": its text has a CRLF, which would be read as LF; use --format jsonl or beir.',
     ],
     [
       'csv',
       { tags: { Score: '1' } },
-      'CSV cannot hold the query "q1": its tag "Score" is the name of a column of the format; use --format jsonl or beir.',
+      'CSV cannot express the query "q1": its tag "Score" is the name of a column of the format; use --format jsonl or beir.',
     ],
     [
       'csv',
       { tags: Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`t${i}`, 'x'])) },
-      'CSV cannot hold the query "q1": the set has 33 different tags, and a table may have 32; use --format jsonl or beir.',
+      'CSV cannot express the query "q1": the set has 33 different tags, but a table may have at most 32; use --format jsonl or beir.',
     ],
     [
       'jsonl',
       { tags: JSON.parse('{"__proto__": "x"}') as Record<string, string> },
-      'JSONL cannot hold the query "q1": its tag "__proto__" is lost in JSON; use --format csv.',
+      'JSONL cannot express the query "q1": its tag "__proto__" is lost in JSON; use --format csv.',
     ],
-    ['questions', {}, 'A list of questions cannot hold the query "q1": it has judgments; use --format jsonl.'],
+    ['questions', {}, 'A list of queries cannot express the query "q1": it has judgments; use --format jsonl.'],
     [
       'questions',
       { judgments: [], tags: { lang: 'en' } },
-      'A list of questions cannot hold the query "q1": it has tags; use --format jsonl.',
+      'A list of queries cannot express the query "q1": it has tags; use --format jsonl.',
     ],
     [
       'questions',
       { judgments: [], text: 'a\nb' },
-      'A list of questions cannot hold the query "q1": its text has a line break; use --format jsonl.',
+      'A list of queries cannot express the query "q1": its text has a line break; use --format jsonl.',
     ],
     [
       'beir',
       { judgments: [] },
-      'The query "q1" has no judgment, and beir would not bring it back; use --format questions for a set without any.',
+      'The query "q1" has no judgment, so beir would lose it. Use --format questions for a set without judgments.',
     ],
   ])('in %s is refused in one sentence when an import would change it (%o)', (format, parts, message) => {
     const query = { id: 'q1', text: 'a', tags: {}, judgments: [{ documentId: 'd1', grade: 1 }], ...parts };
@@ -63,6 +63,6 @@ describe('an exported golden set', () => {
   });
 
   it('without queries is refused', () => {
-    expect(() => exportGoldenSet([], 'csv')).toThrow(/holds no queries/);
+    expect(() => exportGoldenSet([], 'csv')).toThrow(/has no queries/);
   });
 });

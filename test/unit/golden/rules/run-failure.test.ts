@@ -20,7 +20,7 @@ describe('the failure of a golden run', () => {
   it('is the first real error and its count, never the queries skipped after it', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
     expect(told([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
-      'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right (28 of 40 queries, 12 more were not asked after that).',
+      'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right (28 of 40 queries, 12 more were not sent).',
     );
   });
 
@@ -44,7 +44,7 @@ describe('the failure of a golden run', () => {
 
   it('says that no query was requested when another run detected the outage first', () => {
     expect(told(goldenQueries(3).map(notAsked))).toBe(
-      'not asked, since the retriever had failed 28 queries in a row (3 of 3 queries).',
+      'The query was not sent: the retriever had failed 28 queries in a row (3 of 3 queries).',
     );
   });
 

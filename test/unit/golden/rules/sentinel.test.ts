@@ -17,7 +17,7 @@ describe('a sentinel run', () => {
     expect(evaluateSentinel(answered, 0.05, [fall], 0)).toEqual({
       kind: 'failed',
       cause: 'scores',
-      reason: 'The ndcg@10 of the sentinel fell by 0.2 against the last full run (p = 0.001, n = 40).',
+      reason: 'ndcg@10 on the sentinel queries dropped by 0.2 since the last full run (p = 0.001, 40 queries).',
     });
   });
 
@@ -41,7 +41,7 @@ describe('a sentinel run', () => {
     expect(evaluateSentinel(outcomes, 0.05, null, 0)).toEqual({
       kind: 'failed',
       cause: 'failures',
-      reason: '20 % of the queries of the sentinel failed, more than the error budget of 5 %.',
+      reason: '20 % of the sentinel queries failed, above the error budget of 5 %.',
     });
     expect(evaluateSentinel(outcomes, 0.2, null, 0)).toEqual({ kind: 'passing' });
   });
@@ -50,7 +50,7 @@ describe('a sentinel run', () => {
     expect(evaluateSentinel(answered, 0.05, [], 1)).toEqual({
       kind: 'failed',
       cause: 'forbidden',
-      reason: '1 forbidden document came back, asked twice.',
+      reason: '1 forbidden document returned, confirmed by a second request.',
     });
   });
 });

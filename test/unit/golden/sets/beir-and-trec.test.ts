@@ -54,7 +54,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
     [
       'topics in SGML',
       { 'topics.txt': '<top>\n<num> 301\n', 'qrels.txt': '301 0 d1 1\n' },
-      'Line 1 of topics.txt is not a query id, one tab and the text; write topics of other forms that way.',
+      'Line 1 of topics.txt is not a query id, one tab and the text; convert other topic formats to that form.',
     ],
     [
       'queries in Latin-1',
@@ -69,9 +69,24 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
 
 describe('an import without queries or judgments is refused', () => {
   it.each<[string, Files, string, string]>([
-    ['an empty CSV file', { 'set.csv': '' }, 'set.csv', 'set.csv holds no queries;'],
-    ['a CSV file with a header alone', { 'set.csv': 'question,document\n' }, 'set.csv', 'set.csv holds no queries;'],
-    ['an empty JSONL file', { 'set.jsonl': '\n\n' }, 'set.jsonl', 'set.jsonl holds no queries;'],
+    [
+      'an empty CSV file',
+      { 'set.csv': '' },
+      'set.csv',
+      'set.csv has no queries; a golden set needs at least one query with a judged document.',
+    ],
+    [
+      'a CSV file with a header alone',
+      { 'set.csv': 'question,document\n' },
+      'set.csv',
+      'set.csv has no queries; a golden set needs at least one query with a judged document.',
+    ],
+    [
+      'an empty JSONL file',
+      { 'set.jsonl': '\n\n' },
+      'set.jsonl',
+      'set.jsonl has no queries; a golden set needs at least one query with a judged document.',
+    ],
     [
       'no judgment',
       { 'set.jsonl': '{"text": "Why?", "relevant": []}' },
@@ -82,7 +97,7 @@ describe('an import without queries or judgments is refused', () => {
       'ids that do not meet',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'Q1\td1\t1\n' },
       '.',
-      'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", and queries "q1", which differ in case.',
+      'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", but queries "q1"; they differ in case. Use the same query ids for both.',
     ],
     ['empty qrels', { 'queries.jsonl': beirQueries, 'qrels.tsv': '' }, '.', 'has no judgment for any of its queries'],
   ])('%s', async (_, files, name, message) => {
@@ -116,7 +131,7 @@ describe('BEIR', () => {
     const set = await readFiles({ 'queries.jsonl': queries, ...files }, '.');
     expect(set.queries[0]?.judgments[0]?.documentId).toBe(taken);
     expect(set.warnings[0]).toBe(
-      `The judgments are those of ${taken}; not read: ${others}; --qrels names another file.`,
+      `Judgments are read from ${taken}, not from ${others}. Use --qrels to choose another file.`,
     );
   });
 
@@ -229,11 +244,11 @@ describe('TREC', () => {
       ['q4', 1],
     ]);
     expect(set.warnings.map((warning) => warning.replace(/line (\d+) of \S+\//, 'line $1 of '))).toEqual([
-      'Queries left out because they have no judgment: 2 (first: line 2 of queries.tsv).',
-      'Judgments left out because their query is not among the queries: 2 (first: line 6 of qrels.txt).',
-      'Judgments left out because their grade is negative, which means unjudged: 2 (first: line 2 of qrels.txt).',
-      'Judgments that repeat an earlier one and were merged with it: 1 (first: line 3 of qrels.txt).',
-      'Queries whose every grade is 0, so that they always score 0: 1 (first: line 4 of queries.tsv).',
+      'Skipped queries without a judgment: 2 (first: line 2 of queries.tsv).',
+      'Skipped judgments of unknown queries: 2 (first: line 6 of qrels.txt).',
+      'Skipped judgments with a negative grade, which means unjudged: 2 (first: line 2 of qrels.txt).',
+      'Merged judgments that repeat an earlier one: 1 (first: line 3 of qrels.txt).',
+      'Queries whose grades are all 0, so that they always score 0: 1 (first: line 4 of queries.tsv).',
     ]);
   });
 });

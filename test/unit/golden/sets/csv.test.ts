@@ -12,12 +12,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'a column id',
       'id,question,document\n1,Why?,d1\n',
-      'has a column "id", which may mean either; call it query_id or document_id, or --ignore id.',
+      'Line 1 of set.csv has a column "id", which is ambiguous; rename it to query_id or document_id, or use --ignore id.',
     ],
     [
       'two question columns',
       'question,text,document\n',
-      'has two columns for the same thing, "question" and "text"; rename or remove one, or add --ignore question or --ignore text.',
+      'Line 1 of set.csv has two columns for the same thing, "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
     ],
     ['two tags of one name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
     ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
@@ -34,12 +34,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'an empty question',
       `${head},d1,1,en\n`,
-      'Line 2 of set.csv has an empty question; write the question or remove the line.',
+      'Line 2 of set.csv has an empty query; write its text or remove the line.',
     ],
     [
       'a forbidden document with a grade',
       'question,document,grade,forbidden\nWhy?,d1,1,true\n',
-      'Line 2 of set.csv forbids a document and grades it; leave one of the two cells empty.',
+      'Line 2 of set.csv both forbids and grades a document; leave one of the two cells empty.',
     ],
     [
       'a mark that is neither true nor false',
@@ -49,12 +49,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'a forbidden document without an id',
       'question,document,forbidden\nWhy?,,true\n',
-      'forbids no document; write its id under document.',
+      'Line 2 of set.csv is forbidden but has no document; write its id under document.',
     ],
     [
       'a question without an answer that names a document',
       'question,document,no_answer\nWhy?,d1,yes\n',
-      'says no_answer and names a document or a grade; leave these cells empty.',
+      'Line 2 of set.csv has no_answer with a document or a grade; leave these cells empty.',
     ],
     [
       'a grade in words',
@@ -86,12 +86,12 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'one query id for two questions',
       'qid,question,document\nq1,Why?,d1\nq1,How?,d1\n',
-      'gives the query id "q1" another question or other tags than line 2 of set.csv; use two ids.',
+      'Line 3 of set.csv reuses the query id "q1" of line 2 of set.csv with another text or other tags; use two ids.',
     ],
     [
       'a long tag',
       `${head}Why?,d1,1,${'x'.repeat(257)}\n`,
-      'Line 1 of set.csv has the column "lang", which has a value of 257 characters in the tag lang (line 2 of set.csv); add --ignore lang.',
+      'Line 1 of set.csv has the column "lang", which has a value of 257 characters in the tag lang (line 2 of set.csv); use --ignore lang.',
     ],
     [
       'a long document id',
@@ -155,7 +155,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     const content = 'qid,question,document\nq1#2,How?,d1\nq1,Why?,d1\nq1,Why?,d1\n';
     const error = await refusal({ 'set.csv': content }, 'set.csv', { rowsAsQueries: true });
     expect(error.message).toBe(
-      'Line 4 of set.csv needs the query id "q1#2", which line 2 of set.csv has; rename that one.',
+      'Line 4 of set.csv needs the query id "q1#2", which line 2 of set.csv uses; rename that one.',
     );
   });
 });
@@ -274,8 +274,8 @@ describe('the rows of a CSV file', () => {
     expect(queries.map(({ text }) => text)).toEqual(['How?']);
     expect(warnings).toEqual([
       expect.stringContaining('no grade column'),
-      expect.stringMatching(/^Rows left out because they name no document: 1 \(first: line 2 /),
-      expect.stringMatching(/^Queries left out because they have no judgment: 1 \(first: line 2 /),
+      expect.stringMatching(/^Skipped rows without a document: 1 \(first: line 2 /),
+      expect.stringMatching(/^Skipped queries without a judgment: 1 \(first: line 2 /),
     ]);
   });
 

@@ -25,7 +25,7 @@ it('a judged document may be given by its text in a column of CSV', async () => 
 });
 
 it.each([
-  ['set.csv', 'question,document_text,document\nWhy?,a text,d1\n', 'has the id of a document and its text;'],
+  ['set.csv', 'question,document_text,document\nWhy?,a text,d1\n', 'has both the id and the text of a document'],
   ['set.jsonl', '{"text": "a", "judgments": [{"grade": 1}]}', 'must have either "document_id" or "document_text"'],
   ['set.jsonl', '{"text": "a", "judgments": [{"document_text": " "}]}', 'must not have an empty "document_text"'],
 ])('%s is refused when it does not identify the document', async (name, content, problem) => {

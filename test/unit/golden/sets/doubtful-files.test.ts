@@ -60,7 +60,7 @@ describe('a table with an ambiguous column is refused', () => {
     ['row numbers without a name', 'question,document,grade\n0,Why?,d1,1\n', 'index=False in pandas'],
     ['a page beside query and doc_id', 'query,doc_id,page\nWhy?,d1,3\nHow?,d2,7\n', '--grade page'],
     ['a rank beside query and docid', 'query,docid,rank\nWhy?,d1,1\nHow?,d2,2\n', '--grade rank'],
-    ['a dictionary of Python as document', `question,document\nWhy?,"{'id': 'd1'}"\n`, 'write its id alone'],
+    ['a dictionary of Python as document', `question,document\nWhy?,"{'id': 'd1'}"\n`, 'write only the id'],
   ])('%s', async (_what, content, message) => {
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });
@@ -89,15 +89,15 @@ describe('a table with an ambiguous column is refused', () => {
 
 describe('a JSON file with a value in the wrong place is refused', () => {
   it.each<[string, string, string, string]>([
-    ['an object as document', 'a.jsonl', '{"query":"a","document":{"id":"d1"},"label":1}', 'write its id alone'],
+    ['an object as document', 'a.jsonl', '{"query":"a","document":{"id":"d1"},"label":1}', 'write only the id'],
     ['an object as query', 'a.jsonl', '{"query":{"id":"q"},"doc_id":"d1","label":1}', 'an object under "query"'],
     ['an object as tag', 'a.jsonl', '{"query":"a","doc_id":"d1","label":1,"meta":{"a":1}}', '--ignore meta'],
     ['grades beside documents', 'a.jsonl', '{"query":"a","doc_id":["d1","d2"],"label":[1,0]}', 'under "label"'],
     ['a key twice', 'a.jsonl', '{"text":"a","judgments":{"d1":1,"d1":0}}', 'has the key "d1" twice'],
     ['NaN', 'a.jsonl', '{"query":"a","doc_id":"d1","label":NaN}', 'at column 36 (label) it has NaN'],
     ['columns of pandas', 'a.json', '{"query":{"0":"a"},"doc_id":{"0":"d1"}}', 'to_json(orient="records")'],
-    ['nodes of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[{"id":"n"}]}}', 'that is no id'],
-    ['a null of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[null]}}', 'that is no id'],
+    ['nodes of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[{"id":"n"}]}}', 'that is not an id;'],
+    ['a null of LlamaIndex', 'a.json', '{"queries":{"u":"a"},"relevant_docs":{"u":[null]}}', 'that is not an id;'],
   ])('%s', async (_what, name, content, message) => {
     expect((await refusal({ [name]: `${content}\n` }, name)).message).toContain(message);
   });
@@ -180,7 +180,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
 
   it('ambiguous spaces are not separators where tabs separate the other columns', async () => {
     const { message } = await refusal(beir('1\tQ0 d1\t1\n2\tQ0 d2\t1\n'), '.');
-    expect(message).toContain('parted by tabs and as "query 0 document grade" parted by blanks');
+    expect(message).toContain('tabs and as "query 0 document grade" with blanks');
   });
 
   it('one document per query is not mistaken for a row number', async () => {
@@ -189,7 +189,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
 
   it('unknown column names are reported as such', async () => {
     const { message } = await refusal(beir('TOPIC ITERATION DOCUMENT# RELEVANCY\n1 0 d1 1\n'), '.');
-    expect(message).toContain('seems to name columns that are not known, "TOPIC"');
+    expect(message).toContain('seems to be a header of unknown columns, "TOPIC"');
   });
 });
 

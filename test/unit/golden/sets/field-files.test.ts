@@ -93,13 +93,13 @@ describe('an ambiguous file of another tool is refused with a fix', () => {
     ['promptfoo-yaml/t.yaml', /CSV with the columns question,document,grade/],
     ['qrels-3col-space-id/t', /^Line 2 of .*has 4 columns, but line 1 has 3/],
     ['quepid-ltr/r.txt', /is a learning-to-rank file/],
-    ['ragas-ids-unreadable/t.csv', /^Line 2 of .*reference_context_ids that are no list of ids/],
+    ['ragas-ids-unreadable/t.csv', /^Line 2 of .*reference_context_ids that are not a list of ids/],
   ])('%s', async (path, message, options = {}) => {
     await expect(read(fixture(`field/${path}`), options)).rejects.toThrow(message);
   });
 
   it('a file of plain queries is refused with the format that reads it', async () => {
-    await expect(read(fixture('questions.txt'))).rejects.toThrow(/--format questions reads one query a line/);
+    await expect(read(fixture('questions.txt'))).rejects.toThrow(/--format questions reads one query per line/);
     expect((await read(fixture('questions.txt'), { format: 'questions' })).queries).toHaveLength(2);
   });
 
@@ -112,7 +112,11 @@ describe('an ambiguous file of another tool is refused with a fix', () => {
 
 it('rows of Ragas with document ids are distinguished from rows with document texts', async () => {
   const { warnings } = await read(fixture('field/ragas-ids-mixed/t.jsonl'));
-  expect(warnings).toEqual([expect.stringContaining('reference_context_ids in 1 rows and by their texts in 1')]);
+  expect(warnings).toEqual([
+    expect.stringContaining(
+      '1 rows name documents by reference_context_ids and 1 rows by their texts, but a retriever returns only one of the two.',
+    ),
+  ]);
 });
 
 describe('judgments have the same meaning in an evaluation and in an import', () => {
@@ -179,7 +183,7 @@ describe('the summary of an import', () => {
       'question,document\nWhy?,"array([1, 2])"\nHow?,[d1 d2]\n',
       'neither JSON nor Python',
     ],
-    ['a header that commas and semicolons part', 'question,document,z;query;doc\na,b,c;d;e\n', 'parted by'],
+    ['a header that commas and semicolons part', 'question,document,z;query;doc\na,b,c;d;e\n', 'separated by'],
   ])('does not guess the meaning of %s', async (_what, content, message) => {
     expect((await refusal({ 'set.csv': content }, 'set.csv')).message).toContain(message);
   });

@@ -53,7 +53,7 @@ describe('a Quepid book', () => {
     const files = { 'case.csv': 'query,docid,rating\nred dress,d1,2\nblue jeans\n' };
     const { queries, warnings } = await readFiles(files, 'case.csv');
     expect(queries).toMatchObject([{ text: 'red dress', judgments: [{ documentId: 'd1', grade: 2 }] }]);
-    expect(warnings.join()).toContain('Queries left out because they have no judgment: 1 (first: line 3 of');
+    expect(warnings.join()).toContain('Skipped queries without a judgment: 1 (first: line 3 of');
   });
 });
 
@@ -138,7 +138,7 @@ describe('judgments of the Search Relevance Workbench', () => {
     };
     const { queries, warnings } = await readFiles({ 'j.json': JSON.stringify(value) }, 'j.json');
     expect(queries[0]?.judgments.map(({ grade }) => grade)).toEqual([2, 1, 0, 2]);
-    expect(warnings[0]).toContain('are taken for clicks over expected clicks');
+    expect(warnings[0]).toContain('are read as clicks over expected clicks:');
   });
 });
 
@@ -157,13 +157,13 @@ describe('a malformed file is refused in one sentence with its line number', () 
     [
       'book.json',
       lines.slice(0, 9).join('\n'),
-      'Line 9 of book.json is not JSON: at column 8 it has an end within a list or an object;',
+      'Line 9 of book.json is not valid JSON: at column 8 it has an end within a list or an object;',
       { format: 'quepid' },
     ],
     [
       'book.json',
       '{"name":\n"x",}',
-      'Line 2 of book.json is not JSON: at column 5 it has a comma before };',
+      'Line 2 of book.json is not valid JSON: at column 5 it has a comma before };',
       { format: 'quepid' },
     ],
     [
@@ -172,21 +172,17 @@ describe('a malformed file is refused in one sentence with its line number', () 
       'Line 1 of book.json has no query_doc_pairs and no queries with ratings;',
       { format: 'quepid' },
     ],
-    ['book.csv', 'question,doc\n', 'Line 1 of book.csv is no header of Quepid,', { format: 'quepid' }],
+    ['book.csv', 'question,doc\n', 'Line 1 of book.csv is not a Quepid', { format: 'quepid' }],
     [
       't.jsonl',
       '\n{"user_input": "Why?", "reference_contexts": "array([1])"}',
       'Line 2 of t.jsonl has no list of texts',
     ],
-    ['t.jsonl', '{"user_input": [], "reference_contexts": []}', 'Line 1 of t.jsonl is a conversation;'],
+    ['t.jsonl', '{"user_input": [], "reference_contexts": []}', 'Line 1 of t.jsonl is a conversation'],
     ['t.json', '{"user_input": 1, "reference_contexts": []}', 'Line 1 of t.json has no user_input,'],
-    ['j.json', '{"judgmentRatings":\n[{"query": "q"}]}', 'Line 2 of j.json is no judged query,'],
-    ['j.json', '{"judgmentRatings": {}}', 'Line 1 of j.json is not one list of judgments,'],
-    [
-      'j.json',
-      '{}',
-      'j.json is no list of JSON objects and of no format that is known; write a list or lines of objects',
-    ],
+    ['j.json', '{"judgmentRatings":\n[{"query": "q"}]}', 'Line 2 of j.json is not a judged query'],
+    ['j.json', '{"judgmentRatings": {}}', 'Line 1 of j.json is not a list of judgments'],
+    ['j.json', '{}', 'j.json is not a list of JSON objects or another known format; write a list or lines of objects'],
   ])('%s', async (name, content, problem, options = {}) => {
     expect((await refusal({ [name]: content }, name, options)).message).toContain(problem);
   });

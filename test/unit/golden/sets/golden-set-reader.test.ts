@@ -64,7 +64,7 @@ describe('the demo golden set', () => {
     expect(set.format).toBe('beir');
     expect(set.counts).toEqual({ queries: 1190, judgments: 1190 });
     expect(set.warnings).toEqual([
-      `Questions, ids and tags with white space around them, which was removed: 42 (first: line 106 of ${folder}/queries.jsonl).`,
+      `Queries, ids and tags with surrounding white space, which was removed: 42 (first: line 106 of ${folder}/queries.jsonl).`,
     ]);
     expect(set.queries[0]).toEqual({
       id: '56beb4343aeaaa14008c925b',

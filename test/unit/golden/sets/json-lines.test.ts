@@ -39,12 +39,12 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'a relevant document that is forbidden',
       '{"text": "a", "relevant": ["b/1"], "forbidden": ["b/*"]}',
-      'forbids the document "b/1" that the same query judges relevant; keep one of the two.',
+      'Line 3 of set.jsonl forbids the document "b/1", but the same query judges it relevant; keep one of the two.',
     ],
     [
       'a question without an answer that has one',
       '{"text": "a", "relevant": ["d1"], "no_answer": true}',
-      'Line 3 of set.jsonl says that a query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep one of the two.',
+      'Line 3 of set.jsonl says that the query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep one of the two.',
     ],
     ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [
@@ -82,22 +82,22 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'white space as text',
       '{"text": " ", "relevant": ["d1"]}',
-      'has an empty question; write the question or remove the line.',
+      'Line 3 of set.jsonl has an empty query; write its text or remove the line.',
     ],
     [
       'too long a text',
       JSON.stringify({ text: 'x'.repeat(100_001), relevant: ['d1'] }),
-      'has a question of 100001 characters; use at most 100000.',
+      'Line 3 of set.jsonl has a query of 100001 characters; use at most 100000.',
     ],
     [
       'NUL in the text',
       String.raw`{"text": "a\u0000", "relevant": ["d1"]}`,
-      'has a NUL character in its question; remove it.',
+      'Line 3 of set.jsonl has a NUL character in its query; remove it.',
     ],
     [
       'half a surrogate in the text',
       `{"text": ${half}, "relevant": ["d1"]}`,
-      'has half of a surrogate pair in its question; remove it.',
+      'Line 3 of set.jsonl has half of a surrogate pair in its query; remove it.',
     ],
     [
       'half a surrogate in an id',
@@ -131,7 +131,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
   it('the same query twice without an id is refused', async () => {
     const line = '{"text": "a", "relevant": ["d1"]}\n';
     expect((await refusal({ 'set.jsonl': line + line }, 'set.jsonl')).message).toBe(
-      'Line 2 of set.jsonl repeats the question and tags of line 1 of set.jsonl; put their judgments on one line or give each an id.',
+      'Line 2 of set.jsonl repeats the text and tags of line 1 of set.jsonl; put their judgments on one line or give each query an id.',
     );
   });
 

@@ -80,7 +80,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
       { 'set.xlsx': '' },
       'set.xlsx',
       {},
-      'The name of set.xlsx does not tell its format; choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex, or write the queries as CSV with the columns question,document,grade.',
+      'The format of set.xlsx cannot be detected from its name; choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex, or write the queries as CSV with the columns question,document,grade.',
     ],
     [
       'CSV of a folder',
@@ -115,21 +115,21 @@ describe('an unknown or wrong format is refused with a fix', () => {
       both,
       'qrels.txt',
       { format: 'trec', qrelsPath: 'x' },
-      'qrels.txt and --qrels both name judgments; leave --qrels out or name a folder.',
+      'qrels.txt and --qrels both name judgments; remove --qrels or name a folder.',
     ],
     [
       'rows as queries without rows',
       both,
       '.',
       { format: 'beir', rowsAsQueries: true },
-      '--rows-as-queries is for CSV alone, but FOLDER is read as beir; leave it out.',
+      '--rows-as-queries is for CSV only, but FOLDER is read as beir; remove it.',
     ],
     [
       'queries beside a CSV file',
       { 'set.csv': '' },
       'set.csv',
       { qrelsPath: 'x' },
-      '--queries and --qrels are for BEIR and TREC, but set.csv is read as csv; leave them out.',
+      '--queries and --qrels are for BEIR and TREC, but set.csv is read as csv; remove them.',
     ],
   ])('%s', async (_, files, name, options, message) => {
     expect(await refusal(files, name, options)).toEqual({

@@ -96,7 +96,7 @@ describe('readQrels', () => {
 
   it.each([
     ['too few columns', 'q 0 a 1\nq 0 b\n', 2, 'has 3 columns, but line 1 has 4'],
-    ['more columns', 'q 0 a 1\nq 0 b c 1\n', 2, 'ids that hold blanks need columns parted by tabs'],
+    ['more columns', 'q 0 a 1\nq 0 b c 1\n', 2, 'separate columns by tabs if ids contain blanks'],
     ['five columns', 'q 0 a 1 x\n', 1, 'has 5 columns; write "query 0 document grade" (TREC) or'],
     ['two columns without a header', 'q\ta\nr\tb\n', 1, 'has 2 columns and no grade'],
     [
@@ -108,10 +108,10 @@ describe('readQrels', () => {
     ['blanks in every id of three columns', 'q1 Staff handbook.pdf 1\n', 1, 'has "Staff" where TREC has 0'],
     ['TREC without grades', 'q1 0 17\nq2 0 18\n', 1, 'as TREC judgments without a grade'],
     ['row numbers without a header', '0 2 d7 1\n1 0 d8 1\n2 1 d9 1\n', 1, 'the row numbers of pandas'],
-    ['blanks and commas that both part three columns', 'a b, c, 1\n', 1, 'parted by blanks and by commas'],
+    ['blanks and commas that both part three columns', 'a b, c, 1\n', 1, 'separated by blanks and by commas'],
     ['more columns than names', 'query-id\tcorpus-id\tscore\nq\t0\ta\t1\n', 2, 'has 4 columns, but line 1 has 3'],
-    ['an unknown name', 'query-id\tcorpus-id\tscore\tsplit\nq\ta\t1\tdev\n', 1, 'has the column "split"'],
-    ['no document in its header', 'qid\tpassage\tlabel\nq\ta\t1\n', 1, 'has the column "passage"'],
+    ['an unknown name', 'query-id\tcorpus-id\tscore\tsplit\nq\ta\t1\tdev\n', 1, 'has the unknown column "split"'],
+    ['no document in its header', 'qid\tpassage\tlabel\nq\ta\t1\n', 1, 'has the unknown column "passage"'],
     ['an empty id', 'query-id\tcorpus-id\tscore\nq\t\t1\n', 2, 'has an empty document id'],
     ['a fraction as grade', 'q 0 a 1\n\nq 0 b 1.7\n', 3, 'has the grade "1.7", which is not a whole number'],
     ['a word as grade', 'q 0 a relevant\n', 1, 'has the grade "relevant", which is not a whole number'],
@@ -123,12 +123,7 @@ describe('readQrels', () => {
       5,
       'judges the document "a" twice for the query "q"; keep one judgment.',
     ],
-    [
-      'line ends of old Macintosh files',
-      'q 0 a 1\rq 0 b 1\r',
-      1,
-      'holds a carriage return; end lines with a line feed',
-    ],
+    ['line ends of old Macintosh files', 'q 0 a 1\rq 0 b 1\r', 1, 'has a carriage return; end lines with a line feed'],
   ])('refuses %s, with the line number', async (_what, content, line, message) => {
     await expect(qrelsOf(content)).rejects.toMatchObject({
       code: 'file_malformed',
@@ -145,7 +140,7 @@ describe('readQrels', () => {
   ])('refuses %s', async (_what, content) => {
     await expect(qrelsOf(content)).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringContaining(`${join(folder, 'file.txt')} holds no judgments`),
+      message: expect.stringContaining(`${join(folder, 'file.txt')} has no judgments`),
     });
   });
 });

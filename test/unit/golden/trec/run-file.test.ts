@@ -88,12 +88,12 @@ describe('readRunInBatches', () => {
     ['a rank that is a fraction', 'q Q0 a 1.5 2 t\n', 'line 1: The rank "1.5" in column 4'],
     ['a tag on some lines only', 'q Q0 a 1 2\nq Q0 b 2 1 t\n', 'line 2: A result needs the 5 columns'],
     ['an empty id', 'q\tQ0\t \t1\t2\tt\n', 'line 1: Column 3 ("document-id") is empty'],
-    ['an id with a blank, or none', 'q\tQ0\tdoc 5\t1\t2\n', 'line 1: The line can be read in two ways'],
-    ['no tag or no Q0', 'q d1 1 2 7\nq d2 2 1 7\n', 'line 1: The line can be read in two ways'],
-    ['an empty Q0', 'q\t\td1\t1\t2.0\t7\n', 'line 1: The line can be read in two ways'],
+    ['an id with a blank, or none', 'q\tQ0\tdoc 5\t1\t2\n', 'line 1: The line is ambiguous: '],
+    ['no tag or no Q0', 'q d1 1 2 7\nq d2 2 1 7\n', 'line 1: The line is ambiguous: '],
+    ['an empty Q0', 'q\t\td1\t1\t2.0\t7\n', 'line 1: The line is ambiguous: '],
     ['semicolons', 'q;Q0;d1;1;2.0;r\n', 'line 1: The columns are separated by semicolons'],
-    ['ids with a blank and no tag', 'q Q0 doc 1 1 0.9\nq Q0 doc 2 2 0.8\n', 'line 1: The line can be read in two ways'],
-    ['three columns', 'q d 1\n', 'line 1: A line of 3 columns can be'],
+    ['ids with a blank and no tag', 'q Q0 doc 1 1 0.9\nq Q0 doc 2 2 0.8\n', 'line 1: The line is ambiguous: '],
+    ['three columns', 'q d 1\n', 'line 1: A line of 3 columns may be'],
     ['judgments', 'q 0 d 1\n', 'line 1: A result needs the 6 columns'],
     ['commas', 'q,Q0,d,1,2,t\n', 'line 1: The columns are separated by commas'],
     ['a second header', 'qid\tdocid\tscore\nq\ta\t2\nqid\tdocid\tscore\n', 'line 3: The score "score" in column 3'],
@@ -133,7 +133,7 @@ describe('readRunInBatches', () => {
   it('refuses an empty file', async () => {
     await expect(readRun(await fileOf(''))).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringContaining('holds no results'),
+      message: expect.stringContaining('has no results'),
     });
   });
 
@@ -144,7 +144,9 @@ describe('readRunInBatches', () => {
         readRun(await fileOf(Buffer.concat([Buffer.from(good), bad, Buffer.from(good)]))),
       ).rejects.toMatchObject({
         code: 'file_malformed',
-        message: expect.stringMatching(/, line 2: This is not UTF-8 text; unpack the file or convert it to UTF-8\.$/),
+        message: expect.stringMatching(
+          /, line 2: The line is not UTF-8 text\. Unpack the file or convert it to UTF-8\.$/,
+        ),
       });
     }
     await expect(readRun(await fileOf(Buffer.from(good, 'utf16le')))).rejects.toThrow(

@@ -240,7 +240,7 @@ describe('recalld compare --json', () => {
   it('reports a regression of a metric that does not decide the verdict', async () => {
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'recall@5,hit_rate@1');
-    expect(text).toContain('Beside it hit_rate@1 regressed, which decides nothing here.');
+    expect(text).toContain('hit_rate@1 regressed too, which does not affect the verdict.');
   });
 
   it('takes the relevance level and the policy for duplicates like eval', async () => {
@@ -265,7 +265,7 @@ describe('recalld compare in a terminal', () => {
     );
     expect(text).toContain('Verdict on ndcg@10: regression.\n');
     expect(text).toContain('The first of --metrics decides');
-    expect(text).toContain('Judged queries 120; without results in the baseline 0, in the candidate 1.\n');
+    expect(text).toContain('Judged queries: 120. Without results: 0 in the baseline, 1 in the candidate.\n');
     expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and stays in the means\.$/m);
     expect(text).toMatch(/^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
     expect(text).not.toContain('\u001b');
@@ -280,7 +280,7 @@ describe('recalld compare in a terminal', () => {
 
   it('warns about a set that is too small', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
-    expect(text).toContain('8 queries are few: have at least 100');
+    expect(text).toContain('8 queries: use at least 100');
     expect(text).toMatch(/mrr@10: differences below 0\.\d{3} cannot be told from luck with 8 queries; about \d+ /);
   });
 

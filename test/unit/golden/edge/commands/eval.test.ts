@@ -55,8 +55,8 @@ describe('recalld eval --json', () => {
       },
       mismatch: null,
       notes: [
-        expect.stringMatching(/^1 judged query has no results in .*run\.txt; it scores 0 and stays in the means\.$/),
-        expect.stringMatching(/^The document "a" is 2 times in the results of the query "q10" in /),
+        expect.stringMatching(/^1 judged query has no results in .*run\.txt; it scores 0 and counts in the means\.$/),
+        expect.stringMatching(/^The document "a" occurs 2 times in the results of the query "q10" in /),
       ],
       metrics: {
         mrr: { mean: 0.5, n: 3, ci_low: 0, ci_high: 1, ci_method: 't' },
@@ -148,14 +148,14 @@ describe('recalld eval in a terminal', () => {
       expect(text).toMatch(new RegExp(`^${metric} +0\\.\\d+ +[\\d.]+-[\\d.]+ +3 +(t|wilson)$`, 'm'));
     }
     expect(text).toContain(
-      'Judged queries 3, answered 2, missing 1; judged documents 4, found 3; run queries without judgments (ignored) 1; duplicate documents 1; score ties 1.\n',
+      'Judged queries: 3, answered 2, missing 1. Judged documents: 4, found 3. Ignored queries without judgments: 1. Duplicate documents: 1. Score ties: 1.\n',
     );
-    expect(text).toMatch(/^1 judged query has no results in .*run\.txt; it scores 0 and stays in the means\.$/m);
+    expect(text).toMatch(/^1 judged query has no results in .*run\.txt; it scores 0 and counts in the means\.$/m);
     expect(text).not.toContain('\u001b');
   });
 
   it('does not mention missing queries when there are none', async () => {
-    expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(/^Judged queries 1,/);
+    expect((await run('q1 0 a 1\n', 'q1 Q0 a 1 1 t\n')).trimEnd().split('\n').at(-1)).toMatch(/^Judged queries: 1,/);
   });
 
   it('adds a line of tab-separated values per query when requested', async () => {
@@ -184,7 +184,7 @@ describe('recalld eval in a terminal', () => {
 describe('recalld eval refuses', () => {
   it.each([
     ['an unknown metric', ['--metrics', 'map,err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    ['no metric', ['--metrics', ' , '], 'usage', '--metrics names no metric; give a list such as ndcg@10,map.'],
+    ['no metric', ['--metrics', ' , '], 'usage', '--metrics names no metric. Write a list such as ndcg@10,map.'],
     [
       'a level of 0',
       ['--relevance-level', '0'],

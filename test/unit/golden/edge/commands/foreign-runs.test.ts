@@ -58,10 +58,10 @@ describe('a run file of another tool', () => {
   });
 
   it.each([
-    ['blank-ids-in-blanks', 'line 1: A result needs the 6 columns', 'the line has 7; if an id holds a blank, separate'],
-    ['json', 'line 1: This is JSON, and a run is needed', ''],
-    ['json-spaced', 'line 1: This is JSON, and a run is needed', ''],
-    ['three-columns', 'line 1: A line of 3 columns can be', '"query-id document-id rank" (MS MARCO) or'],
+    ['blank-ids-in-blanks', 'line 1: A result needs the 6 columns', 'the line has 7; if ids contain blanks, separate'],
+    ['json', 'line 1: The line is JSON, but a run has lines', ''],
+    ['json-spaced', 'line 1: The line is JSON, but a run has lines', ''],
+    ['three-columns', 'line 1: A line of 3 columns may be', '"query-id document-id rank" (MS MARCO) or'],
     ['minus-infinity', 'line 5: The score "-inf" in column 5', 'for the last place, -1e308'],
   ])('is refused with the line number: %s', async (name, place, fix) => {
     const { report, error } = await evaluate(name);
@@ -77,7 +77,10 @@ describe('a run file of another tool', () => {
 
   it.each([
     ['distances', 'rise with the rank'],
-    ['none-ids', 'The document "None" (which may stand for a missing id) is 3 times in the results of the query "q1"'],
+    [
+      'none-ids',
+      'The document "None" (perhaps a missing id) occurs 3 times in the results of the query "q1" in /tmp/w/golden/test/fixtures/trec-runs/none-ids/run.txt; --duplicates decides how repeats count.',
+    ],
     ['no-relevant', '1 judged query has no document of the relevance level'],
   ])('is scored with a note: %s', async (name, note) => {
     const { report, error } = await evaluate(name);

@@ -84,14 +84,14 @@ describe('two runs side by side in a terminal', () => {
     const [baseline, candidate, , verdict] = lines([0.9]);
     expect(baseline).toMatch(/^baseline {3}run-before: faq version 1 on docs, /);
     expect(candidate).toMatch(/^candidate {2}run-after: /);
-    expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 left out.');
+    expect(verdict).toBe('Verdict on ndcg@10: regression, over 39 queries, 1 excluded.');
   });
 
   it('list the changed segments and the most regressed queries, on one short line each', () => {
     const text = lines([0.9]).join('\n');
     expect(text).toMatch(/lang=fr +9 +0\.9 +0\.5/);
     expect(text).not.toContain('lang=en');
-    expect(text).toContain('2 queries lost and 1 won in ndcg@10; most regressed first:');
+    expect(text).toContain('2 queries lost and 1 won in ndcg@10, most regressed first:');
     expect(text).toContain('How do I reset my password? (now empty)');
     expect(text).toContain(`${'x'.repeat(59)}…`);
     expect(text).not.toContain('Where?');
@@ -171,7 +171,7 @@ describe('the report of a golden run', () => {
   ])('says that queries without an answer count as 0, for one that is %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
     expect(report({ queries }).split('\n')[1]).toMatch(
-      /^40 queries: 39 ok, .*; those without an answer count 0 in every mean$/,
+      /^40 queries: 39 ok, .*; queries without results count 0 in every mean$/,
     );
   });
 
@@ -204,7 +204,7 @@ describe('the report of a golden run', () => {
       metrics: { 'mrr@5': aMetric(0.8) },
     });
     expect(text).toContain('The sentinel s-1 fell: its scores fell.');
-    expect(text).toContain('these are the scores of the queries that are answered so far');
+    expect(text).toContain('these are the scores of the queries answered so far');
   });
 
   it('names a sentinel run as such', () => {
