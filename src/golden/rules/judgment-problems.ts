@@ -6,14 +6,6 @@ import { nearDuplicates, normalisedText } from './similar-texts.ts';
 /** Minimum Jaccard similarity of words for two queries to count as near-duplicates. */
 export const NEAR_TEXT = 0.9;
 
-export interface DuplicateQueries {
-  readonly first: string;
-  readonly second: string;
-  /** `equal`: except for case and punctuation. `near`: nearly the same words. */
-  readonly likeness: 'equal' | 'near';
-  readonly similarity: number;
-}
-
 /** Two equal queries that disagree on a document. */
 export interface ContradictoryJudgment {
   readonly first: string;
@@ -29,7 +21,13 @@ export interface ContradictoryJudgment {
  * @param relevanceLevel minimum grade that counts as relevant
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
-  const duplicates: DuplicateQueries[] = [];
+  const duplicates: {
+    readonly first: string;
+    readonly second: string;
+    /** `equal`: except for case and punctuation. `near`: nearly the same words. */
+    readonly likeness: 'equal' | 'near';
+    readonly similarity: number;
+  }[] = [];
   const contradictions: ContradictoryJudgment[] = [];
   for (const group of sameTags(queries)) {
     for (const { first, second, similarity } of alike(group)) {

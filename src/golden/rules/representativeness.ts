@@ -8,43 +8,30 @@ import { createRandom } from '../../math/stats/random.ts';
 import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 
-/** A sampled live query; its vector is the row with the same index. */
-export interface WeightedQuery {
-  /** In (0, 1]: the query represents 1 / probability live queries. */
-  readonly probability: number;
-  /** The sampling unit, a session. */
-  readonly cluster: string;
-}
-
-export interface LiveTopic {
-  /** Weighted share of the live queries, 0..1. */
-  readonly share: number;
-  /** Weighted share of its queries with a similar golden query, 0..1. */
-  readonly covered: number;
-  /** Number of golden queries in it. */
-  readonly golden: number;
-  /** Minimum cosine for two of its queries to be similar. */
-  readonly near: number;
-  /** Indexes of its most typical live queries, at most 5. */
-  readonly typical: readonly number[];
-}
-
-/** A weighted share with its 95 % Wilson interval, where n is the effective number of sessions. */
-export interface CoveredShare {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Number of sampled live queries. */
-  readonly n: number;
-  /** Kish's effective number of sampled sessions. */
-  readonly effectiveSessions: number;
-}
-
 export interface Representativeness {
-  /** Share of live queries with a similar golden query; null without live queries. */
-  readonly covered: CoveredShare | null;
+  /** Weighted share of live queries with a similar golden query and its 95 % Wilson interval, where n is the effective number of sessions; null without live queries. */
+  readonly covered: {
+    readonly value: number;
+    readonly ciLow: number;
+    readonly ciHigh: number;
+    /** Number of sampled live queries. */
+    readonly n: number;
+    /** Kish's effective number of sampled sessions. */
+    readonly effectiveSessions: number;
+  } | null;
   /** Largest share first; only clusters with members. */
-  readonly topics: readonly LiveTopic[];
+  readonly topics: readonly {
+    /** Weighted share of the live queries, 0..1. */
+    readonly share: number;
+    /** Weighted share of its queries with a similar golden query, 0..1. */
+    readonly covered: number;
+    /** Number of golden queries in it. */
+    readonly golden: number;
+    /** Minimum cosine for two of its queries to be similar. */
+    readonly near: number;
+    /** Indexes of its most typical live queries, at most 5. */
+    readonly typical: readonly number[];
+  }[];
   /** Weighted share of the live queries whose cluster has a golden query: the traffic that reweighted scores cover. */
   readonly represented: number;
   /**
@@ -75,7 +62,13 @@ const TYPICAL = 5;
  * @throws RangeError when the numbers of live queries and vectors, or the dimensions, differ
  */
 export function measureRepresentativeness(input: {
-  readonly live: readonly WeightedQuery[];
+  /** The sampled live queries; the vector of each is the row with the same index. */
+  readonly live: readonly {
+    /** In (0, 1]: the query represents 1 / probability live queries. */
+    readonly probability: number;
+    /** The sampling unit, a session. */
+    readonly cluster: string;
+  }[];
   readonly liveVectors: Matrix;
   readonly goldenVectors: Matrix;
 }): Representativeness {

@@ -20,14 +20,8 @@ export interface OverlapPair {
   readonly to: readonly SegmentScore[];
 }
 
-/** Mean of a metric over the overlap, by version. */
-export interface LevelPair {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Levels by metric key, over all queries. */
-export type Levels = Readonly<Record<string, LevelPair>>;
+/** Mean of each metric over the overlap by version, over all queries. */
+export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
  * Returns the level of each version on the overlap: the mean over the pairs, for each metric over all queries that both

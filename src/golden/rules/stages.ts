@@ -17,17 +17,15 @@ import {
 } from './run.ts';
 import { documentOf } from './score-run.ts';
 
-interface ReportedStage {
-  readonly name: string;
-  readonly isSide?: boolean;
-  readonly documents: readonly { readonly id: string }[];
-  readonly latencyMs?: number;
-}
-
 /** Returns the ranks of judged documents in each stage. @param chunkSeparator from the settings of the run */
 export function answeredStages(
   { judgments }: GoldenQuery,
-  stages: readonly ReportedStage[],
+  stages: readonly {
+    readonly name: string;
+    readonly isSide?: boolean;
+    readonly documents: readonly { readonly id: string }[];
+    readonly latencyMs?: number;
+  }[],
   chunkSeparator: string | undefined,
 ): AnsweredStage[] {
   const named = (id: string) => (chunkSeparator === undefined ? id : documentOf(id, chunkSeparator));

@@ -146,17 +146,14 @@ const MAX_CHUNKS = 20_000;
 /** Shorter chunks are headings and menus. */
 const MIN_WORDS = 12;
 
-export interface GenerateSetDeps {
-  readonly sets: GoldenSets;
-  readonly pipeline: WatchedPipeline;
-  readonly model: ChatModel;
-  /** Null when the config has no prices. */
-  readonly prices: TokenPrices | null;
-}
-
-/** @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable */
+/**
+ * @param prices null when the config has none
+ * @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable
+ */
 export async function generateGoldenSet(
-  { sets, pipeline, model, prices }: GenerateSetDeps,
+  sets: GoldenSets,
+  pipeline: WatchedPipeline,
+  { model, prices }: { readonly model: ChatModel; readonly prices: TokenPrices | null },
   options: GenerateOptions,
   watcher: {
     onEstimate(estimate: CostEstimate): void;

@@ -56,13 +56,6 @@ export interface GenerateRequest {
   readonly prices: TokenPrices | null;
 }
 
-export interface GenerateDeps {
-  readonly model: ChatModel;
-  /** Called for each chunk as soon as it is finished; the next ones wait for it. */
-  readonly record: (chunk: FinishedChunk) => Promise<void>;
-  readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
-}
-
 export interface Generation {
   readonly finished: readonly FinishedChunk[];
   readonly tokens: Tokens;
@@ -84,7 +77,12 @@ const NEVER_RETRIEVED = 20;
  * can be passed to the next call.
  */
 export async function generateQueries(
-  deps: GenerateDeps,
+  deps: {
+    readonly model: ChatModel;
+    /** Called for each chunk as soon as it is finished; the next ones wait for it. */
+    readonly record: (chunk: FinishedChunk) => Promise<void>;
+    readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+  },
   pipeline: WatchedPipeline,
   request: GenerateRequest,
   signal: AbortSignal,

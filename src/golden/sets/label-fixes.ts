@@ -27,8 +27,6 @@ export interface FoundFixes {
 /** How long a person waits for the store and the embedder at most. */
 const PATIENCE_MS = 25_000;
 
-export type LabelFixes = ReturnType<typeof createLabelFixes>;
-
 /** For the daemon, where a person reviews proposals on one page and accepts them with the next request. */
 export function createLabelFixes(context: Context) {
   const { pipelines, db, dbBy } = context;

@@ -9,18 +9,16 @@ import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { eachLine, type ImportReport, SourceFiles, sha256 } from './import-golden-set.ts';
 
-interface ReviewedJudgment {
-  readonly documentId: string;
-  /** Null: unjudged. */
-  readonly grade: number | null;
-}
-
 interface ReviewItem {
   readonly keep: boolean;
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  readonly judgments: readonly ReviewedJudgment[];
+  readonly judgments: readonly {
+    readonly documentId: string;
+    /** Null: unjudged. */
+    readonly grade: number | null;
+  }[];
   /** True if no document answers the query. */
   readonly noAnswer: boolean;
   readonly origin: Omit<QueryOrigin, 'queryId'>;

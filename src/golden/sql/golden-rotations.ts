@@ -24,8 +24,6 @@ export interface GoldenRotation {
   readonly shifts: CheckShifts;
 }
 
-type NewRotation = Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>;
-
 interface RotationEnd {
   readonly endedAt: Date;
   readonly levels: Levels;
@@ -50,7 +48,7 @@ export function createGoldenRotations(pool: Pool) {
     },
 
     /** Begins a rotation unless one to that version is open; replaces one to another version. */
-    begin(rotation: NewRotation): Promise<GoldenRotation> {
+    begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'rotation', pipeline, goldenSet);

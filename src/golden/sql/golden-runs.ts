@@ -38,20 +38,6 @@ import {
   selectLabels,
 } from './run-results.ts';
 
-export interface RunFilter {
-  readonly pipeline?: string;
-  readonly goldenSet?: string;
-  readonly version?: number;
-  readonly status?: RunStatus;
-  /** Default: full runs. */
-  readonly purpose?: RunPurpose;
-  /** Only runs that started before this one. */
-  readonly before?: GoldenRun;
-  /** Default: newest first. */
-  readonly order?: 'oldest_first';
-  readonly limit: number;
-}
-
 const selectRun = `
   select r.id, r.pipeline, r.golden_set, r.golden_set_version, r.purpose, r.trigger, r.cause, r.query_ids, r.scheduled_for,
          r.settings, r.status, r.reason, r.warnings, r.started_at, r.deadline_at, r.finished_at, r.fingerprints, r.no_answer,
@@ -131,7 +117,19 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return queryRow<GoldenRun>(pool, `${selectRun} where r.id = $1::text`, [runId]);
     },
 
-    async list(filter: RunFilter): Promise<readonly GoldenRun[]> {
+    async list(filter: {
+      readonly pipeline?: string;
+      readonly goldenSet?: string;
+      readonly version?: number;
+      readonly status?: RunStatus;
+      /** Default: full runs. */
+      readonly purpose?: RunPurpose;
+      /** Only runs that started before this one. */
+      readonly before?: GoldenRun;
+      /** Default: newest first. */
+      readonly order?: 'oldest_first';
+      readonly limit: number;
+    }): Promise<readonly GoldenRun[]> {
       const { pipeline = null, goldenSet = null, version = null, status = null, before, limit } = filter;
       const direction = filter.order === undefined ? 'desc' : 'asc';
       return queryRows<GoldenRun>(

@@ -270,8 +270,6 @@ const historySql = `
 /** Runs that `lastReturned` reads: a month of a set that runs four times a day. */
 const SEARCHED_RUNS = 120;
 
-export type RunReads = ReturnType<typeof createRunReads>;
-
 /** The parameters of a function after the pool. */
 export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 

@@ -71,7 +71,7 @@ async function generate(settings: CommandSettings, options: ConfiguredOptions & 
   const report = await withCommandStore(settings, async ({ db }) => {
     const language = languageModel(settings.config, options);
     return withPipeline(settings, options.pipeline, (pipeline) =>
-      generateGoldenSet({ sets: db.golden.sets, pipeline, ...language }, options, watcher, settings.signal),
+      generateGoldenSet(db.golden.sets, pipeline, language, options, watcher, settings.signal),
     ).finally(() => bar.end());
   });
   if (options.json === true) printJson(reportJson(report));

@@ -200,7 +200,7 @@ it('white space around queries, ids and tags is removed, with a warning', async 
     { id: 'q1', text: 'Why?', tags: { lang: 'en' }, judgments: [{ documentId: 'd1', grade: 1 }] },
   ]);
   expect(warnings).toEqual([
-    expect.stringMatching(/^Questions, ids and tags with white space .*: 5 \(first: line 1 of /),
+    expect.stringMatching(/^Queries, ids and tags with surrounding white space, .*: 5 \(first: line 1 of /),
   ]);
 });
 

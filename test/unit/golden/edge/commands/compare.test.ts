@@ -266,7 +266,7 @@ describe('recalld compare in a terminal', () => {
     expect(text).toContain('Verdict on ndcg@10: regression.\n');
     expect(text).toContain('The first of --metrics decides');
     expect(text).toContain('Judged queries: 120. Without results: 0 in the baseline, 1 in the candidate.\n');
-    expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and stays in the means\.$/m);
+    expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and counts in the means\.$/m);
     expect(text).toMatch(/^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
     expect(text).not.toContain('\u001b');
     expect(exitCode).toBe(1);
@@ -281,7 +281,7 @@ describe('recalld compare in a terminal', () => {
   it('warns about a set that is too small', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
     expect(text).toContain('8 queries: use at least 100');
-    expect(text).toMatch(/mrr@10: differences below 0\.\d{3} cannot be told from luck with 8 queries; about \d+ /);
+    expect(text).toMatch(/mrr@10: with 8 queries, differences below 0\.\d{3} may be chance; about \d+ /);
   });
 
   it('lists no regressed queries, no detectable difference and no signed zero when nothing changed', async () => {
