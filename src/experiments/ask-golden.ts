@@ -90,7 +90,8 @@ async function testShadow(
   const ofVersion = tests.filter(({ goldenSetVersion }) => goldenSetVersion === version).length;
   const filter = { pipeline: run.pipeline, goldenSet, version, status: 'completed', limit: MAX_RUNS } as const;
   const runs = (await context.db.golden.runs.list(filter)).filter(
-    ({ fingerprints, answersDeletedAt }) => fingerprints['retriever'] === shadow.fingerprint && answersDeletedAt === null,
+    ({ fingerprints, answersDeletedAt }) =>
+      fingerprints['retriever'] === shadow.fingerprint && answersDeletedAt === null,
   );
   if (!isTestDue(runs.length, ofVersion)) return;
   const pairs: (AnsweredPair & { readonly against: string })[] = [];

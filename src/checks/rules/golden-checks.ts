@@ -1,9 +1,9 @@
 /** The checks on the golden runs of a pipeline: floors, regressions, stale labels and forbidden documents. */
 
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
+import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
-import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';

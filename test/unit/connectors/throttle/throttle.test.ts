@@ -12,9 +12,13 @@ it('a retriever that slows down is asked more slowly, and again as before when i
   const { signal } = new AbortController();
   const askAll = async (latencyMs: number) => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
-    await clock.until(askRetriever(retriever, clock, gate, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
+    await clock.until(
+      askRetriever(retriever, clock, gate, goldenQueries(100), aRunSettings(settings), () => undefined, signal),
+    );
     retriever.mostAtOnce = 0;
-    await clock.until(askRetriever(retriever, clock, gate, goldenQueries(100), aRunSettings(settings), () => undefined, signal));
+    await clock.until(
+      askRetriever(retriever, clock, gate, goldenQueries(100), aRunSettings(settings), () => undefined, signal),
+    );
     return retriever.mostAtOnce;
   };
   expect(await askAll(50)).toBe(4);
