@@ -1,4 +1,4 @@
-/** What the simulation of looks into an index came to, as a part of docs/explanation/calibration.md. */
+/** Results of simulated index rounds, as part of docs/explanation/calibration/index-truth.md. */
 import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { BrokenCell, IndexCoverageResult, LagStreams } from '../../bench/index-coverage.ts';
@@ -6,14 +6,14 @@ import type { IndexStoresResult, StoreCell } from '../../bench/index-stores.ts';
 import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
-/** At which a store that is wrong is to page, and how often in the first round. */
+/** Share of wrong documents that must page, and the goal for paging in the first round. */
 const PAGED_SHARE = 0.02;
 const MIN_PAGED = 0.95;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (isKept: boolean): string => `*${isKept ? 'kept' : 'missed'}*`;
+const kept = (isKept: boolean): string => `*${isKept ? 'met' : 'missed'}*`;
 const hours = (value: number | null): string => (value === null ? 'never' : `${value.toFixed(1)} h`);
 
 export function indexParagraphs({ documents, broken, lags, streams }: IndexCoverageResult): string[] {
@@ -29,15 +29,15 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietDays = quiet.reduce((sum, { days }) => sum + days, 0);
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
-    '## Index truth',
-    `Stores of ${documents} documents, or chunks where chunks are drawn, of which a share is wrong in one way; a day has 24 rounds, and the store does not list its ids. Asked for: bounds hold the truth in at least ${percent(MIN_COVERAGE)} of the days, one of which ${percent(PAGED_SHARE)} is wrong pages in the first round by a probe of 200, and one with nothing wrong never does. They hold it in ${percent(least)} in the worst cell (${kept(least >= MIN_COVERAGE)}); in the worst ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}), and of ${quietDays} days of stores with nothing wrong ${quietPages} (${kept(quietPages === 0)}).`,
+    '## Simulated stores',
+    `Stores of ${documents} documents (or chunks) with a share of wrong ones. A day has 24 rounds, and the store does not list its ids. Goals: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}). Of ${quietDays} days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}).`,
     table(
       [
         'Measure',
-        'Looked at',
+        'Sample',
         'Wrong',
         'Days',
-        'Bounds hold the truth in',
+        'Intervals contain the truth',
         'Page in the first round',
         'Page within the day',
       ],
@@ -51,9 +51,9 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         cell.inDay === null ? '-' : percent(cell.inDay.share),
       ]),
     ),
-    'Changes of a day are looked for every quarter of an hour; each takes a log-normal time, with a median of an hour and a 95th percentile of five where nothing else is said. Where too few changed, or came, for an upper bound there is only a lower one.',
+    'recalld looks for the changes of a day every 15 minutes. Each change takes a log-normal time with a median of one hour and a 95th percentile of five hours, unless stated otherwise. With too few changes there is no upper bound.',
     table(
-      ['Index lag', 'Quantile', 'Days', 'Bounds hold the truth in', 'Days without an upper bound'],
+      ['Index lag', 'Quantile', 'Days', 'Intervals contain the truth', 'Days without an upper bound'],
       lags.map(({ world, quantile, days, held, noUpper }) => [
         world,
         `${quantile}`,
@@ -62,17 +62,9 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         percent(noUpper),
       ]),
     ),
-    `Of ${sum(({ quietDays: days }) => days)} days in which changes arrived in time ${sum((stream) => stream.quietPages)} paged, by hourly looks. How soon it pages when nothing arrives any more, where ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)} are allowed:`,
+    `Of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time, ${sum((stream) => stream.quietPages)} paged. The table shows how soon recalld pages when changes stop arriving, with ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)} allowed:`,
     table(
-      [
-        'Changes a day',
-        'p95 as it should be',
-        'Quiet days',
-        'of which paged',
-        'Stopped',
-        'Paged after, median',
-        'in 19 of 20',
-      ],
+      ['Changes a day', 'Usual p95', 'Quiet days', 'Paged', 'Stopped', 'Paged after, median', 'in 19 of 20'],
       streams.map((cell) => [
         `${cell.changesPerDay}`,
         `${Math.round(cell.usual / 60)} min`,
@@ -86,7 +78,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   ];
 }
 
-/** What rounds over stores as they are came to. */
+/** Results of rounds over real stores. */
 export function storeParagraphs({ documents, probe, changesPerDay, cells }: IndexStoresResult): string[] {
   const wrong = cells.filter(({ share }) => share > 0);
   const least = Math.min(...wrong.map(({ held }) => held.share));
@@ -97,11 +89,11 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const quietPages = sum(({ paged, draws }) => Math.round((paged?.share ?? 0) * draws), quiet);
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
-    '### On real stores',
-    `The same on stores as they are, ${names.join(', ')}, of ${documents} documents of which other ones are wrong every few draws. A draw is one round of the daemon, with a probe of ${probe}, that may not list the ids of the store. All four ways are broken at once, each in a share of its own. Where bounds held in less than 93 % at first, that store was drawn anew at that share, and its first draws are left out. In a vector set a document is one element, so that no two versions can be live. The lag is that of ${changesPerDay} new documents a day, looked for every hour, of which a share never comes; the others take an hour in the middle, and five at the 95th percentile. What never comes is *missing* after \`late_after\`, and pages as that; of stores with nothing wrong documents arrive within 15 minutes.`,
-    `Bounds hold the truth in ${percent(least)} of the draws in the worst cell (${kept(least >= MIN_COVERAGE)}); of stores of which ${percent(PAGED_SHARE)} is wrong ${percent(first)} paged in the first round in the worst cell (${kept(first >= MIN_PAGED)}), and of ${sum(({ draws }) => draws, quiet)} rounds or days over stores with nothing wrong ${quietPages} (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that were named, nothing was wrong with ${sum(({ wronglyNamed }) => wronglyNamed)}.`,
+    '## Real stores',
+    `The same on ${names.join(', ')}, with ${documents} documents of which others are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at once, each with its own share. Cells whose intervals first held in less than 93 % were drawn again, without the first draws. A Redis vector set cannot hold two versions of a document. The lag is that of ${changesPerDay} new documents a day, of which a share never arrives; the others take an hour (median) and five hours (95th percentile). Documents that never arrive are *missing* after \`late_after\`.`,
+    `In the worst cell, intervals contain the truth in ${percent(least)} of the draws (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Of ${sum(({ draws }) => draws, quiet)} rounds or days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} reported documents, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
-      ['Store', 'Measure', 'Wrong', 'Draws', 'Bounds hold the truth in', 'Page in the first round'],
+      ['Store', 'Measure', 'Wrong', 'Draws', 'Intervals contain the truth', 'Page in the first round'],
       cells.map((cell) => [
         cell.store,
         code(cell.measure),

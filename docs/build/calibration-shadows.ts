@@ -1,17 +1,17 @@
-/** What the simulation of reports on shadows came to, as a part of docs/explanation/calibration.md. */
+/** Results of simulated shadow reports, as part of docs/explanation/calibration/experiments.md. */
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { table } from './page.ts';
 
-/** Equal shadows that may ever be called, and shadows that are to be called by the day that was announced. */
+/** Goals: share of equal shadows with a verdict, and of worse shadows with a verdict by the announced day. */
 const MAX_CALLED = 0.01;
 const MIN_IN_TIME = 0.8;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (isKept: boolean): string => `*${isKept ? 'kept' : 'missed'}*`;
+const kept = (isKept: boolean): string => `*${isKept ? 'met' : 'missed'}*`;
 
 export function shadowParagraphs({ questions, difference, lookDays, equal, worse }: ShadowResult): string[] {
   const shadows = equal.reduce((sum, cell) => sum + cell.shadows, 0);
@@ -19,11 +19,11 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   const reports = equal.reduce((sum, cell) => sum + cell.reports * cell.shadows, 0) / shadows;
   const inTime = Math.min(...worse.flatMap((cell) => cell.inTime?.share ?? []));
   return [
-    '## Reports on shadows',
-    `A shadow is asked ${questions} golden questions once a day for ${lookDays} days, and somebody reads its report every day. What a question differs by between the two retrievers is 0 for most of them and large for a few, with the standard deviation of the first column over all; from run to run both move by themselves, with that of the second.`,
-    `Asked for: at most ${percent(MAX_CALLED)} of the reports call a shadow worse or better that is as good, and one that is ${difference} nDCG worse is called within the days that its report announced in at least ${percent(MIN_IN_TIME)}. Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}); of the worse ones that announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= MIN_IN_TIME)}). Where questions differ by too much no number of days is announced: the report then says how many questions it would take.`,
+    '## Shadows',
+    `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries do not differ between the two retrievers and a few differ much, with the standard deviation of the first column. Both also vary from run to run, with that of the second.`,
+    `Goals: at most ${percent(MAX_CALLED)} of reports have a verdict about an equal shadow, and a shadow that is ${difference} nDCG worse is detected within the announced days in at least ${percent(MIN_IN_TIME)}. Of ${shadows} equal shadows, ${percent(ever)} ever got a verdict, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}). Of the worse ones with announced days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}). If queries differ too much, the report announces no days but the number of queries needed.`,
     table(
-      ['Equal: between questions', 'From run to run', 'Shadows', 'Ever called', 'Of all reports'],
+      ['Equal: between questions', 'From run to run', 'Shadows', 'Ever a verdict', 'Share of reports'],
       equal.map((cell) => [
         `${cell.questions}`,
         `${cell.noise}`,
@@ -39,9 +39,9 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
         'Shadows',
         'Announced days',
         'Median of days',
-        'Called by then',
-        'Called at all',
-        'Called better',
+        'Detected by then',
+        'Detected at all',
+        'Reported better',
       ],
       worse.map((cell) => [
         `${cell.questions}`,
@@ -72,11 +72,11 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   const inTime = Math.min(...worse.flatMap((cell) => cell.inTime?.share ?? []));
   const worldColumns = ['Queries of each', 'Spread of queries', 'Shadows'];
   return [
-    '### By judged live queries',
-    `The same by what a judge grades of live queries: somebody reads the report on each of ${lookDays} days, or of ${worseDays} where a shadow is worse. Two lists of a query score alike for most and far apart for a few, half of it by session; skewed, a few lose much and the others gain a little, as much on the whole. Small segments and queries that users were unhappy with are drawn more often, by known chances.`,
-    `Of ${shadows} equal shadows ${percent(ever)} were ever called, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}); of those that are ${difference} nDCG worse and announced a number of days ${percent(inTime)} were called by then in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
+    '## Shadows on judged live queries',
+    `The same with a judge's grades of live queries. The report is read on each of ${lookDays} days, or ${worseDays} for worse shadows. The two lists score alike for most queries and differ much for a few, half of it by session. In skewed worlds a few lose much and the others gain a little. Small segments and queries with negative feedback are drawn more often, with known probabilities.`,
+    `Of ${shadows} equal shadows, ${percent(ever)} ever got a verdict, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}). Of those that are ${difference} nDCG worse and have announced days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
-      ['Equal: sessions a day', ...worldColumns, 'Ever called', 'Of all reports'],
+      ['Equal: sessions a day', ...worldColumns, 'Ever a verdict', 'Share of reports'],
       equal.map((cell) => [...worldOf(cell), bounded(cell.everCalled), percent(cell.reports)]),
     ),
     table(
@@ -85,9 +85,9 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
         ...worldColumns,
         'Announced days',
         'Median of days',
-        'Called by then',
-        'Called at all',
-        'Called better',
+        'Detected by then',
+        'Detected at all',
+        'Reported better',
       ],
       worse.map((cell) => [
         ...worldOf(cell),

@@ -1,15 +1,15 @@
-/** What the simulation of reports on variants came to, as a part of docs/explanation/calibration.md. */
+/** Results of simulated variant reports, as part of docs/explanation/calibration/experiments.md. */
 import type { ShareWithBounds } from '../../bench/bounds.ts';
 import type { VariantResult } from '../../bench/variant-reports.ts';
 import { table } from './page.ts';
 
-/** Of the streams in which nothing differs. */
+/** Goal: share of streams with a verdict although nothing differs. */
 const MAX_CALLED = 0.01;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const bounded = ({ share, low, high }: ShareWithBounds): string =>
   `${percent(share)} (${percent(low)} to ${percent(high)})`;
-const kept = (share: number): string => `*${share <= MAX_CALLED ? 'kept' : 'missed'}*`;
+const kept = (share: number): string => `*${share <= MAX_CALLED ? 'met' : 'missed'}*`;
 
 export function variantParagraphs({ lookDays, equal, worse, split }: VariantResult): string[] {
   const streams = equal.reduce((sum, cell) => sum + cell.streams, 0);
@@ -22,12 +22,12 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const world = (
     cell: VariantResult['equal'][number] | VariantResult['worse'][number] | VariantResult['split'][number],
   ) => [`${cell.sessions}`, percent(cell.rate), percent(cell.clicks), percent(cell.positive)];
-  const titles = ['Kept sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
+  const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `Two arms of equal shares, sessions of one to six queries whose users like all of it or nothing of it, kept by their draw or because somebody said that an answer was bad; a report is read after each of ${lookDays} days, over feedback, clicks and grades. Asked for: arms that are alike are called worse or better in at most ${percent(MAX_CALLED)} of the streams, and a split that is as declared is called off in as few. Of ${streams} streams ${percent(ever)} were ever called (${kept(ever)}), in ${percent(reports)} of the reports, and the split of ${percent(splits)} (${kept(splits)}).`,
+    `Two arms with equal shares and sessions of one to six queries, sampled at random or because of negative feedback. The report on feedback, clicks and grades is read after each of ${lookDays} days. Goals: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most as many correct splits are rejected. Of ${streams} streams, ${percent(ever)} ever got a verdict (${kept(ever)}), in ${percent(reports)} of the reports, and ${percent(splits)} of splits were rejected (${kept(splits)}).`,
     table(
-      [...titles, 'Streams', 'Ever called', 'Of all reports', 'Split called off'],
+      [...titles, 'Streams', 'Ever a verdict', 'Share of reports', 'Split rejected'],
       equal.map((cell) => [
         ...world(cell),
         `${cell.streams}`,
@@ -36,9 +36,9 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `One arm loses ${difference} of positive feedback and of clicks, and half of that times the mood of the user in nDCG:`,
+    `One arm loses ${difference} of positive feedback and clicks, and about half of that in nDCG:`,
     table(
-      [...titles, 'Streams', 'Called worse', 'Median of days', 'Called better'],
+      [...titles, 'Streams', 'Regression', 'Median of days', 'Improvement'],
       worse.map((cell) => [
         ...world(cell),
         `${cell.streams}`,
@@ -47,9 +47,9 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.calledBetter),
       ]),
     ),
-    `${percent(lost)} of the sessions of one arm never come:`,
+    `${percent(lost)} of the sessions of one arm are lost:`,
     table(
-      [...titles, 'Streams', 'Split called off', 'Median of days'],
+      [...titles, 'Streams', 'Split rejected', 'Median of days'],
       split.map((cell) => [...world(cell), `${cell.streams}`, bounded(cell.called), `${cell.days ?? '-'}`]),
     ),
   ];

@@ -1,7 +1,7 @@
 /** Writes the generated pages; with --check it only compares, and fails with a sentence for each that is out of date. */
 import path from 'node:path';
 import { benchmarksPages } from './benchmarks-page.ts';
-import { calibrationPage } from './calibration-page.ts';
+import { calibrationPages } from './calibration-page.ts';
 import { commandsPage } from './commands-page.ts';
 import { configPage } from './config-page.ts';
 import { dashboardFiles } from './dashboard-files.ts';
@@ -20,7 +20,7 @@ import { soakPages } from './soak-page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const pages = [
-  calibrationPage(),
+  ...calibrationPages(),
   metricsPage(),
   await commandsPage(),
   configPage(),

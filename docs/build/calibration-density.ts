@@ -1,0 +1,204 @@
+/** docs/explanation/calibration/density.md: false pages of query density, and how soon changes are detected. */
+import path from 'node:path';
+import { rateWithBounds } from '../../bench/bounds.ts';
+import type { ChangeCell, LevelDelays, QuietCell } from '../../bench/density/cells.ts';
+import type { DensityResult } from '../../bench/density-calibration.ts';
+import type { DenseResult } from '../../bench/density-dense.ts';
+import type { LookResult } from '../../bench/density-looks.ts';
+import { readResult } from '../../bench/result-file.ts';
+import { measuredBy, met, percent, rate, shareBounded, status } from './calibration-text.ts';
+import { generatedPage, type Page, table } from './page.ts';
+
+export function densityCalibrationPage(results: string): Page {
+  const density = readResult(path.join(results, 'density-calibration.json')) as DensityResult;
+  const dense = readResult(path.join(results, 'density-dense.json')) as DenseResult;
+  const looks = readResult(path.join(results, 'density-looks.json')) as LookResult;
+  return generatedPage(
+    'docs/explanation/calibration/density.md',
+    ['bench/results'],
+    [
+      '# Calibration of query density',
+      'How often [query density](../density.md) pages although nothing changed, and how soon it pages after a change, in simulated traffic.',
+      ...densityParagraphs(density),
+      ...denseParagraphs(dense),
+      ...lookParagraphs(looks),
+    ],
+  );
+}
+
+function densityParagraphs(result: DensityResult): string[] {
+  const { quiet, changed, worlds, baselineDays, budget } = result;
+  const years = quiet.reduce((sum, { alerts }) => sum + alerts.page.years, 0);
+  const streams = quiet.reduce((sum, cell) => sum + cell.streams, 0);
+  const total = (level: 'page' | 'ticket') =>
+    rateWithBounds(
+      quiet.reduce((sum, { alerts }) => sum + alerts[level].count, 0),
+      years,
+    );
+  const [pages, tickets] = [total('page'), total('ticket')];
+  const perYear = (budget.count * 365 * 86_400_000) / budget.periodMs;
+  return [
+    '## Sparse and synthetic vectors',
+    `Each stream learns its baseline from ${baselineDays} days of traffic and is monitored for ${quiet[0]?.days ?? 0} more days in windows of an hour. Traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic is in a group that the store covers, a *far* one is not. *Articles* are real queries about Wikipedia articles with the demo's embedder; the store lacks six articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
+    `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams of ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
+    table(
+      [
+        'World',
+        'Queries an hour',
+        'Streams',
+        'Sessions an hour',
+        'Overdispersion',
+        'False pages a year',
+        'False tickets a year',
+      ],
+      quiet.map(quietRow),
+    ),
+    'The same pipelines with a change, monitored for 14 days. *Density* is that of all traffic after the change. *Found* is the share of streams with a page, and delays are medians from the change to the page. *Cause* counts the causes of the first alert. A topic is *named* if most queries of the largest uncovered topic ask for the missing content.',
+    ...[...new Set(changed.map(placeOf))].map((place) =>
+      table(
+        [place, 'Density', 'Found', 'Hours', 'Queries', 'Ticket found', 'Ticket hours', 'Cause', 'Topic named'],
+        changed.filter((cell) => placeOf(cell) === place).map(changeRow),
+      ),
+    ),
+    '**What to conclude**',
+    [
+      '- A change of 2 % of traffic shows in topics and tickets, not in pages. 30 queries an hour show a change of 5 % late or never.',
+      '- A near topic can stay hidden if the queries of its region are covered just as badly, because density compares within regions.',
+      '- Traffic that repeats few queries starts above density 1, because equal scores share their ranks. Changes are detected later, without more false alerts.',
+      '- A new mix of covered topics almost never pages (factors exp(0.5 z), z normal). A very different mix (factors exp(z)) can, mostly at high volume.',
+      '- The canary detects another embedding model in the first hour, before any page.',
+      '- Queries of a near topic mostly look like known ones, and those of a far topic in a third of the alerts. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
+    ].join('\n'),
+    measuredBy(result.provenance),
+  ];
+}
+
+/** Goals for monitoring and for one comparison, on vectors of a neural encoder. */
+const DENSE_BARS = { tickets: 2, calls: { 0: 0.02, 10: 0.3, 20: 0.8 } } as const;
+
+function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): string[] {
+  const candidates = Object.keys(scores[0]?.auc ?? {});
+  const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
+  const worst = quiet.reduce((a, b) => (b.alerts.ticket.perYear > a.alerts.ticket.perYear ? b : a));
+  const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
+  return [
+    '## Dense vectors',
+    'The same queries about Wikipedia articles, with a neural sentence encoder of 512 dimensions. *Repeated questions* are used as they were written, many times each; otherwise there are four wordings. The store lacks six articles, and six that it contains are not asked for at first. Popularity is log-normal with a standard deviation of 0.8.',
+    'How well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher (0.5 is chance), mean over the worlds. recalld uses the cosine of the nearest chunk minus half of the mean to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    table(
+      ['World', 'Chunks', ...candidates],
+      scores.map(({ world, chunks, auc }) => [
+        world,
+        `${chunks}`,
+        ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
+      ]),
+    ),
+    `${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss. Popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 where strong), and topics have campaigns of ten days with four times the traffic. Goal: no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in ${worst.world} with ${worst.unrest}. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    table(
+      ['World', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
+      quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
+        world,
+        unrest,
+        `${streams}`,
+        overdispersion.toFixed(2),
+        `${alerts.page.count}: ${rate(alerts.page)}`,
+        `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
+      ]),
+    ),
+    `The same with a change and weak variation. Goal: if a fifth of the traffic is uncovered, a page within two days in at least 80 % of the streams. In the worse world it was ${percent(soon)}. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
+    table(
+      [
+        'World',
+        'Change',
+        'Streams',
+        'Density',
+        'Page within 2 days',
+        'Page within 14 days',
+        'Ticket within 14 days',
+        'Hours to the page',
+      ],
+      changed.map(({ world, change, streams, density, pagedInTwoDays, levels }) => [
+        world,
+        change,
+        `${streams}`,
+        density.toFixed(2),
+        shareBounded(pagedInTwoDays),
+        percent(levels.page.found.share),
+        percent(levels.ticket.found.share),
+        hours(levels.page),
+      ]),
+    ),
+    '**What similarity cannot show**: a gap within a covered subject. Its queries are as near to the existing chunks as covered ones. Some of the articles above are like that, so a fifth of the traffic is not always detected. Only judgments show whether the results answer the query ([density](../density.md#what-it-cannot-see)).',
+    '**Where false tickets come from**: a topic that was always covered worse than its region and becomes much more popular looks like a loss. A new baseline includes it. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
+    measuredBy(provenance),
+  ];
+}
+
+function lookParagraphs({ provenance, looks }: LookResult): string[] {
+  const [none, tenth, fifth] = [0, 10, 20].map((share) => worstCall(looks, share));
+  const isMet =
+    (none ?? 1) <= DENSE_BARS.calls[0] && (tenth ?? 0) >= DENSE_BARS.calls[10] && (fifth ?? 0) >= DENSE_BARS.calls[20];
+  const [first] = looks;
+  return [
+    `One comparison by \`recalld drift\`: ${first?.reference ?? 0} baseline queries and ${first?.current ?? 0} current ones, alpha ${first?.alpha ?? 0}, another missing article each time. Goal: detections in at most ${percent(DENSE_BARS.calls[0])} of the draws without a change, in at least ${percent(DENSE_BARS.calls[10])} with a tenth uncovered, and ${percent(DENSE_BARS.calls[20])} with a fifth. The worse world had ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
+    table(
+      ['World', 'Change', 'Draws', 'Density', 'Detected'],
+      looks.map(({ world, change, draws, density, called: share }) => [
+        world,
+        change,
+        `${draws}`,
+        density.toFixed(2),
+        shareBounded(share),
+      ]),
+    ),
+    measuredBy(provenance),
+  ];
+}
+
+/** Returns the share of draws with a detection in the worst world, for a topic with `share` percent of the traffic. */
+function worstCall(looks: LookResult['looks'], share: number): number {
+  const name = share === 0 ? 'none' : `the store lacks, ${share} %`;
+  const shares = looks.filter(({ change }) => change.endsWith(name)).map(({ called: { share: of } }) => of);
+  return share === 0 ? Math.max(...shares) : Math.min(...shares);
+}
+
+function isLarge({ change }: DenseResult['changed'][number]): boolean {
+  return change.startsWith('uncovered') && change.includes('20 %');
+}
+
+function quietRow({ world, queriesPerHour, streams, sessionsPerHour, overdispersion, alerts }: QuietCell): string[] {
+  return [
+    world,
+    `${queriesPerHour}`,
+    `${streams}`,
+    sessionsPerHour.toFixed(0),
+    overdispersion.toFixed(2),
+    `${alerts.page.count}: ${rate(alerts.page)}`,
+    `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
+  ];
+}
+
+function placeOf({ world, queriesPerHour, streams }: ChangeCell): string {
+  return `${world}, ${queriesPerHour} queries an hour, ${streams} streams`;
+}
+
+function changeRow({ change, density, levels, causes, namedTopic, streams }: ChangeCell): string[] {
+  const causeText = Object.entries(causes)
+    .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .map(([cause, count]) => `${cause} ${count}`);
+  return [
+    change,
+    density.toFixed(2),
+    percent(levels.page.found.share),
+    hours(levels.page),
+    levels.page.medianQueries === null ? '-' : `${levels.page.medianQueries}`,
+    percent(levels.ticket.found.share),
+    hours(levels.ticket),
+    causeText.length === 0 ? '-' : causeText.join('; '),
+    `${namedTopic} of ${streams}`,
+  ];
+}
+
+function hours({ medianHours }: LevelDelays): string {
+  return medianHours === null ? '-' : `${medianHours}`;
+}

@@ -1,0 +1,125 @@
+/** docs/explanation/calibration/golden-runs.md: false regressions of golden runs, and how soon real drops are detected. */
+import path from 'node:path';
+import type { DropCell } from '../../bench/golden/false-regressions.ts';
+import type { NoiseLevel } from '../../bench/golden/noisy-retriever.ts';
+import { defaultCheck } from '../../bench/golden/watched-stream.ts';
+import type { GoldenResult } from '../../bench/golden-false-regressions.ts';
+import { readResult } from '../../bench/result-file.ts';
+import { falseRegressions } from '../../src/checks/rules/false-pages.ts';
+import { measuredBy, percent, status } from './calibration-text.ts';
+import { generatedPage, type Page, table } from './page.ts';
+
+/** Accepted false regressions of a check on hourly runs in the simulated time, per retriever. */
+const GOLDEN_BUDGET = 1;
+/** Size of the golden set in the tables of drops. */
+const TYPICAL_QUERIES = 300;
+
+/** Shares of real drops that must be detected, by the noise of the retriever. */
+const promises = [
+  { noise: 'none', queries: 100, drop: 0.05, runs: 2, share: 1 },
+  { noise: 'flips, few', queries: 100, drop: 0.05, runs: 48, share: 0.7 },
+  { noise: 'flips', queries: 300, drop: 0.05, runs: 48, share: 0.8 },
+  { noise: 'flips, few', queries: 300, drop: 0.03, runs: 48, share: 0.9 },
+] as const;
+
+export function goldenCalibrationPage(results: string): Page {
+  const result = readResult(path.join(results, 'golden-false-regressions.json')) as GoldenResult;
+  const { unchanged, dropped, check, days, reruns, noiseLevels } = result;
+  const usual = unchanged.filter((cell) => cell.reruns === reruns);
+  const worst = usual.reduce((a, b) => (b.falseRegressions.mean > a.falseRegressions.mean ? b : a));
+  const over = usual.filter(({ falseRegressions: { mean } }) => mean > GOLDEN_BUDGET);
+  const sizes = [...new Set(usual.map(({ queries }) => queries))];
+  const names = noiseLevels.map(({ name }) => name);
+  const falseText = (noise: string, queries: number, measure: string): string => {
+    const cell = usual.find((one) => one.noise === noise && one.queries === queries && one.measure === measure);
+    return cell === undefined ? '-' : bounded(cell.falseRegressions);
+  };
+  const detected = (noise: string, drop: number, runs: number): string => {
+    const cell = dropped.find(
+      (one) =>
+        one.noise === noise &&
+        one.queries === TYPICAL_QUERIES &&
+        one.drop === drop &&
+        one.churn === 0 &&
+        one.reruns === reruns,
+    );
+    const share = cell === undefined ? Number.NaN : calledWithin(cell, runs);
+    return Number.isNaN(share) ? '-' : percent(share);
+  };
+  const goals = promises.map(({ noise, queries, drop, runs, share: goal }) => {
+    const cell = dropped.find(
+      (one) =>
+        one.noise === noise && one.queries === queries && one.drop === drop && one.churn === 0 && one.reruns === reruns,
+    );
+    const share = cell === undefined ? Number.NaN : calledWithin(cell, runs);
+    return [noise, `${queries}`, `${drop}`, `${runs}`, percent(goal), percent(share)];
+  });
+  return generatedPage(
+    'docs/explanation/calibration/golden-runs.md',
+    ['bench/results'],
+    [
+      '# Calibration of golden runs',
+      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index stays the same or is rebuilt every night ([decision 12](../../decisions/0012-what-is-known-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` has all ${unchanged.length + dropped.length} cells.`,
+      '## Simulated noise',
+      table(
+        ['Noise', 'In a run', 'Every night'],
+        noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
+      ),
+      '## False regressions',
+      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}. \`recalld config check\`, which does not know the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
+      `False nDCG regressions in ${days} days, by the number of queries:`,
+      table(
+        ['Noise', ...sizes.map((queries) => `${queries} queries`)],
+        names.map((noise) => [noise, ...sizes.map((queries) => falseText(noise, queries, 'ndcg'))]),
+      ),
+      '## Detection of real drops',
+      table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
+      `Share of streams of ${TYPICAL_QUERIES} queries in which a drop of nDCG is detected. Two runs are the minimum.`,
+      table(
+        ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `${drop}, ${runs} runs`))],
+        names.map((noise) => [
+          noise,
+          ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => detected(noise, drop, runs))),
+        ]),
+      ),
+      '## What to conclude',
+      [
+        '- Noise that all queries of a run share is the problem: no test of one run can distinguish it from a real drop. recalld estimates it from the reruns, at its upper 95 % bound.',
+        '- Five reruns estimate it badly. Pin a baseline with ten or more.',
+        '- False regressions concentrate in the few streams whose reruns varied too little by chance. Pin another baseline there.',
+        '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or fix the noise.',
+        '- Nights that move all queries alike cause false pages until five of them are known. So do rebuilds that recalld does not detect.',
+        '- The hit rate varies a quarter more than nDCG.',
+      ].join('\n'),
+      measuredBy(result.provenance),
+    ],
+  );
+}
+
+/** Describes a level of noise within a run and over night. */
+function describeLevel({ restless, flips, shared, replicas, rebuild }: NoiseLevel): [string, string] {
+  const run = [
+    restless > 0 ? `${percent(restless)} of the queries move by up to three ranks` : '',
+    flips > 0 ? `${percent(flips)} of the queries change` : '',
+    shared > 0 ? `a shift of all queries, SD ${shared} nDCG` : '',
+    replicas === 'none' ? '' : `one of three replicas answers ${replicas}; a tenth of the queries differ by replica`,
+  ].filter((part) => part !== '');
+  const night =
+    rebuild === null
+      ? []
+      : [
+          rebuild.redraw > 0 ? `${percent(rebuild.redraw)} of the queries change` : '',
+          rebuild.shared > 0 ? `a shift of all queries, SD ${rebuild.shared} nDCG` : '',
+          rebuild.wanders ? 'starting from the previous night' : '',
+          rebuild.isSeen ? '' : 'not detected by recalld',
+        ].filter((part) => part !== '');
+  return [run.length === 0 ? '-' : run.join(', '), night.length === 0 ? '-' : night.join(', ')];
+}
+
+function calledWithin(cell: DropCell, runs: number): number {
+  return cell.calledWithin.find((one) => one.runs === runs)?.share.share ?? Number.NaN;
+}
+
+function bounded({ mean, low, high }: { readonly mean: number; readonly low: number; readonly high: number }): string {
+  return `${mean.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
+}

@@ -1,0 +1,167 @@
+/** docs/explanation/calibration/judging.md: intervals of judged relevance, and how drops are detected. */
+import path from 'node:path';
+import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
+import type { CeilingResult } from '../../bench/judging-ceiling.ts';
+import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
+import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
+import { readResult } from '../../bench/result-file.ts';
+import { measuredBy, met, percent, rate, shareBounded } from './calibration-text.ts';
+import { generatedPage, type Page, table } from './page.ts';
+
+export function judgingCalibrationPage(results: string): Page {
+  const judging = readResult(path.join(results, 'judging-coverage.json')) as JudgingResult;
+  const ceiling = readResult(path.join(results, 'judging-ceiling.json')) as CeilingResult;
+  const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
+  const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
+  return generatedPage(
+    'docs/explanation/calibration/judging.md',
+    ['bench/results'],
+    [
+      '# Calibration of judged relevance',
+      'How often the intervals of [judged live relevance](../judging.md) contain the truth, and how its drops are detected, in simulated traffic.',
+      ...judgingParagraphs(judging),
+      ...ceilingParagraphs(judging, ceiling),
+      ...dropParagraphs(drops, unseen),
+    ],
+  );
+}
+
+/** Factor by which intervals with a judge may be wider than those of people alone. */
+const MAX_WIDTH = 1.05;
+
+function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): string[] {
+  const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
+  const wide = cells.filter(({ width }) => width !== null && width > MAX_WIDTH);
+  const groups = [...new Set(cells.map(keyOfBudget))].flatMap((key) =>
+    [...new Set(cells.map(({ judge }) => judge.kappa))].map((kappa) =>
+      cells.filter((cell) => keyOfBudget(cell) === key && cell.judge.kappa === kappa),
+    ),
+  );
+  const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
+  return [
+    '## Intervals',
+    `Live traffic of ${sessions} sessions. A fifth is sampled, badly answered queries more often. The judge has a bias of ${biases.join(', ')} grades and the weighted kappa of the row. The table shows how often the 95 % intervals contain the human score of all traffic, for the worst of the ${biases.length} biases, and their width as a multiple of intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `No judge makes intervals wider than ${MAX_WIDTH} times those without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    table(
+      ['Queries graded by people', 'by the judge', 'Kappa', 'nDCG', 'Precision', 'Hit rate', 'MRR', 'Kappa itself'],
+      groups.map((group) => [
+        `${group[0]?.budget.people}`,
+        `${group[0]?.budget.model}`,
+        `${group[0]?.judge.kappa}`,
+        ...(['ndcg', 'precision', 'hit_rate', 'mrr', 'agreement'] as const).map((bound) => worstOf(group, bound)),
+      ]),
+    ),
+    measuredBy(provenance),
+  ];
+}
+
+const keyOfBudget = ({ budget: { people, model } }: JudgedCell): string => `${people}/${model}`;
+
+const inWords = ({ bound, judge: { bias, kappa }, budget: { people, model }, width, coverage }: JudgedCell): string =>
+  `${bound} by ${people} and ${model} queries, bias ${bias}, kappa ${kappa} (${percent(coverage.share)}${width === null ? '' : `, width ${width.toFixed(2)}`})`;
+
+function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): string {
+  const own = group.filter((cell) => cell.bound === bound);
+  const share = Math.min(...own.map(({ coverage }) => coverage.share));
+  const widths = own.flatMap(({ width }) => width ?? []);
+  const held = `${(100 * share).toFixed(1)} %`;
+  return widths.length === 0 ? held : `${held}, ${Math.max(...widths).toFixed(2)}`;
+}
+
+/** Goal for the width of intervals with a judge, relative to people alone, with ten queries graded by the judge for each by a person. */
+const WIDTH_ASKED = 0.65;
+const GRADED_FOR_EACH = 10;
+
+function ceilingParagraphs({ cells }: JudgingResult, { provenance, kappa, cells: known }: CeilingResult): string[] {
+  const measures = [...new Set(known.map(({ measure }) => measure))];
+  const most = (measure: string, of: 'byScore' | 'byAny'): number =>
+    Math.max(...known.filter((one) => one.measure === measure).map((one) => one[of]));
+  const tenfold = cells.filter(
+    ({ judge, budget }) => judge.kappa === kappa && budget.model === GRADED_FOR_EACH * budget.people,
+  );
+  const enough = Math.max(...tenfold.map(({ budget }) => budget.people));
+  const widthOf = (measure: string): number =>
+    Math.max(
+      ...tenfold.flatMap(({ bound, budget, width }) =>
+        bound === measure && budget.people === enough ? (width ?? []) : [],
+      ),
+    );
+  const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
+  return [
+    `**Width.** The goal is at most ${WIDTH_ASKED} of the width without a judge, at a kappa of ${kappa} and with ${GRADED_FOR_EACH} queries graded by the judge for each by a person. With ${enough} queries graded by people and the worst bias, it is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows that part for the judge's score and for any use of its grades, and the narrowest possible width: the square root of 1 - ${1 - 1 / GRADED_FOR_EACH} times that part, with equal probabilities.`,
+    table(
+      ['Measure', 'Explained by its score', 'By any use of its grades', 'Narrowest width'],
+      measures.map((measure) => [
+        measure,
+        percent(most(measure, 'byScore')),
+        percent(most(measure, 'byAny')),
+        narrowest(measure).toFixed(2),
+      ]),
+    ),
+    measuredBy(provenance),
+  ];
+}
+
+/** Goals for drops of judged relevance: share of streams detected and decided by people, and false pages a year. */
+const MIN_CALLED = 0.8;
+const MAX_FALSE_PAGES = 1;
+
+const isOfJudge = ({ change }: JudgedChange): boolean => change.startsWith('the judge grades');
+const isMisread = ({ change }: JudgedChange): boolean => change.includes('reads badly');
+const least = (cells: readonly JudgedChange[], of: (cell: JudgedChange) => number): number =>
+  Math.min(...cells.map(of));
+
+/** Compares the worst cells with the goals. */
+function worstDrops({ quiet, changed }: DropsResult): string {
+  const falls = changed.filter((cell) => !isOfJudge(cell) && !isMisread(cell));
+  const called = least(falls, (cell) => cell.called.share);
+  const confirmed = least(falls, (cell) => cell.confirmed.share);
+  const takenBack = least(changed.filter(isMisread), (cell) => cell.takenBack.share);
+  const judge = least(changed.filter(isOfJudge), (cell) => cell.judge.share);
+  const blamed = Math.max(...changed.filter(isOfJudge).map((cell) => cell.confirmed.share));
+  const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
+  const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
+  const decided = Math.min(confirmed, takenBack);
+  return `${percent(called)} of drops are detected (${met(called >= MIN_CALLED)}), ${percent(decided)} decided by people (${met(decided >= MIN_CALLED)}). There are ${calls.toFixed(2)} false tickets a year, of which people confirm ${pages.toFixed(2)} as false pages (${met(pages <= MAX_FALSE_PAGES)}). Of drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} page as a drop within ten (${met(blamed === 0)})`;
+}
+
+/** `unseen` has streams that the rule was not tuned on. */
+function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
+  const { provenance, kappa, drop, model, people, quiet, changed } = result;
+  return [
+    '## Drops of judged live relevance',
+    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and people grade ${people} of them. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In varying streams, badly answered sessions are more frequent on some days and on weekends.`,
+    `Goals: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days in as many; at most ${MAX_FALSE_PAGES} false page a year; a drifting judge never pages as a drop. In the worst cells: ${worstDrops(result)}. A detected drop is a ticket; a confirmed one pages.`,
+    table(
+      ['Without a change', 'Streams of a year', 'Detections a year', 'Confirmed by people', 'Judge changes a year'],
+      quiet.map((cell) => [
+        cell.unrest === 'none' ? 'steady' : cell.unrest,
+        `${cell.streams}`,
+        `${cell.calls.count}: ${rate(cell.calls)}`,
+        `${cell.confirmed.count}: ${rate(cell.confirmed)}`,
+        `${cell.judge.count}: ${rate(cell.judge)}`,
+      ]),
+    ),
+    table(
+      [
+        'Change',
+        'Variation',
+        'Streams',
+        'Detected in 3 days',
+        'Confirmed in 10',
+        'Withdrawn in 10',
+        'Judge detected in 3',
+        'Detected as a drop in 12',
+      ],
+      changed.map((cell) => [
+        cell.change,
+        cell.unrest,
+        `${cell.streams}`,
+        ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
+      ]),
+    ),
+    'A stream counts twice if people first confirm a drop and withdraw it with more grades.',
+    measuredBy(provenance),
+    `The rule was tuned on these streams. On ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} of each change, in the worst cells: ${worstDrops(unseen)}.`,
+    measuredBy(unseen.provenance),
+  ];
+}
