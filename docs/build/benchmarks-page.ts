@@ -6,28 +6,56 @@ import { type Curve, type SpeedResult, speedFile } from '../../bench/speed/resul
 import { type Bar, type Figure, isMet, type RowResult } from '../../bench/speed/row.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** No page before there are results. */
+/** Returns the overview, the rows, and the row on history by itself; nothing before there are results. */
 export function benchmarksPages(): Page[] {
   if (!existsSync(speedFile)) return [];
-  const { provenance, load, rows, curves } = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
-  const page = generatedPage(
-    'docs/explanation/benchmarks.md',
-    ['bench/results/speed.json', 'bench/results/ingest-memory.json'],
-    [
-      '# Benchmarks',
-      `Measured by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}, in ${Math.round(provenance.seconds / 60)} minutes; the load average before was ${number(load)}. What recalld is compared with ran in the same rounds, so ratios tell more than figures. \`npm run bench:check\` fails when a bar is missed; \`npm run bench -- NAME\` measures one row again.`,
-      'A figure is the median of its rounds, with the least and the most.',
-      ...rows.flatMap(rowSections),
-      '## How cost grows',
-      'The exponent x is that of cost = constant x size^x over the sizes that were measured: 1 doubles the cost with the size, 0 leaves it.',
-      table(['what', 'grows with', 'measured', 'exponent', 'in words'], curves.map(curveCells)),
-      ...memorySection(),
-    ],
-  );
-  return [page];
+  const result = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
+  const { rows, curves } = result;
+  const history = rows.filter(({ name }) => name === 'history');
+  const bars = rows.flatMap(({ name, bars: own }) => own.map((bar) => [name, ...barCells(bar)]));
+  return [
+    generatedPage(
+      'docs/explanation/benchmarks.md',
+      ['bench/results/speed.json', 'bench/results/ingest-memory.json'],
+      [
+        '# Benchmarks',
+        measuredText(result),
+        '```sh\nnpm run bench                # every row\nnpm run bench -- NAME        # one row\nnpm run bench:check          # fails if a goal is missed\n```',
+        '[All figures](benchmarks/rows.md) and [the cost of history](benchmarks/history.md) have pages of their own.',
+        '## Goals',
+        table(['Row', 'Goal', 'Measured', 'Limit', ''], bars),
+        '## How cost grows',
+        'Cost is proportional to size to the power of the exponent: 1 doubles the cost with the size, 0 leaves it unchanged.',
+        table(['What', 'Grows with', 'Measured', 'Exponent', 'In words'], curves.map(curveCells)),
+        ...memorySection(),
+      ],
+    ),
+    generatedPage(
+      'docs/explanation/benchmarks/rows.md',
+      ['bench/results/speed.json'],
+      [
+        '# Benchmark figures',
+        `${measuredText(result)} A figure is the median of its rounds, with the minimum and the maximum. [Benchmarks](../benchmarks.md) lists the goals.`,
+        ...rows.filter((row) => !history.includes(row)).flatMap(rowSections),
+      ],
+    ),
+    generatedPage(
+      'docs/explanation/benchmarks/history.md',
+      ['bench/results/speed.json'],
+      [
+        '# The cost of history',
+        `${measuredText(result)} The benchmark measures every page, route, command and job with 9 and with 90 days of history.`,
+        ...history.flatMap(rowSections),
+      ],
+    ),
+  ];
 }
 
-/** Nothing before there is a result. */
+function measuredText({ provenance, load }: SpeedResult): string {
+  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before). The programs that recalld is compared with ran in the same rounds, so ratios are more reliable than absolute figures.`;
+}
+
+/** Returns the section on memory; nothing before there is a result. */
 function memorySection(): string[] {
   const result = readResult(memoryFile) as IngestMemoryResult | null;
   if (result === null) return [];
@@ -41,24 +69,24 @@ function memorySection(): string[] {
   ]);
   return [
     '## Memory under flood',
-    `Resident set of one process that is sent more than it takes, PostgreSQL apart: \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}; the load average before was ${number(load)}. It was ${idleMb} MB before, and ${promisedMb} MB are promised.`,
-    table(['sent', 'answered 202', 'requests answered 503', 'MB after each tenth of the time', 'at most'], rows),
-    `${accepted} queries were answered 202, and the database has counted ${counted}.`,
+    `Resident set of one overloaded process without PostgreSQL, by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). It was ${idleMb} MB before; the limit is ${promisedMb} MB.`,
+    table(['Sent', 'Answered 202', 'Requests answered 503', 'MB after each tenth of the time', 'Maximum'], rows),
+    `${accepted} queries were answered with 202, and the database counted ${counted}.`,
   ];
 }
 
 function rowSections({ row, name, figures, bars, notes, profile = [] }: RowResult): string[] {
   return [
     `## ${row.slice(0, 1).toUpperCase()}${row.slice(1)} (\`${name}\`)`,
-    table(['what', 'median', 'least to most', 'rounds'], figures.map(figureCells)),
-    ...(bars.length === 0 ? [] : [table(['bar', 'measured', 'asked', ''], bars.map(barCells))]),
+    table(['Figure', 'Median', 'Minimum to maximum', 'Rounds'], figures.map(figureCells)),
+    ...(bars.length === 0 ? [] : [table(['Goal', 'Measured', 'Limit', ''], bars.map(barCells))]),
     ...notes,
     ...(profile.length === 0
       ? []
       : [
-          `Where the main thread of the daemon spent its time meanwhile, by self time in a CPU profile of V8 that \`npm run bench -- ${name}\` takes in a round of its own:`,
+          `Self time of the daemon's main thread, from a separate round with a V8 CPU profile:`,
           table(
-            ['part', 'share'],
+            ['Part', 'Share'],
             profile.map(({ where, share }) => [where, percent(share)]),
           ),
         ]),
@@ -87,7 +115,7 @@ function curveCells({ what, size, points, exponent }: Curve): string[] {
 
 function inWords(exponent: number): string {
   const times = `twice the size costs ${number(2 ** exponent)} times as much`;
-  if (exponent < 0.3) return `hardly grows: ${times}`;
+  if (exponent < 0.3) return `grows little: ${times}`;
   if (exponent < 0.85) return `grows more slowly than the size: ${times}`;
   if (exponent <= 1.15) return `grows with the size: ${times}`;
   return `grows faster than the size: ${times}`;
@@ -97,7 +125,7 @@ function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
-/** Three digits, and thousands apart. */
+/** Formats a number with three significant digits and separated thousands. */
 function number(value: number): string {
   return new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value);
 }

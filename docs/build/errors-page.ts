@@ -22,8 +22,8 @@ export function errorsPage(): Page {
     ['src/core/errors.ts'],
     [
       '# Errors',
-      'Commands print one sentence that names the field, file or service and the way out, and end with the exit code. The HTTP API answers with a problem document (RFC 9457) that holds the same sentence as `detail` and the code as `code`. A job that fails is tried again only where a retry may help.',
-      'Two more exit codes are no errors: 0 is success, and 1 means that a check failed. 70 is a bug of recalld.',
+      'Commands print one sentence with the field, file or service and the fix, and exit with the code below. The HTTP API returns a problem document (RFC 9457) with the same sentence as `detail` and the code as `code`. A failed job is retried only if a retry may help.',
+      'Exit code 0 is success, 1 means that a check failed, and 70 is a bug in recalld.',
       table(['Code', 'Meaning', 'HTTP status', 'Exit code', 'Retried'], rows),
     ],
   );

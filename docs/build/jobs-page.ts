@@ -18,9 +18,9 @@ export function jobsPage(): Page {
     ['src/jobs'],
     [
       '# Jobs',
-      'Each job has a queue of its own name on BullMQ, in PostgreSQL or in Redis. Delivery is at least once: a job whose worker dies is given to another, so every job may run twice and its effects count once. Payloads hold ids, never the text of a query.',
-      'A start that cannot be put into its queue is tried again until the next one of the job is due, and then given up and counted in `recalld_ticks_given_up_total`; after an outage each job starts once.',
-      'Golden sets are not scheduled here but by `cron` in the config: a tick makes a golden run and a `run-golden-set` job for it.',
+      'Each job has a BullMQ queue of its name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another one takes its job, so a job may run twice and must be idempotent. Payloads contain ids, never query text.',
+      'A start that cannot be enqueued is retried until the next one is due, then counted in `recalld_ticks_given_up_total`. After an outage, each job starts once.',
+      'The config schedules golden sets with `cron`: a tick creates a golden run and a `run-golden-set` job.',
       table(
         [
           'Job',

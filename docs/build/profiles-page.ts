@@ -12,7 +12,7 @@ export function profilesPages(): Page[] {
     ['bench/results/profiles.json'],
     [
       '# Profiles',
-      `Where time goes, by the sampling profiler of V8 (\`node --cpu-prof\`), made by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. A share is that of a function without what it calls, in the time in which its thread was not idle; it holds on a busy machine too, where seconds would not. How long things take is in [benchmarks.md](benchmarks.md), which is measured without a profiler.`,
+      `CPU profiles of V8's sampling profiler (\`node --cpu-prof\`), by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. A share is the self time of a function while its thread was not idle. [Benchmarks](benchmarks.md) measure durations without a profiler.`,
       ...profiles.flatMap(sections),
     ],
   );

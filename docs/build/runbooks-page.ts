@@ -28,8 +28,8 @@ export function runbooksPage(): Page {
     ['src/app/alerts'],
     [
       '# Runbooks',
-      'One page per alert: what it means, how to confirm it, its likely causes in order, what to do, when to ignore it. `critical` wakes somebody, `warning` waits for the morning, `info` is for who looks.',
-      'In the commands, put the pipeline and the golden set of the alert in the place of `docs` and `faq`, and the id of a run, as `recalld runs list` shows it, in the place of `RUN` and `BASELINE`. The queries in PromQL are for the Prometheus that fired.',
+      'One page per alert: its meaning, how to confirm it, likely causes in order, what to do, and when to ignore it. `critical` pages, `warning` opens a ticket, `info` only appears in dashboards.',
+      'In the commands, replace `docs` and `faq` by the pipeline and golden set of the alert, and `RUN` and `BASELINE` by run ids from `recalld runs list`. Run PromQL queries in the Prometheus that fired.',
       table(['Alert', 'Severity', 'Fires after', 'Says'], rows),
     ],
   );
