@@ -217,7 +217,7 @@ function withoutData(): Builder<Panel> {
 
 function measured(): Builder<Panel> {
   return graph({
-    title: 'Time since the last measurement',
+    title: 'Time since live traffic was measured',
     description: 'Values older than 3 intervals of the job are withheld.',
     unit: 's',
     min: 0,
