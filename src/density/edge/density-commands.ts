@@ -16,19 +16,18 @@ import { readDensityVerdict } from '../../checks/check-store.ts';
 import {
   type ConfiguredOptions,
   configuredCommand,
-  formatTable,
   parseCount,
   parseTime,
   printJson,
   printLine,
 } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { decimal, percentage } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { filtersOf } from '../../incidents/explain/answers.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
-import { paragraph } from '../../report/model/show.ts';
+import type { Column } from '../../report/model/content.ts';
+import { paragraph, table, time, value } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
 import { densityTables } from '../context.ts';
 import { describeDensity } from '../describe-density.ts';
@@ -196,25 +195,25 @@ async function list(settings: CommandSettings, { pipeline, all, limit, json }: L
       );
     } else if (found.length === 0) printLine('No uncovered topic is known.');
     else {
-      const head = ['topic', 'name', 'pipeline', 'state', 'since', 'traffic', '95 %', 'excess', 'density'];
-      printLine(formatTable(head, found.map(rowOf), 5));
+      printLine(terminalText(table('Uncovered topics', found, topicColumns), systemClock.now()));
     }
   });
 }
 
-function rowOf(topic: UncoveredTopic): string[] {
-  return [
-    topic.id,
-    topicName(topic),
-    topic.pipeline,
-    topic.state,
-    topic.firstSeen.toISOString(),
-    percentage(topic.trafficShare),
-    `${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}`,
-    `${decimal(topic.excessPoints)} points`,
-    decimal(topic.density),
-  ];
-}
+const topicColumns: readonly Column<UncoveredTopic>[] = [
+  ['Topic', ({ id }) => id],
+  ['Name', topicName],
+  ['Pipeline', ({ pipeline }) => pipeline],
+  ['State', ({ state }) => state],
+  ['First seen', ({ firstSeen }) => time(firstSeen)],
+  [
+    'Traffic (95 % CI)',
+    ({ trafficShare, shareLow, shareHigh }) => value(trafficShare, 'share', shareLow, shareHigh),
+    'number',
+  ],
+  ['Excess', ({ excessPoints }) => value(excessPoints / 100, 'points'), 'number'],
+  ['Density', ({ density }) => value(density, 'ratio'), 'number'],
+];
 
 async function show(settings: CommandSettings, id: string, { json }: ConfiguredOptions): Promise<void> {
   await withCommandStore(settings, async (store) => {

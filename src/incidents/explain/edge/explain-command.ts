@@ -1,15 +1,12 @@
-/** `recalld explain`: why a document did not come back for a question, or those that a golden run missed. */
+/** `recalld explain`: why the retriever did not return a document for a query, or the documents that a golden run missed. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
-import {
-  type ConfiguredOptions,
-  formatTable,
-  parseCount,
-  printJson,
-  printLine,
-  styled,
-  withConfig,
-} from '../../../cli/output.ts';
+import { type ConfiguredOptions, parseCount, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { plural } from '../../../core/format.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import type { Content } from '../../../report/model/content.ts';
+import { fact, facts, list, paragraph, strong, table, verbatim } from '../../../report/model/show.ts';
+import { terminalText } from '../../../report/terminal.ts';
 import {
   answerRequest,
   countsOf,
@@ -31,59 +28,65 @@ export function explainCommand(command: Command, signal: AbortSignal): Command {
       'recalld explain --run 20261120T154500Z-3f9a1c2b --limit 200',
     ].join('\n  '),
   )
-    .option('--pipeline <name>', 'pipeline of the config; that of the run when there is one')
-    .option('--query <text>', 'a question, with --document')
-    .option('--tag <name=value>', 'tag of the question, such as course=intro; may be given again', parseTag, {})
-    .option('--k <n>', 'documents that a user gets, with --query', parseCount, 10)
-    .option('--run <id>', 'golden run whose misses are explained')
-    .option('--query-id <id>', 'only this question of the run')
+    .option('--pipeline <name>', 'pipeline (default: that of the run)')
+    .option('--query <text>', 'text of a query, with --document')
+    .option('--tag <name=value>', 'tag of the query, such as course=intro; repeatable', parseTag, {})
+    .option('--k <n>', 'number of documents that users get, with --query', parseCount, 10)
+    .option('--run <id>', 'golden run whose misses to explain')
+    .option('--query-id <id>', 'only this query of the run')
     .option('--document <id>', 'only this document')
-    .option('--limit <n>', 'at most so many questions of the run, each asked about five times', parseCount, 50)
+    .option(
+      '--limit <n>',
+      'maximum number of queries of the run; each is sent to the retriever about five times',
+      parseCount,
+      50,
+    )
     .action((options: ExplainOptions) => run(commandSettings(options.config, signal), options));
 }
 
 function parseTag(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new InvalidArgumentError('Write it like course=intro.');
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('Write it as name=value, such as course=intro.');
   return { ...before, [name]: value };
 }
 
 async function run(settings: CommandSettings, { json, ...request }: ExplainOptions): Promise<void> {
   const answer = await withCommandStore(settings, (store) => answerRequest(store, request, settings.signal));
   const { wanted, explained } = answer;
-  const told = explainAnswerJson(answer, request);
+  const result = explainAnswerJson(answer, request);
   const [only] = explained;
-  if (json === true) printJson(told);
-  else printLine('verdict' in told && only !== undefined ? formatOne(only) : formatSum(wanted, explained));
+  if (json === true) return printJson(result);
+  const content = 'verdict' in result && only !== undefined ? explanation(only) : summary(wanted, explained);
+  printLine(terminalText(content, systemClock.now()));
 }
 
-function formatOne(one: Explained): string {
+function explanation(one: Explained): Content {
   const { question, document, evidence, action, stages } = one;
+  const ranks = stages.map(({ name, rank }) => `${name} ${rank === null ? 'missing' : `rank ${rank}`}`).join(', ');
   return [
-    `question  ${question.text}`,
-    `document  ${document}`,
-    `verdict   ${styled('bold', verdictWords(one))}`,
-    ...evidence.map((sentence) => `  ${sentence}`),
-    ...(stages.length === 0
-      ? []
-      : [
-          `stages    ${stages.map(({ name, rank }) => `${name} ${rank === null ? 'not there' : `at ${rank}`}`).join(', ')}`,
-        ]),
-    `to do     ${action}`,
-  ].join('\n');
+    facts(
+      fact('query', verbatim(question.text)),
+      fact('document', document),
+      fact('verdict', strong(verdictWords(one))),
+      ranks === '' ? null : fact('stages', ranks),
+      fact('fix', action),
+    ),
+    list('plain', evidence),
+  ];
 }
 
-function formatSum({ runId, misses }: Wanted, explained: readonly Explained[]): string {
-  if (explained.length === 0) return `The run ${runId ?? ''} missed no relevant document that was asked for.`;
+function summary({ runId, misses }: Wanted, explained: readonly Explained[]): Content {
+  if (explained.length === 0) return `The run ${runId ?? ''} missed none of the requested relevant documents.`;
   const counts = countsOf(explained).map(([words, count]) => `${count} ${words}`);
-  const of = misses === null || misses === explained.length ? '' : ` (of ${misses}; --limit takes more)`;
+  const rest = misses === null || misses === explained.length ? '' : ` (of ${misses}; increase --limit for more)`;
   return [
-    `${explained.length} missed documents${of}: ${counts.join(', ')}.`,
-    '',
-    formatTable(
-      ['query', 'document', 'verdict', 'why'],
-      explained.map((one) => [one.queryId ?? '', one.document, verdictWords(one), one.evidence[0] ?? '']),
-      4,
-    ),
-  ].join('\n');
+    paragraph(`${plural(explained.length, 'missed document')}${rest}: ${counts.join(', ')}.`),
+    table('Missed documents', explained, [
+      ['Query', ({ queryId }) => queryId],
+      ['Document', ({ document }) => document],
+      ['Verdict', verdictWords],
+      ['Reason', ({ evidence: [reason] }) => reason],
+    ]),
+  ];
 }
