@@ -8,7 +8,13 @@
  */
 import { pathToFileURL } from 'node:url';
 import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
-import { type Arrival, lagOf, shareOf, type Tally, twoStageSample } from '../src/index/truth/rules/probe-estimates.ts';
+import {
+  type Arrival,
+  estimateLag,
+  estimateShare,
+  type Tally,
+  twoStageSample,
+} from '../src/index/truth/rules/probe-estimates.ts';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import { type ArrivalWorld, followedDay, lagWorlds, stream } from './index-truth/arrivals.ts';
 import { type Item, type StoreWorld, storeWorlds } from './index-truth/stores.ts';
@@ -83,7 +89,7 @@ async function playDay(world: StoreWorld, items: readonly Item[], share: number,
   };
   const truth = items.filter((item) => item.isWrong).length / items.length;
   const isHeld = (tally: Tally): boolean => {
-    const bounds = shareOf(tally, false);
+    const bounds = estimateShare(tally, false);
     return bounds !== null && bounds.ciLow <= truth && truth <= bounds.ciHigh;
   };
   const sum = { n: 0, found: 0 };
@@ -94,11 +100,11 @@ async function playDay(world: StoreWorld, items: readonly Item[], share: number,
   };
   let [held, paged]: [boolean | null, number | null] = [null, null];
   for (let round = 0; round < ROUNDS; round++) {
-    const look = async (n: number) => ({ tally: world.isOfDay ? add(draw(n)) : draw(n) });
-    const alone = world.looksTwice ? await twoStageSample(world.probe, look) : await look(world.probe);
+    const run = async (n: number) => ({ tally: world.isOfDay ? add(draw(n)) : draw(n) });
+    const alone = world.looksTwice ? await twoStageSample(world.probe, run) : await run(world.probe);
     const tally = world.isOfDay ? sum : alone.tally;
     if (!world.isOfDay) held ??= isHeld(tally);
-    const bounds = shareOf(tally, false);
+    const bounds = estimateShare(tally, false);
     if (paged === null && bounds !== null && isWrong(bounds)) paged = round;
     if (!world.isOfDay && (paged !== null || share === 0)) break;
   }
@@ -133,11 +139,11 @@ async function breakStores(
   };
 }
 
-function followArrivals(world: ArrivalWorld, quantile: number, days: number, random: RandomNumbers): LagCell {
+function checkArrivals(world: ArrivalWorld, quantile: number, days: number, random: RandomNumbers): LagCell {
   let [held, open] = [0, 0];
   for (let day = 0; day < days; day++) {
     const { arrivals, truth } = followedDay(world, quantile, random);
-    const { value, bounds } = lagOf(arrivals, quantile);
+    const { value, bounds } = estimateLag(arrivals, quantile);
     if (bounds === null) open++;
     if ((bounds?.low ?? value) <= truth && truth <= (bounds?.high ?? Number.POSITIVE_INFINITY)) held++;
   }
@@ -153,7 +159,7 @@ function watchStreams(usual: number, changesPerDay: number, streams: number, ran
   const allowed = HOUR;
   const pages = (arrivals: readonly Arrival[]): boolean => {
     if (arrivals.length < MIN_ARRIVALS) return false;
-    const { value, bounds } = lagOf(arrivals, QUANTILE);
+    const { value, bounds } = estimateLag(arrivals, QUANTILE);
     // Whether something still waits is another question.
     return isLate({
       seconds: value,
@@ -213,7 +219,7 @@ export async function measureIndexCoverage(
     }
   const lags = lagWorlds.flatMap((world) =>
     [QUANTILE, 0.5].map((quantile) => {
-      const cell = followArrivals(world, quantile, days, random);
+      const cell = checkArrivals(world, quantile, days, random);
       say(`lag (${quantile}), ${world.world}: ${cell.held.share}`);
       return cell;
     }),

@@ -72,7 +72,7 @@ pipelines:
   await once(run('migrate', '--config', 'recalld.yaml'), 'exit');
   const watcher = new Client({ connectionString: url });
   await watcher.connect();
-  const lookedUp = async (): Promise<number> => {
+  const probeDocuments = async (): Promise<number> => {
     const { rows } = await watcher.query<{ n: string }>(
       `select coalesce(sum(n), 0) as n from index_tallies where measure = 'missing'`,
     );
@@ -95,10 +95,10 @@ pipelines:
   };
   const started = performance.now();
   // One that the store puts off before is gone on with.
-  while ((await round(async () => (await lookedUp()) > documents / 3)) !== null);
-  const before = await lookedUp();
+  while ((await round(async () => (await probeDocuments()) > documents / 3)) !== null);
+  const before = await probeDocuments();
   // As if the five minutes were over after which a worker that says nothing is given up.
-  await watcher.query(`update index_rounds set held_until = '-infinity'`);
+  await watcher.query(`update index_rounds set leased_until = '-infinity'`);
   // A store that slows down puts a round off; the next call goes on with it.
   let calls = 1;
   while ((await round(async () => false)) !== 0 && calls < 50) calls += 1;
@@ -108,7 +108,7 @@ pipelines:
   const seconds = Math.round((performance.now() - started) / 1000);
   const expected = { missing: missing / documents, n: documents };
   process.stdout.write(
-    `${JSON.stringify({ documents, killed_after: before, looked_up: await lookedUp(), expected, rows, calls, peak_rss_mb: Math.round(peak), seconds }, null, 2)}\n`,
+    `${JSON.stringify({ documents, killed_after: before, looked_up: await probeDocuments(), expected, rows, calls, peak_rss_mb: Math.round(peak), seconds }, null, 2)}\n`,
   );
   await watcher.end();
 } finally {

@@ -92,7 +92,7 @@ function unlisted(store: VectorStore): VectorStore {
 
 async function forget(pool: Pool): Promise<void> {
   await pool.query(
-    'truncate index_documents, index_arrivals, index_rounds, index_tallies, index_findings, index_suspects, latest_measurements, measurement_gaps, measurements',
+    'truncate index_documents, index_arrivals, index_rounds, index_tallies, index_findings, index_orphan_suspects, latest_measurements, measurement_gaps, measurements',
   );
 }
 

@@ -1,5 +1,5 @@
--- Which live queries were drawn to be judged, what was graded, and what did it cost?
--- Until when the kept live queries of a pipeline were drawn from, and how many more would have been but for their cost.
+-- Which live queries were drawn for judging, which grades did they get, and what did these cost?
+-- End of the last drawing round of a pipeline, and the number of queries not drawn because of their cost.
 create table judging_rounds (
   pipeline text primary key,
   started_at timestamptz not null,
@@ -12,13 +12,13 @@ create table judged_queries (
   query_id text not null,
   received_on date not null,
   received_at timestamptz not null,
-  -- The draw of its session, which names what was drawn together.
+  -- Sampling draw of its session, which identifies the cluster.
   cluster double precision not null,
   outcome text not null,
   segments jsonb not null,
-  -- Chance of being kept and drawn.
+  -- Probability of being sampled and drawn.
   probability double precision not null check (probability > 0 and probability <= 1),
-  -- The draw of the session for people; those below their share are theirs, in this order.
+  -- Draw of the session for human judgments; queries below the human share are graded by people, in this order.
   human_draw double precision not null,
   needs_human boolean not null,
   -- [[document id, hash of its text or null], ...], best first.
@@ -26,11 +26,11 @@ create table judged_queries (
   -- `known`: failed or empty, so that all its scores are 0.
   state text not null check (state in ('open', 'graded', 'known', 'without_text', 'expired')),
   due_at timestamptz not null,
-  -- Chance of being kept, drawn and held beside shadows; null where it is not.
+  -- Probability of being sampled, drawn and compared with shadows; null if it is not compared.
   shadow_probability double precision check (shadow_probability > 0 and shadow_probability <= 1),
-  -- Which judged live queries does the tracing platform know the scores of? Null: none were sent.
+  -- When its scores were sent to the tracing platform; null if they were not.
   evaluation_sent_at timestamptz,
-  -- Of those for people, the ones that a second person is to grade too.
+  -- A second person grades it independently.
   needs_second_human boolean not null default false,
   primary key (pipeline, query_id)
 );
@@ -39,7 +39,7 @@ create index judged_queries_due on judged_queries (pipeline, due_at) where state
 create index judged_queries_time on judged_queries (pipeline, received_at);
 create index judged_queries_human on judged_queries (pipeline, human_draw, received_at, query_id) where needs_human;
 
--- What the documents said when they were given.
+-- Texts of the documents at the time of grading.
 create table judged_documents (
   pipeline text not null,
   content_hash text not null,
@@ -52,19 +52,19 @@ create table judgments (
   pipeline text not null,
   query_id text not null,
   document_id text not null,
-  -- `second`: of a second person, of whom the estimates know nothing.
+  -- `second`: of a second person; not used by the estimates.
   judge text not null check (judge in ('model', 'person', 'second')),
   -- Null where the judge gave none, with the problem.
   grade smallint check (grade between 0 and 3),
   problem text,
-  -- Something in the texts spoke to the judge.
+  -- A text addresses the judge (possible prompt injection).
   is_flagged boolean not null default false,
-  -- What a grade of the model is of, so that none is paid for twice.
+  -- Identify the texts and the model of a grade, so that none is paid for twice.
   text_hash text,
   content_hash text,
   fingerprint text,
   judged_at timestamptz not null,
-  -- By what name people are told apart; null for what a model gave, and for grades from before.
+  -- Name of the person; null for model grades.
   graded_by text,
   primary key (pipeline, query_id, document_id, judge),
   foreign key (pipeline, query_id) references judged_queries on delete cascade,
@@ -73,7 +73,7 @@ create table judgments (
 
 create index judgments_cache on judgments (text_hash, content_hash, fingerprint) where judge = 'model';
 
--- US dollars by day (UTC): what was spent, and what calls under way may come to at most.
+-- US dollars by day (UTC): actual costs, and reservations of calls in flight.
 create table judge_spending (
   pipeline text not null,
   day date not null,
@@ -83,25 +83,25 @@ create table judge_spending (
 
 create table judge_panels (
   pipeline text primary key,
-  -- What grades, by the config.
+  -- Configured judge.
   fingerprint text not null,
-  -- How often it was seen to grade otherwise since, and when last.
+  -- Number of detected changes under this config, and the time of the last.
   changes integer not null default 0,
   changed_at timestamptz,
-  -- Since when it grades as it does.
+  -- Since when it grades as it does now.
   since timestamptz not null,
-  -- The last day (UTC) whose grades were held against the first ones.
+  -- Last day (UTC) whose grades were compared with the first ones.
   judged_on date
 );
 
--- Pairs of a query and a document that the judge grades again every day.
+-- Query-document pairs that the judge grades again every day.
 create table judge_panel_pairs (
   pipeline text not null,
   query_id text not null,
   document_id text not null,
   content_hash text not null,
   joined_on date not null,
-  -- Grades at first, when it was first asked again, and at last; 0 where it gave none, as in the scores.
+  -- First grade, first repeated grade, and latest grade; 0 if it gave none, as in the scores.
   first_grade smallint not null check (first_grade between 0 and 3),
   repeat_grade smallint check (repeat_grade between 0 and 3),
   grade smallint not null check (grade between 0 and 3),
@@ -113,20 +113,20 @@ create table judge_panel_pairs (
 );
 
 -- Does the store hold better documents than users got?
--- Drawn live queries of which the store is searched deeper than users saw, so that the ideal order of nDCG knows of more.
+-- Judgment pools: drawn live queries for which nearest chunks of the store are graded too, for the ideal order of nDCG.
 create table judgment_pools (
   pipeline text not null,
   query_id text not null,
-  -- Chance of being kept, drawn and searched deeper.
+  -- Probability of being sampled, drawn and pooled.
   probability double precision not null check (probability > 0 and probability <= 1),
-  -- `ungraded`: it could not be searched, or a document of either part was not graded.
+  -- `ungraded`: the store could not be searched, or a document has no grade.
   state text not null check (state in ('open', 'graded', 'ungraded', 'expired')),
   due_at timestamptz not null,
-  -- Of the judge; documents of users that were graded, and chunks that were asked of the store.
+  -- Judge; number of graded documents that users got; number of chunks requested from the store.
   fingerprint text,
   k integer,
   searched integer,
-  -- nDCG of what users got, with the ideal order of these documents alone, and of these and the deeper ones.
+  -- nDCG of the documents that users got, with an ideal order of these alone, and of these and the pooled ones.
   shown double precision,
   pooled double precision,
   primary key (pipeline, query_id),
@@ -136,13 +136,13 @@ create table judgment_pools (
 
 create index judgment_pools_due on judgment_pools (pipeline, due_at) where state = 'open';
 
--- Of documents that users did not get: what shadows brought, and what the deeper search did.
+-- Grades of documents that users did not get: from shadows and from pooling.
 create table pool_judgments (
   pipeline text not null,
   query_id text not null,
   text_hash text not null,
   content_hash text not null,
-  -- Of the judge.
+  -- Judge.
   fingerprint text not null,
   grade smallint not null check (grade between 0 and 3),
   is_flagged boolean not null,

@@ -1,23 +1,23 @@
--- What should a vector store hold, what was found in it, and since when is it otherwise?
--- The manifest of a pipeline as it was last read: ids, times and hashes.
+-- What should a vector store hold, what does it hold, and since when do they differ?
+-- Last manifest of a pipeline: ids, times and hashes.
 create table index_documents (
   pipeline text not null,
   id text not null,
-  -- A place in a random order, in which documents are walked along and drawn.
+  -- Position in a random order, along which documents are checked and drawn.
   place bigint not null,
   updated_at timestamptz,
   hash text,
   deleted boolean not null,
   chunks integer,
   segment text,
-  -- Since when it is as it is: when it was updated, or when that was first read.
+  -- Time of its current version: when it was updated, or when that was first read.
   since timestamptz not null,
   primary key (pipeline, id)
 );
 
 create index index_documents_place on index_documents (pipeline, place, id) where not deleted;
 
--- The manifest that is being read; after a crash of the database it is read from its start.
+-- The manifest while it is read; after a database crash, reading starts over.
 create unlogged table index_manifest_lines (
   pipeline text not null,
   id text not null,
@@ -26,44 +26,44 @@ create unlogged table index_manifest_lines (
   deleted boolean not null,
   chunks integer,
   segment text,
-  -- Against the manifest as it was last read: no document that should be there, another version, anything else.
+  -- Compared with the last manifest: a new document, another version, any other change.
   is_new boolean not null,
   is_other boolean not null,
   is_changed boolean not null,
   primary key (pipeline, id)
 );
 
--- A round of a pipeline: what is looked at, and how far.
+-- The current round of a pipeline and its progress.
 create table index_rounds (
   pipeline text primary key,
   started_at timestamptz not null,
-  -- Null while the round goes on.
+  -- Null while the round runs.
   ended_at timestamptz,
   phase text not null,
-  -- Where the phase goes on.
+  -- Position within the phase.
   position jsonb,
-  -- When the last round ended.
+  -- End of the last complete round.
   last_end timestamptz,
-  -- Of the manifest: when reading what is known of it began, and how many documents it names.
+  -- Start of the last complete reading of the manifest, and its number of documents.
   read_at timestamptz,
   documents bigint,
-  -- The worker that has it is given up then.
-  held_until timestamptz not null
+  -- End of the worker's lease.
+  leased_until timestamptz not null
 );
 
--- Documents that were looked at in a round, and of how many something is wrong.
+-- Number of documents checked in a round, and of those with a finding.
 create table index_tallies (
   pipeline text not null,
   round timestamptz not null,
   measure text not null,
-  -- Empty where the manifest names none.
+  -- Empty for documents without one.
   segment text not null,
   n bigint not null,
   found bigint not null,
   primary key (pipeline, round, measure, segment)
 );
 
--- Documents with which something is wrong, since when, and when that was last seen.
+-- Findings: when a document was first and last found to be wrong.
 create table index_findings (
   pipeline text not null,
   kind text not null check (kind in ('missing', 'unretrievable', 'orphaned', 'superseded', 'other_model')),
@@ -74,34 +74,33 @@ create table index_findings (
   primary key (pipeline, kind, id)
 );
 
--- Documents in the store that the manifest of the round before does not know, until the next one is read.
-create table index_suspects (
+-- Documents of the store that are not in the last manifest, until the next one is read.
+create table index_orphan_suspects (
   pipeline text not null,
   id text not null,
-  -- How often it was met.
+  -- How often it occurred in the listing or sample.
   times integer not null,
   primary key (pipeline, id)
 );
 
--- New versions of documents on their way into the store.
+-- New document versions that have not been seen in the store yet, and recent arrivals.
 create table index_arrivals (
   pipeline text not null,
   id text not null,
   updated_at timestamptz not null,
-  -- What the version is called in the store; null for a document that was not there before.
+  -- Version as the store names it; null for a new document.
   version text,
   segment text,
-  -- How many new versions it stands for.
+  -- Number of new versions that it represents.
   weight double precision not null,
-  -- When it was last looked for in vain, or when it was found.
-  looked_at timestamptz not null,
+  -- Time of the last check, whether or not it was found.
+  checked_at timestamptz not null,
   has_arrived boolean not null default false,
-  -- Nobody looks for it any more: it was found, or a newer version came.
-  is_over boolean not null default false,
-  -- Between which two looks did a change of a document arrive in the store?
-  -- When it was last looked for in vain; null where the first look found it.
+  -- No longer tracked: it was found, or a newer version exists.
+  is_closed boolean not null default false,
+  -- Last check that did not find it; null if the first check found it.
   absent_at timestamptz,
   primary key (pipeline, id, updated_at)
 );
 
-create index index_arrivals_open on index_arrivals (pipeline, looked_at) where not is_over;
+create index index_arrivals_open on index_arrivals (pipeline, checked_at) where not is_closed;

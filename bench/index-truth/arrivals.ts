@@ -62,9 +62,9 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);
   const first = ROUND * Math.ceil(at / ROUND);
   const found = Math.max(first, ROUND * Math.ceil((at + takes) / ROUND));
-  if (found <= last) return { weight, hasCome: true, after: Math.max(0, found - ROUND - at), by: found - at };
+  if (found <= last) return { weight, hasArrived: true, after: Math.max(0, found - ROUND - at), by: found - at };
   const waited = Math.max(0, last - at);
-  return { weight, hasCome: false, after: waited, by: waited };
+  return { weight, hasArrived: false, after: waited, by: waited };
 }
 
 /** The time that this share of a day's changes takes: of all that might have been, or of those that were where they came at once. */

@@ -25,10 +25,10 @@ export interface StoreWorld {
   readonly fill: (count: number, share: number, random: RandomNumbers) => readonly Item[];
 }
 
-const filled = (count: number, share: number, look: (isWrong: boolean) => boolean): readonly Item[] =>
+const filled = (count: number, share: number, run: (isWrong: boolean) => boolean): readonly Item[] =>
   Array.from({ length: count }, (_, place) => {
     const isWrong = place < count * share;
-    return { isWrong, isFound: look(isWrong) };
+    return { isWrong, isFound: run(isWrong) };
   });
 
 const words = (count: number, random: RandomNumbers): string[] =>
@@ -73,9 +73,9 @@ function embeddedAgain(isWrong: boolean, noise: number, random: RandomNumbers): 
   const own = vector(random);
   const stored = near(isWrong ? vector(random) : own, KEPT, random);
   const spread = noise * Math.exp(random.normal() / 2);
-  const look = (): boolean =>
+  const run = (): boolean =>
     isOfOtherModel({ stored, again: near(own, spread, random), repeated: near(own, spread, random) }, 0.98);
-  return look() && look();
+  return run() && run();
 }
 
 const looked = { probe: 200, looksTwice: true, isOfDay: false, pages: true, daysOfAll: 1 } as const;

@@ -185,7 +185,7 @@ pipelines:
       retrieve: 20            # documents a time whose own text must find them
       embed: 8                # stored chunks an hour that are embedded again
       embed_prefix: ""        # what your ingestion puts before a text that it embeds
-      least_cosine: 0.98      # of the stored vector to that of the same model
+      min_cosine: 0.98      # of the stored vector to that of the same model
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`

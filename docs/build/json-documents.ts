@@ -96,7 +96,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   },
   'index hubs': {
     is: 'object',
-    keys: ['pipeline', 'k', 'questions', 'documents', 'hubs', 'never_returned', 'why'],
+    keys: ['pipeline', 'k', 'queries', 'documents', 'hubs', 'never_returned', 'why'],
     more: '`never_returned` is null where the store cannot be sampled or has other ids than the answers; `why` says which.',
   },
   'judge status': { is: 'object', keys: judgeStatus },

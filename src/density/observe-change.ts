@@ -3,7 +3,7 @@
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
-import { probeEmbedder, probeStore } from '../index/probes/probe-parts.ts';
+import { probeEmbedder, probeStore } from '../index/probes/probe-connectors.ts';
 import { fingerprintOf } from '../live/deployments/rules/deployment.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';

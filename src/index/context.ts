@@ -1,4 +1,4 @@
-/** What index truth and the probes of stores add to the context. */
+/** Tables and plans that index truth and store probes add to the context. */
 import type { Pool } from 'pg';
 import { canariesTable, snapshotsTable } from './probes/probes.ts';
 import { createDocumentsTable } from './truth/documents-table.ts';
@@ -21,7 +21,7 @@ declare module '../core/context.ts' {
     readonly index: ReturnType<typeof indexTables>;
   }
   interface Context {
-    /** How the index of each pipeline with `index` is compared with its manifest. */
+    /** One plan for each pipeline whose config has `index`. */
     readonly indexPlans: readonly IndexPlan[];
   }
 }

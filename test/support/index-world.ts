@@ -96,8 +96,8 @@ export class IndexWorld {
       retrieve: 20,
       embed: 20,
       embedPrefix: '',
-      leastCosine: 0.98,
-      tellsVersions: true,
+      minCosine: 0.98,
+      hasVersions: true,
       maxSegments: 50,
       ...plan,
     };
@@ -136,7 +136,7 @@ export class IndexWorld {
     };
   }
 
-  async round(after = 15 * MINUTE_MS): Promise<'done' | 'put_off' | 'held'> {
+  async round(after = 15 * MINUTE_MS): Promise<'done' | 'deferred' | 'busy'> {
     this.clock.set(new Date(this.clock.now().getTime() + after));
     return checkIndex(this.deps, this.plan, new AbortController().signal);
   }

@@ -6,7 +6,7 @@
 import { checksGroup } from '../../checks/edge/alerts.ts';
 import { goldenGroup } from '../../golden/edge/alerts.ts';
 import { objectivesGroup } from '../../golden/objectives.ts';
-import { partsGroup } from '../../index/probes/alerts.ts';
+import { probesGroup } from '../../index/probes/alerts.ts';
 import { indexGroup } from '../../index/truth/edge/alerts.ts';
 import { judgingGroup } from '../../judging/edge/alerts.ts';
 import { feedbackGroup, liveGroup } from '../../live/edge/alerts.ts';
@@ -137,7 +137,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
     liveGroup(),
     feedbackGroup(),
     measuresGroup(settings),
-    partsGroup(),
+    probesGroup(),
     indexGroup(),
     judgingGroup(settings),
     objectivesGroup(settings),

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/probe-parts.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../../index/probes/probe-connectors.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { attemptEach, forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';

@@ -11,12 +11,12 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { MIN_ANN_RECALL } from '../../index/probes/alerts.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
 import {
+  describeFinding,
+  describeLag,
   type FindingKind,
-  findingWords,
+  findingLabels,
   isLate,
   isWrong,
-  lagSentence,
-  wrongSentence,
 } from '../../index/truth/rules/findings.ts';
 import type { KnownItem } from '../../live/deployments/configured-items.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
@@ -270,7 +270,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
             severity: 'warning',
             goldenSet: null,
             headline: `changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`,
-            text: lagSentence(lag),
+            text: describeLag(lag),
             value: lag.seconds,
             threshold: lag.allowed,
           },
@@ -280,9 +280,9 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
     .flatMap((wrong): Alert[] => {
       const rule = indexRules[wrong.kind];
       if (rule === undefined) return [];
-      const name = `documents of the index are ${findingWords[wrong.kind]}`;
-      const text = wrongSentence(wrong);
-      const headline = `${percentage(wrong.value)} of the documents of the index are ${findingWords[wrong.kind]}`;
+      const name = `documents of the index are ${findingLabels[wrong.kind]}`;
+      const text = describeFinding(wrong);
+      const headline = `${percentage(wrong.value)} of the documents of the index are ${findingLabels[wrong.kind]}`;
       return [
         { name, rule, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
       ];

@@ -6,7 +6,7 @@ import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { hubsOf } from '../../index/truth/rules/hubs.ts';
+import { findHubs } from '../../index/truth/rules/hubs.ts';
 import type { Ranking } from './rules/outranked.ts';
 import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 
@@ -188,7 +188,7 @@ export async function lookForHubs(
   k: number,
 ): Promise<ReadonlyMap<string, number>> {
   const since = new Date(clock.now().getTime() - HUBS_MS);
-  const hubs = hubsOf(await db.index.returned.documents({ pipeline, since, k, most: MAX_QUERIES }, [])) ?? [];
+  const hubs = findHubs(await db.index.returned.documents({ pipeline, since, k, limit: MAX_QUERIES }, [])) ?? [];
   return new Map(hubs.map(({ id, share }) => [id, share]));
 }
 

@@ -1,16 +1,16 @@
-/** Alerts on the parts of a pipeline: its store, its embedder, its index, and the measures that look at them. */
+/** Alerts on the store, the embedder and the index of a pipeline, and on missing measurements of them. */
 import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platform/metrics/alert-rules.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Taken from a sample of the store, every six hours; or only while there is a baseline of query density. */
+/** Measures taken every six hours from a store sample, or only with a density baseline. */
 const rareMeasures = 'store_(sample_vectors|centroid_shift|query_divergence|.+_ratio)|repeat_density';
 
-/** Share of the exact nearest neighbours that the index returns at least. */
+/** Minimum share of the exact nearest neighbors that the index must return. */
 export const MIN_ANN_RECALL = 0.9;
 
-/** As the floor of a page of query density. */
+/** The threshold of a density page. */
 const MIN_REPEAT_DENSITY = 0.95;
 
 const alerts: readonly AlertRule[] = [
@@ -23,8 +23,8 @@ const alerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
-    summary: `The vector store of ${name} lost many vectors.`,
-    description: `The store of ${name} holds {{ $value | humanize }} vectors, less than 80 % of what it held a day ago.`,
+    summary: `${name}: vector store shrank`,
+    description: `The vector store of ${name} holds {{ $value | humanize }} vectors, less than 80 % of the number one day ago.`,
   },
   {
     alert: 'RecalldIndexRecallLow',
@@ -34,8 +34,8 @@ const alerts: readonly AlertRule[] = [
     keepFiringFor: '2h',
     by: ['pipeline', 'k'],
     dashboard: 'density',
-    summary: `The index of ${name} missed near neighbours.`,
-    description: `The index of ${name} returns at most {{ $value | humanizePercentage }} (upper 95 % bound) of the {{ $labels.k }} exact nearest neighbours.`,
+    summary: `${name}: low index recall`,
+    description: `The index of ${name} returns at most {{ $value | humanizePercentage }} (upper bound of the 95 % CI) of the {{ $labels.k }} exact nearest neighbors; the minimum is 90 %.`,
   },
   {
     alert: 'RecalldStoreLostContent',
@@ -45,8 +45,8 @@ const alerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
-    summary: `The vector store of ${name} lost what its users ask for.`,
-    description: `Questions of the baseline, asked again, are covered {{ $value | printf "%.2f" }} times as well as then at most (upper 95 % bound); the store answers the same questions worse.`,
+    summary: `${name}: vector store lost content that users ask for`,
+    description: `Baseline queries were replayed, and the store covers them at most {{ $value | printf "%.2g" }} times as well as before (upper bound of the 95 % CI). The same queries are covered worse, so content is missing.`,
   },
   {
     alert: 'RecalldEmbedderChanged',
@@ -57,8 +57,8 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
-    summary: `Another embedding model answered for ${name}.`,
-    description: `Fixed texts have a cosine of {{ printf "%.3f" $value }} to the vectors that the embedder of ${name} first gave for them; the same model gives 1.`,
+    summary: `${name}: embedding canary changed`,
+    description: `The embedder of ${name} returns different vectors for fixed texts: cosine {{ printf "%.2g" $value }} to the first ones, 1 for an unchanged model. The embedding model has probably changed.`,
   },
   {
     alert: 'RecalldProbesStopped',
@@ -67,19 +67,19 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     for: '10m',
     by: ['pipeline', 'measure'],
     dashboard: 'itself',
-    summary: `A probe of ${name} finds nothing any more.`,
-    description: `The probe {{ $labels.measure }} of ${name} last came to a value {{ $value | humanizeDuration }} ago.`,
+    summary: `${name}: probe has stopped`,
+    description: `The probe {{ $labels.measure }} of ${name} has not returned a value for {{ $value | humanizeDuration }}.`,
   },
   {
     alert: 'RecalldStoreSampleOld',
     severity: 'warning',
-    // The age itself is withheld where it is too large to trust the sample.
+    // `recalld_store_sample_age_seconds` is withheld once the sample is stale, so the timestamp is used.
     expr: `time() - ${maxBy(pipeline, 'recalld_probe_last_success_timestamp_seconds', { measure: 'store_sample_vectors' })} > 46800`,
     for: '10m',
     by: pipeline,
     dashboard: 'density',
-    summary: `The vector store of ${name} is no longer sampled.`,
-    description: `The latest uniform sample of the store of ${name} is {{ $value | humanizeDuration }} old; one is due every 6 hours. What is known of its content may no longer hold.`,
+    summary: `${name}: vector store sample is stale`,
+    description: `The latest sample of the store of ${name} is {{ $value | humanizeDuration }} old. A new one is due every 6 hours; measures of the store content may be outdated.`,
   },
   {
     alert: 'RecalldLiveMeasuresStopped',
@@ -88,8 +88,8 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     for: '10m',
     by: pipeline,
     dashboard: 'itself',
-    summary: `Live traffic of ${name} is no longer measured.`,
-    description: `The samples of live traffic of ${name} were last measured {{ $value | humanizeDuration }} ago.`,
+    summary: `${name}: live traffic no longer measured`,
+    description: `Samples of live traffic of ${name} were last measured {{ $value | humanizeDuration }} ago.`,
   },
   {
     alert: 'RecalldRedactionFailing',
@@ -99,11 +99,11 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     keepFiringFor: '15m',
     by: ['pipeline', 'outcome'],
     dashboard: 'itself',
-    summary: `The redaction service did not serve ${name}.`,
-    description: `{{ $value | humanize }} texts of ${name} within 15 minutes could not be redacted by the service ({{ $labels.outcome }}); of each only a hash is kept.`,
+    summary: `${name}: redaction service failing`,
+    description: `The redaction service failed for {{ $value | humanize }} texts of ${name} within 15 minutes ({{ $labels.outcome }}). Only a hash of each text is stored.`,
   },
 ];
 
-export function partsGroup(): RuleGroup {
-  return { name: 'recalld-parts', recordings: [], alerts };
+export function probesGroup(): RuleGroup {
+  return { name: 'recalld-probes', recordings: [], alerts };
 }

@@ -1,25 +1,25 @@
-/** The metrics of what the parts of a pipeline are made of and how they hold, as part of the catalogue. */
+/** Metrics of the probes of stores and embedders. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 const searched = ['pipeline', 'k'] as const;
 
 export const probeMetrics = {
   recalld_store_sample_age_seconds: storedGauge('Age of the latest uniform sample of the vector store.', ['pipeline']),
-  recalld_ann_recall_queries: storedGauge('Live queries behind recalld_ann_recall_ratio (its n).', searched),
+  recalld_ann_recall_queries: storedGauge('Live queries in recalld_ann_recall_ratio (its n).', searched),
   recalld_index_info: storedGauge(
-    'What the vector store is made of, as a fingerprint of its kind, index, settings and size class; always 1.',
+    'Fingerprint of the vector store: its kind, index, settings and size class. The value is always 1.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_embedder_info: storedGauge(
-    'What the embedder is, as a fingerprint of its model, dimension and canary; always 1.',
+    'Fingerprint of the embedder: its model, dimension and canary. The value is always 1.',
     ['pipeline', 'fingerprint'],
   ),
-  recalld_probe_no_data: storedGauge('1 when the latest probe came to no value, with the reason.', [
+  recalld_probe_no_data: storedGauge('1 if the latest probe returned no value, with the reason.', [
     'pipeline',
     'measure',
     'reason',
   ]),
-  recalld_probe_last_success_timestamp_seconds: storedGauge('When a probe last came to a value.', [
+  recalld_probe_last_success_timestamp_seconds: storedGauge('Time of the last value of a probe.', [
     'pipeline',
     'measure',
   ]),

@@ -1,6 +1,6 @@
 /**
- * Probes of stores and embedders, and the look at what a store holds: its topics, its middle, its copies, and how that
- * meets what people ask.
+ * Jobs that probe stores and embedders, and snapshots of stores: their clusters, centroid and duplicates, compared with
+ * live queries.
  */
 
 import type { SampledVectors, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -12,19 +12,19 @@ import { type Matrix, matrixOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import { measureAnnRecall, probeEmbedder, probeStore } from './probe-parts.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from './probe-connectors.ts';
 import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 
-/** Vectors that are drawn from the store, whatever its size. */
+/** Sample size, whatever the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
-/** Vectors whose nearest neighbour is looked at, to see whether it is a copy. */
-const TRIED_FOR_COPIES = 100;
-const COPY = 1 - 1e-6;
+/** Sampled vectors that are searched for duplicates. */
+const DUPLICATE_CHECKS = 100;
+const DUPLICATE_SIMILARITY = 1 - 1e-6;
 
 /**
- * Measures `store_sample_vectors`, `store_centroid_shift` and `store_length_ratio` against the snapshot before,
- * `store_duplicates_ratio`, and with live queries `store_query_divergence`, `store_queries_apart_ratio` and
+ * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio` against the previous snapshot;
+ * `store_duplicates_ratio`; and, with live queries, `store_query_divergence`, `store_queries_apart_ratio` and
  * `store_chunks_unqueried_ratio`.
  */
 export async function snapshotStore(
@@ -36,7 +36,7 @@ export async function snapshotStore(
   const now = context.clock.now();
   const gap = (reason: string, message: string): Promise<void> =>
     context.db.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
-  // Another seed each time, so that what one sample misses the next one may see.
+  // A new seed each time, so that the samples differ.
   const seed = Math.floor(now.getTime() / 1000);
   const sampled = await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal);
   if (sampled.kind === 'unsupported') return gap('unsupported', sampled.reason);
@@ -48,7 +48,7 @@ export async function snapshotStore(
   const { snapshot, traffic } = described;
   const before = await context.db.index.snapshots.latest(pipeline);
   const shift = before === null ? null : storeShift(before, snapshot);
-  const copies = await countCopies(store, sample, signal);
+  const duplicates = await countDuplicates(store, sample, signal);
   await context.db.index.snapshots.save({
     ...snapshot,
     pipeline,
@@ -74,11 +74,11 @@ export async function snapshotStore(
           value('store_queries_apart_ratio', traffic.queriesApart, queries.rows),
           value('store_chunks_unqueried_ratio', traffic.chunksUnqueried, snapshot.rows),
         ]),
-    ...(copies === null ? [] : [copiesMeasured(pipeline, now, copies)]),
+    ...(duplicates === null ? [] : [duplicatesMeasured(pipeline, now, duplicates)]),
   ]);
 }
 
-/** Vectors of random live queries of the last day, as long as those of the store, and their weights. */
+/** Vectors of random live queries of the last day with the dimension of the store, and their weights. */
 async function drawQueries(
   { db }: Context,
   pipeline: string,
@@ -102,36 +102,37 @@ function queryShares({ clusters }: StoreTraffic): Float64Array {
   return shares;
 }
 
-/** How many of some sampled vectors have a copy elsewhere in the store, or why that is unknown; null of an empty sample. */
-async function countCopies(
+/** Counts sampled vectors with a duplicate in the store, or returns why that is unknown; null for an empty sample. */
+async function countDuplicates(
   store: VectorStore,
   { ids, vectors }: SampledVectors,
   signal: AbortSignal,
-): Promise<Copies | null> {
-  const tried = Math.min(ids.length, TRIED_FOR_COPIES);
-  let copies = 0;
+): Promise<Duplicates | null> {
+  const tried = Math.min(ids.length, DUPLICATE_CHECKS);
+  let duplicates = 0;
   for (let row = 0; row < tried; row += 1) {
     const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
     if (vector.every((number) => number === 0)) continue;
     const found = await store.nearest({ vector, k: 2, filter: {}, exact: false, withContent: false }, signal);
     if (found.kind === 'unsupported') return { reason: 'unsupported', message: found.reason };
     if (found.kind === 'failed') return { reason: 'store_failed', message: found.message };
-    if (found.value.neighbours.filter(({ similarity }) => similarity >= COPY).length > 1) copies += 1;
+    if (found.value.neighbours.filter(({ similarity }) => similarity >= DUPLICATE_SIMILARITY).length > 1)
+      duplicates += 1;
   }
-  return tried === 0 ? null : { tried, copies };
+  return tried === 0 ? null : { tried, duplicates };
 }
 
-type Copies =
-  | { readonly tried: number; readonly copies: number }
+type Duplicates =
+  | { readonly tried: number; readonly duplicates: number }
   | { readonly reason: 'unsupported' | 'store_failed'; readonly message: string };
 
-function copiesMeasured(pipeline: string, now: Date, counted: Copies): MeasurementOutcome {
+function duplicatesMeasured(pipeline: string, now: Date, counted: Duplicates): MeasurementOutcome {
   const measure = 'store_duplicates_ratio';
   if ('reason' in counted) return gapNow(pipeline, measure, now, counted.reason, { message: counted.message });
-  const { tried, copies } = counted;
-  const { low, high } = wilsonInterval(copies / tried, tried, 0.95);
+  const { tried, duplicates } = counted;
+  const { low, high } = wilsonInterval(duplicates / tried, tried, 0.95);
   return valueNow(pipeline, measure, now, {
-    value: copies / tried,
+    value: duplicates / tried,
     n: tried,
     ciLow: low,
     ciHigh: high,
@@ -139,7 +140,6 @@ function copiesMeasured(pipeline: string, now: Date, counted: Copies): Measureme
   });
 }
 
-/** Runs what can only be done with a store, or with an embedder, for the pipelines that have one. */
 const withStore = (pipelines: readonly ProbedPipeline[]) =>
   pipelines.flatMap(({ name, store }) => (store === null ? [] : [{ name, store }]));
 const withEmbedder = (pipelines: readonly ProbedPipeline[]) =>
@@ -158,7 +158,7 @@ const probeStoresJob = defineCronJob({
 
 const probeEmbeddersJob = defineCronJob({
   name: 'probe-embedders',
-  does: 'Embeds the canary texts again and records a deployment when another model answers.',
+  does: 'Embeds the canary texts again and records a deployment when their vectors change.',
   cron: '4-59/10 * * * *',
   timeoutMs: 540_000,
   handle: (context: Context, signal) =>
@@ -169,7 +169,7 @@ const probeEmbeddersJob = defineCronJob({
 
 const measureAnnRecallJob = defineCronJob({
   name: 'measure-ann-recall',
-  does: 'Compares what the index of each store finds for live queries with an exact search.',
+  does: 'Compares the index of each store with an exact search, for live queries.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

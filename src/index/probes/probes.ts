@@ -1,4 +1,4 @@
-/** What the probes of a pipeline's parts work with and compare with, and the gauges of what they found. */
+/** Stored state of probes, and gauges of their results. */
 
 import type { Pool } from 'pg';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
@@ -18,10 +18,10 @@ import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../../platform/postgres/values.ts';
 
-/** Vectors of fixed texts, as an embedder gave them when it was first met. */
+/** Canary vectors: those that an embedder returned for fixed texts in its first probe. */
 export function canariesTable(pool: Pool) {
   return {
-    /** In the order of the texts; null when the embedder was never met on this pipeline. */
+    /** In the order of the texts; null before the embedder's first probe on this pipeline. */
     async find(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
       const rows = await queryRows<{ vector: Buffer }>(
         pool,
@@ -31,7 +31,7 @@ export function canariesTable(pool: Pool) {
       return rows.length === 0 ? null : rows.map(({ vector }) => vectorOfBytes(vector));
     },
 
-    /** Stores the vectors; those that are there already stay. */
+    /** Stores the vectors unless there are some already. */
     async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
@@ -42,22 +42,22 @@ export function canariesTable(pool: Pool) {
       );
     },
 
-    /** Forgets those of a pipeline, so that the next probe stores new ones: the change is accepted. */
+    /** Deletes the canary vectors of a pipeline to accept a change: the next probe stores new ones. */
     async forget(pipeline: string): Promise<void> {
       await pool.query('delete from embedding_canaries where pipeline = $1::text', [pipeline]);
     },
   };
 }
 
-/** A snapshot as it is stored: with ids in place of rows of a sample that is gone. */
+/** A stored snapshot, which has chunk ids in place of sample rows. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
   /** Sampled vectors with a direction. */
   readonly vectors: number;
-  /** Share of the traffic in each cluster; null while there was none to hold against it. */
+  /** Share of the traffic in each cluster; null without live queries. */
   readonly queryShares: Float64Array | null;
-  /** Id of the most typical chunk of each cluster, null for an empty one. */
+  /** Id of the most typical chunk of each cluster; null for an empty cluster. */
   readonly medoids: readonly (string | null)[];
 }
 
@@ -74,10 +74,9 @@ type SnapshotRow = Pick<StoredSnapshot, 'pipeline' | 'takenAt' | 'vectors' | 'me
 const columns =
   'pipeline, taken_at, vectors, dimensions, centroid, mean_length, clusters, chunk_shares, query_shares, medoids';
 
-/** What stores held when they were looked at. */
+/** Snapshots of store contents. */
 export function snapshotsTable(pool: Pool) {
   return {
-    /** The latest one, null before the first. */
     async latest(pipeline: string): Promise<StoredSnapshot | null> {
       const rows = await queryRows<SnapshotRow>(
         pool,
@@ -87,7 +86,7 @@ export function snapshotsTable(pool: Pool) {
       return rows[0] === undefined ? null : toSnapshot(rows[0]);
     },
 
-    /** Stores a snapshot and forgets all but the newest 30 of its pipeline. */
+    /** Stores a snapshot and deletes all but the newest 30 of its pipeline. */
     async save(snapshot: StoredSnapshot): Promise<void> {
       await pool.query(
         `with newest as (
@@ -128,7 +127,7 @@ function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRo
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
-/** What is too old to trust is withheld. */
+/** Returns the gauges of probes. Stale values are withheld. */
 export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -160,10 +159,13 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
   return [...samples, ...own];
 }
 
-/** Ids in one question to the store. */
+/** Ids per store call. */
 const BATCH = 500;
 
-/** Never fails but by `signal`: a store that cannot answer makes it unknown which documents it has, with the reason. */
+/**
+ * Looks up documents in the store. If the store cannot answer, the result is unknown, with the reason. Rejects only
+ * with the reason of `signal`.
+ */
 export async function existingDocuments(
   ids: readonly string[],
   store: VectorStore | null,
@@ -175,7 +177,7 @@ export async function existingDocuments(
   if (store === null) {
     return {
       kind: 'unknown',
-      reason: 'The config names no vector_store, so recalld cannot probe whether judged documents still exist.',
+      reason: 'No vector_store is configured, so recalld cannot check whether judged documents still exist.',
     };
   }
   const existing = new Set<string>();
@@ -188,23 +190,23 @@ export async function existingDocuments(
   return { kind: 'probed', existing };
 }
 
-/** A pipeline with the parts that can be probed. */
+/** A pipeline with the connectors that can be probed. */
 export interface ProbedPipeline {
   readonly name: string;
-  /** The store behind the retriever; null when the config names none. */
+  /** The store behind the retriever; null if none is configured. */
   readonly store: VectorStore | null;
-  /** Null when the config names none. */
+  /** Null if none is configured. */
   readonly embedder: Embedder | null;
   readonly annRecall: AnnRecallSettings;
 }
 
 interface AnnRecallSettings {
-  /** Most live queries that are searched twice, 0 for none; exact searches cost the store much. */
+  /** Maximum number of live queries searched twice; 0 for none. Exact searches are expensive. */
   readonly queries: number;
   readonly k: number;
 }
 
-/** A value that holds for the moment. */
+/** Builds a measurement of this moment. */
 export function valueNow(
   pipeline: string,
   measure: string,
@@ -216,7 +218,7 @@ export function valueNow(
   return { kind: 'value', pipeline, measure, segment: ALL_SEGMENT, ...when, ...unknown, ...value };
 }
 
-/** Why there is no value at the moment. */
+/** Builds a gap of this moment, with its reason. */
 export function gapNow(
   pipeline: string,
   measure: string,

@@ -1,7 +1,6 @@
 /**
- * One round over the index of a pipeline, and the job that makes them: the manifest is read into the database, in
- * bounded memory and from where it was when the process that read it ended; the store is held against it, and stored
- * vectors against those that the embedder makes of the stored texts now.
+ * Runs one round over the index of a pipeline: reads the manifest into the database, in bounded memory and resumable
+ * after a crash; compares the store with it; and compares stored vectors with new embeddings of the stored texts.
  */
 
 import { z } from 'zod';
@@ -14,20 +13,20 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
-import type { Waiting } from './documents-table.ts';
+import type { WaitingChange } from './documents-table.ts';
 import { measureIndex, measuresOfPhase } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
 import {
   confirmOrphans,
-  createGuest,
+  createThrottledStore,
   DeferredError,
   findOrphans,
   inStore,
-  type Look,
-  lookAtChunks,
-  lookForMissing,
+  type PhaseRun,
+  probeChunks,
+  probeMissing,
 } from './probe-phases.ts';
-import { type LookedAt, type Phase, phases, type Round } from './rounds-table.ts';
+import { type Phase, type ProbedDocument, phases, type Round } from './rounds-table.ts';
 import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
 import { twoStageSample } from './rules/probe-estimates.ts';
@@ -38,20 +37,20 @@ interface DrawnChunk {
   readonly stored: Float32Array;
 }
 
-/** A handful, once an hour: embedding costs, and a sample may read the whole store. */
-async function compareModels(look: Look): Promise<void> {
-  const { context, plan, round, save } = look;
+/** Checks a few chunks, at most once an hour: embedding is expensive, and a sample may read the whole store. */
+async function compareModels(run: PhaseRun): Promise<void> {
+  const { context, plan, round, save } = run;
   const { embedder, embed, pipeline } = plan;
   if (embedder === null || embed === 0) return;
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  const documents: LookedAt[] = [];
-  // Of a day all draws count, the first of an hour too.
+  const documents: ProbedDocument[] = [];
+  // Both stages count, since the measure pools a day.
   await twoStageSample(embed, async (n) => {
-    const chunks = await drawChunks(look, n, seed);
+    const chunks = await drawChunks(run, n, seed);
     seed += 1;
-    const foreign = await foreignAmong(look, embedder, chunks);
+    const foreign = await confirmForeign(run, embedder, chunks);
     const segments = await context.db.index.documents.segmentsOf(
       pipeline,
       chunks.map(({ id }) => id),
@@ -62,34 +61,39 @@ async function compareModels(look: Look): Promise<void> {
     );
     return { tally: { n: chunks.length, found: foreign.length } };
   });
-  await save({ looked: [{ kind: 'other_model', documents }], position: null });
-  // Nobody can look at a chunk again by its id: what no draw of a day has met is as old as the measure.
-  await context.db.index.rounds.forgetUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
+  await save({ checked: [{ kind: 'other_model', documents }], position: null });
+  // A chunk cannot be checked again by its id, so findings older than the measure's day are deleted.
+  await context.db.index.rounds.deleteUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
 }
 
-async function drawChunks({ plan, guest, signal }: Look, n: number, seed: number): Promise<readonly DrawnChunk[]> {
-  const sample = await guest.ask('sample', () => plan.store.sample({ n, seed, withContent: true }, signal));
+async function drawChunks(
+  { plan, throttled, signal }: PhaseRun,
+  n: number,
+  seed: number,
+): Promise<readonly DrawnChunk[]> {
+  const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: true }, signal));
   const drawn = sample.ids.flatMap((id, row) => {
     const content = sample.contents[row] ?? null;
     if (content === null || content === '') return [];
     return [{ id, text: `${plan.embedPrefix}${content}`, stored: rowOf(sample.vectors, row) }];
   });
-  if (drawn.length === 0) throw new DeferredError('unsupported', 'The store gives no texts; set vector_store.content.');
+  if (drawn.length === 0)
+    throw new DeferredError('unsupported', 'The store returns no chunk texts; set vector_store.content.');
   return drawn;
 }
 
-/** Those alone that are foreign when their texts are embedded a second time too: one answer may be of a moment. */
-async function foreignAmong(
-  look: Look,
+/** Returns chunks that look foreign in two separate embeddings: a single one may be a glitch. */
+async function confirmForeign(
+  run: PhaseRun,
   embedder: Embedder,
   chunks: readonly DrawnChunk[],
 ): Promise<readonly DrawnChunk[]> {
-  const first = await compared(look, embedder, chunks);
-  return first.length === 0 ? first : compared(look, embedder, first);
+  const first = await findForeign(run, embedder, chunks);
+  return first.length === 0 ? first : findForeign(run, embedder, first);
 }
 
-async function compared(
-  { plan, signal }: Look,
+async function findForeign(
+  { plan, signal }: PhaseRun,
   embedder: Embedder,
   chunks: readonly DrawnChunk[],
 ): Promise<readonly DrawnChunk[]> {
@@ -104,41 +108,41 @@ async function compared(
   return chunks.filter(({ stored }, place) => {
     const [one, other] = [again[place], repeated[place]];
     if (one === undefined || other === undefined) return false;
-    return isOfOtherModel({ stored, again: one, repeated: other }, plan.leastCosine);
+    return isOfOtherModel({ stored, again: one, repeated: other }, plan.minCosine);
   });
 }
 
-/** Where reading stands, as the position of a round. */
+/** Progress of reading the manifest, stored as the position of a round. */
 interface ReadPosition {
   readonly since: string;
   readonly next: string | null;
   readonly lines: number;
 }
 
-/** New versions that are waited for, of each reading. */
+/** Maximum number of changes tracked per reading. */
 const MAX_ARRIVALS = 200;
 
 /**
- * @param keep stores where reading stands
- * @throws RecalldError as ManifestSource, and manifest_unreadable for one without a document
+ * @param keep stores the progress
+ * @throws RecalldError as ManifestSource, and manifest_unreadable for a manifest without documents
  */
 async function readManifest(
   { db, clock, logger }: Context,
-  { pipeline, manifest, tellsVersions }: Pick<IndexPlan, 'pipeline' | 'manifest' | 'tellsVersions'>,
+  { pipeline, manifest, hasVersions }: IndexPlan,
   round: Round,
   keep: (position: unknown) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const before = round.position as ReadPosition | null;
-  // Lines that a crash of the database has taken are read again.
-  const goesOn = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
-  if (!goesOn) await db.index.documents.forgetLines(pipeline);
-  const read = goesOn ? new Date(before.since) : clock.now();
-  let lines = goesOn ? before.lines : 0;
+  // After a database crash the stored lines are gone and must be read again.
+  const isResumed = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
+  if (!isResumed) await db.index.documents.deleteLines(pipeline);
+  const read = isResumed ? new Date(before.since) : clock.now();
+  let lines = isResumed ? before.lines : 0;
   try {
-    for await (const part of manifest(goesOn ? before.next : null, signal)) {
+    for await (const part of manifest(isResumed ? before.next : null, signal)) {
       signal.throwIfAborted();
-      await db.index.documents.keepLines(
+      await db.index.documents.storeLines(
         pipeline,
         part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine),
       );
@@ -146,74 +150,74 @@ async function readManifest(
       await keep({ since: read.toISOString(), next: part.next, lines } satisfies ReadPosition);
     }
   } catch (error) {
-    // What could not be gone on with begins anew the next time.
+    // After an error, reading starts over.
     if (!signal.aborted) await keep(null);
     throw error;
   }
   if ((await db.index.documents.countLines(pipeline)) === 0) {
     await keep(null);
-    const problem = 'An index without documents would have nothing to lose: look why it is empty.';
-    throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} names no document. ${problem}`);
+    const problem = 'Find out why it is empty.';
+    throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} is empty. ${problem}`);
   }
   const change = await db.index.documents.accept(pipeline, {
     read,
     before: round.readAt,
-    mostArrivals: MAX_ARRIVALS,
-    tellsVersions,
+    maxArrivals: MAX_ARRIVALS,
+    hasVersions,
   });
-  await db.index.rounds.manifestRead(pipeline, read, change.documents);
-  logger.info('the manifest of an index was read', { pipeline, ...change });
+  await db.index.rounds.recordManifest(pipeline, read, change.documents);
+  logger.info('read the manifest of an index', { pipeline, ...change });
 }
 
-/** What a round knows as it goes on. */
+/** Position of a round. */
 interface RoundPosition {
-  /** Whether the store lists its ids, so that all of them are looked at. */
+  /** True if the store lists its ids, so that all documents are checked. */
   readonly all: boolean;
-  /** Where the phase goes on. */
+  /** Position within the phase. */
   readonly at: unknown;
 }
 
-/** A worker that stores no step for so long is given up. */
-const HELD_MS = 5 * MINUTE_MS;
+/** A worker that stores no step for this long is considered dead. */
+const LEASE_MS = 5 * MINUTE_MS;
 
 /**
- * Goes on with the round of a pipeline, or begins one. What the store cannot do is left out; where it fails or has slowed
- * down the round is put off, and the next call goes on with it. Nothing that was looked at is looked at twice.
+ * Continues the round of a pipeline, or starts one. Phases that the store does not support are skipped. If the store
+ * fails or slows down, the round is deferred and the next call continues it. Nothing is checked twice.
  *
- * @returns `held` while another process is at it
- * @throws the reason of `signal` when it aborts, and RecalldError for a manifest that cannot be read or the database
+ * @returns `busy` while another process holds the round
+ * @throws the reason of `signal` when it aborts, and RecalldError for an unreadable manifest or the database
  */
 export async function checkIndex(
   context: Context,
   plan: IndexPlan,
   signal: AbortSignal,
-): Promise<'done' | 'put_off' | 'held'> {
+): Promise<'done' | 'deferred' | 'busy'> {
   const { db, clock, logger } = context;
   const { pipeline } = plan;
   const now = clock.now();
-  const taken = await db.index.rounds.take(pipeline, now, new Date(now.getTime() + HELD_MS));
-  if (taken === null) return 'held';
-  let round = taken;
-  const guest = createGuest(context, plan, signal);
+  const leased = await db.index.rounds.lease(pipeline, now, new Date(now.getTime() + LEASE_MS));
+  if (leased === null) return 'busy';
+  let round = leased;
+  const throttled = createThrottledStore(context, plan, signal);
   try {
     for (;;) {
       signal.throwIfAborted();
       const { phase } = round;
       const { all, at } = (round.position ?? { all: false, at: null }) as RoundPosition;
-      const look: Look = {
+      const run: PhaseRun = {
         context,
         plan,
         round: { ...round, position: at },
-        guest,
+        throttled,
         signal,
         save: (step) =>
           save(context, round, phase, { ...step, position: { all, at: step.position } satisfies RoundPosition }),
       };
-      const outcome = await runPhase(look, phase, all);
-      if (outcome.kind === 'put_off') {
-        await context.db.measurements.record(gapsOf(look, phase, outcome.why));
-        logger.warn('a round over an index was put off', { pipeline, phase, reason: outcome.why.message });
-        return 'put_off';
+      const outcome = await runPhase(run, phase, all);
+      if (outcome.kind === 'deferred') {
+        await context.db.measurements.record(gapsOf(run, phase, outcome.why));
+        logger.warn('index check deferred', { pipeline, phase, reason: outcome.why.message });
+        return 'deferred';
       }
       const next = phases[phases.indexOf(phase) + 1];
       if (next === undefined) break;
@@ -238,56 +242,56 @@ export async function checkIndex(
   }
 }
 
-function save(context: Context, round: Round, phase: Phase, step: Parameters<Look['save']>[0]): Promise<void> {
+function save(context: Context, round: Round, phase: Phase, step: Parameters<PhaseRun['save']>[0]): Promise<void> {
   const now = context.clock.now();
-  return context.db.index.rounds.save(round, phase, step, now, new Date(now.getTime() + HELD_MS));
+  return context.db.index.rounds.save(round, phase, step, now, new Date(now.getTime() + LEASE_MS));
 }
 
 type PhaseOutcome =
   | { readonly kind: 'done'; readonly all: boolean }
-  | { readonly kind: 'put_off'; readonly why: DeferredError };
+  | { readonly kind: 'deferred'; readonly why: DeferredError };
 
-/** What a phase cannot do at all is left out of the round; what it cannot do now puts the round off. */
-async function runPhase(look: Look, phase: Phase, all: boolean): Promise<PhaseOutcome> {
+/** Skips a phase that the store does not support, and defers the round when a phase cannot continue now. */
+async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<PhaseOutcome> {
   try {
-    return { kind: 'done', all: await doPhase(look, phase, all) };
+    return { kind: 'done', all: await doPhase(run, phase, all) };
   } catch (error) {
     if (!(error instanceof DeferredError)) throw error;
-    if (error.reason === 'store_failed' || error.reason === 'store_slow') return { kind: 'put_off', why: error };
-    await look.context.db.measurements.record(gapsOf(look, phase, error));
+    if (error.reason === 'store_failed' || error.reason === 'store_slow') return { kind: 'deferred', why: error };
+    await run.context.db.measurements.record(gapsOf(run, phase, error));
     return { kind: 'done', all };
   }
 }
 
-/** @returns whether all ids of the store are looked at in this round */
-async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean> {
-  const { context, plan, round, signal } = look;
-  const keep = (position: unknown): Promise<void> => look.save({ position });
+/** @returns true if all ids of the store are checked in this round */
+async function doPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boolean> {
+  const { context, plan, round, signal } = run;
+  const keep = (position: unknown): Promise<void> => run.save({ position });
   switch (phase) {
-    case 'strangers': {
-      if (round.readAt !== null) return findOrphans(look);
-      // Before the first manifest everything would be a stranger.
+    case 'suspects': {
+      if (round.readAt !== null) return findOrphans(run);
+      // Before the first manifest, every document would be a suspect.
       await readManifest(context, plan, round, keep, signal);
-      return findOrphans({ ...look, round: { ...round, position: null } });
+      return findOrphans({ ...run, round: { ...round, position: null } });
     }
     case 'manifest':
       await readManifest(context, plan, round, keep, signal);
-      await context.db.index.rounds.forgetGone(plan.pipeline);
+      await context.db.index.rounds.deleteObsoleteFindings(plan.pipeline);
       return all;
     case 'orphaned':
-      await confirmOrphans(look);
+      await confirmOrphans(run);
       return all;
     case 'missing':
-      await lookForMissing(look, all);
+      await probeMissing(run, all);
       return all;
     case 'chunks':
-      await lookAtChunks(look);
+      await probeChunks(run);
       return all;
     case 'arrivals':
-      await followArrivals(look);
+      await checkArrivals(run);
       return all;
     case 'models':
-      await compareModels(look);
+      await compareModels(run);
       return all;
     case 'measures':
       await measureIndex(context, plan, round, all);
@@ -295,7 +299,7 @@ async function doPhase(look: Look, phase: Phase, all: boolean): Promise<boolean>
   }
 }
 
-function gapsOf({ context, plan }: Look, phase: Phase, { reason, message }: DeferredError): MeasurementOutcome[] {
+function gapsOf({ context, plan }: PhaseRun, phase: Phase, { reason, message }: DeferredError): MeasurementOutcome[] {
   return gaps(context, plan, phase, reason, message);
 }
 
@@ -314,40 +318,40 @@ function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, m
   }));
 }
 
-/** Of those that wait, the ones that were looked for longest ago. */
-const MAX_LOOKED_FOR = 1000;
+/** Waiting changes checked per round, least recently checked first. */
+const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/** Chunks are read where the version matters, which costs a call for a few documents. */
+/** Maximum number of documents whose chunks are read to find a version, which takes one call for a few documents. */
 const MAX_VERSIONS = 200;
 
-async function followArrivals(look: Look): Promise<void> {
-  const { context, plan, guest, signal } = look;
-  const waiting = await context.db.index.documents.waiting(plan.pipeline, MAX_LOOKED_FOR);
-  const fresh = waiting.filter(({ version }) => version === null);
-  const renewed = waiting.filter(({ version }) => version !== null).slice(0, MAX_VERSIONS);
-  const looked: (Waiting & { readonly isThere: boolean })[] = [];
+async function checkArrivals(run: PhaseRun): Promise<void> {
+  const { context, plan, throttled, signal } = run;
+  const waiting = await context.db.index.documents.waiting(plan.pipeline, MAX_WAITING);
+  const added = waiting.filter(({ version }) => version === null);
+  const updated = waiting.filter(({ version }) => version !== null).slice(0, MAX_VERSIONS);
+  const checks: (WaitingChange & { readonly isThere: boolean })[] = [];
   const there = await inStore(
-    look,
-    fresh.map(({ id }) => id),
+    run,
+    added.map(({ id }) => id),
   );
-  looked.push(...fresh.map((one) => ({ ...one, isThere: there.has(one.id) })));
-  for (let start = 0; start < renewed.length; start += DOCUMENTS_PER_CALL) {
-    const some = renewed.slice(start, start + DOCUMENTS_PER_CALL);
+  checks.push(...added.map((one) => ({ ...one, isThere: there.has(one.id) })));
+  for (let start = 0; start < updated.length; start += DOCUMENTS_PER_CALL) {
+    const some = updated.slice(start, start + DOCUMENTS_PER_CALL);
     const ids = some.map(({ id }) => id);
-    const chunks: readonly StoredChunk[] = await guest.ask('look-up of chunks', () => plan.store.chunks(ids, signal));
-    looked.push(
+    const chunks: readonly StoredChunk[] = await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal));
+    checks.push(
       ...some.map((one) => {
         const own = chunks.filter(({ id }) => id === one.id);
         return { ...one, isThere: one.version !== null && hasVersion(own, one.version) };
       }),
     );
   }
-  if (looked.length > 0) await context.db.index.documents.looked(plan.pipeline, looked, context.clock.now());
+  if (checks.length > 0) await context.db.index.documents.recordChecks(plan.pipeline, checks, context.clock.now());
 }
 
 export const checkIndexJob = defineJob({
   name: 'check-index',
-  does: 'Holds what the store of a pipeline holds against its manifest; goes on where the round before was put off.',
+  does: 'Compares the store of a pipeline with its manifest; continues a deferred round.',
   payload: z.strictObject({ pipeline: z.string().min(1) }),
   concurrency: 2,
   attempts: 1,
@@ -358,7 +362,7 @@ export const checkIndexJob = defineJob({
   async handle(context: Context, { pipeline }, signal) {
     const { indexPlans } = context;
     const plan = indexPlans.find((one) => one.pipeline === pipeline);
-    // The config may have another one by now.
+    // The config may have changed since the job was queued.
     if (plan !== undefined) await checkIndex(context, plan, signal);
   },
 });

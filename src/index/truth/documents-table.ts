@@ -1,4 +1,4 @@
-/** The manifest of a pipeline in PostgreSQL: what should be in the store, and what is on its way there. */
+/** The manifest of a pipeline in PostgreSQL: documents that should be in the store, and changes on their way there. */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -11,14 +11,14 @@ import type { Arrival } from './rules/probe-estimates.ts';
 /** A document that should be in the store. */
 export interface ExpectedDocument {
   readonly id: string;
-  /** Its place in the random order. */
+  /** Position in the random order. */
   readonly place: string;
   readonly chunks: number | null;
   readonly segment: string | null;
 }
 
 const columns = 'id, updated_at, hash, deleted, chunks, segment';
-const says = (table: string, ...more: readonly string[]): string =>
+const contentOf = (table: string, ...more: readonly string[]): string =>
   [...more, 'updated_at', 'hash', 'deleted', 'chunks', 'segment'].map((column) => `${table}.${column}`).join(', ');
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
@@ -27,23 +27,23 @@ export type DocumentsTable = ReturnType<typeof createDocumentsTable>;
 
 export function createDocumentsTable(pool: Pool) {
   return {
-    /** Forgets what was read of a manifest. */
-    async forgetLines(pipeline: string): Promise<void> {
+    /** Deletes the lines read so far. */
+    async deleteLines(pipeline: string): Promise<void> {
       await pool.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
     },
 
-    /** Lines of the manifest; of an id that comes again, the last counts. */
-    async keepLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
+    /** Stores manifest lines. For a repeated id, the last line counts. */
+    async storeLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
       const last = [...new Map(documents.map((document) => [document.id, document])).values()];
       await pool.query(
         `insert into index_manifest_lines (pipeline, ${columns}, is_new, is_other, is_changed)
-         select $1::text, ${says('l', 'id')}, d.id is null or d.deleted,
-                (${versionOf('l')}) is distinct from (${versionOf('d')}), (${says('l')}) is distinct from (${says('d')})
+         select $1::text, ${contentOf('l', 'id')}, d.id is null or d.deleted,
+                (${versionOf('l')}) is distinct from (${versionOf('d')}), (${contentOf('l')}) is distinct from (${contentOf('d')})
            from unnest($2::text[], $3::timestamptz[], $4::text[], $5::boolean[], $6::integer[], $7::text[]) as l (${columns})
            left join index_documents d on d.pipeline = $1::text and d.id = l.id
          on conflict (pipeline, id) do update
          set (updated_at, hash, deleted, chunks, segment, is_new, is_other, is_changed)
-           = (${says('excluded')}, excluded.is_new, excluded.is_other, excluded.is_changed)`,
+           = (${contentOf('excluded')}, excluded.is_new, excluded.is_other, excluded.is_changed)`,
         [
           pipeline,
           binaryArray(
@@ -71,7 +71,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** How many lines are kept; none after a crash of the database. */
+    /** Number of stored lines; 0 after a database crash. */
     async countLines(pipeline: string): Promise<number> {
       const rows = await queryRows<{ count: string }>(
         pool,
@@ -82,25 +82,25 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Makes the lines the manifest, all or nothing: what is new or says something else is written, what is no longer
-     * named counts as deleted. New versions begin to be waited for, `mostArrivals` of them drawn at random.
+     * Applies the lines as the new manifest, atomically: new or changed documents are written, and documents no longer
+     * listed count as deleted. New versions are tracked until they arrive, up to `maxArrivals` drawn at random.
      *
-     * @param read when reading it began
-     * @param before when the manifest was last read; null the first time, when nothing is known to be new
-     * @param tellsVersions whether the store tells the version of a document; else only those that are new are waited for
+     * @param read start of the reading
+     * @param before start of the previous reading; null for the first one, when no document is known to be new
+     * @param hasVersions true if the store returns document versions; else only new documents are tracked
      */
     async accept(
       pipeline: string,
       {
         read,
         before,
-        mostArrivals,
-        tellsVersions,
+        maxArrivals,
+        hasVersions,
       }: {
         readonly read: Date;
         readonly before: Date | null;
-        readonly mostArrivals: number;
-        readonly tellsVersions: boolean;
+        readonly maxArrivals: number;
+        readonly hasVersions: boolean;
       },
     ) {
       return inTransaction(pool, async (client) => {
@@ -110,7 +110,7 @@ export function createDocumentsTable(pool: Pool) {
                   least($1::timestamptz, coalesce(updated_at, $1::timestamptz))
              from index_manifest_lines where pipeline = $2::text and is_changed
            on conflict (pipeline, id) do update
-           set (updated_at, hash, deleted, chunks, segment) = (${says('excluded')}),
+           set (updated_at, hash, deleted, chunks, segment) = (${contentOf('excluded')}),
                since = case when (${versionOf('excluded')}) is distinct from (${versionOf('d')}) then excluded.since else d.since end`,
           [read, pipeline],
         );
@@ -121,7 +121,7 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline, read],
         );
         if (before !== null) {
-          // A time long ago, or still to come, says when a document was written and not when it came to be ingested.
+          // An old or future time tells when a document was written, not when it was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -130,17 +130,17 @@ export function createDocumentsTable(pool: Pool) {
                 where pipeline = $1::text and is_other and not deleted and (is_new or $5::boolean)
                   and coalesce(updated_at, $2::timestamptz) between $3::timestamptz - interval '1 day' and $2::timestamptz
              ), older as (
-               update index_arrivals a set is_over = true
+               update index_arrivals a set is_closed = true
                  from index_manifest_lines l
-                where a.pipeline = $1::text and l.pipeline = $1::text and a.id = l.id and not a.is_over and l.is_other
+                where a.pipeline = $1::text and l.pipeline = $1::text and a.id = l.id and not a.is_closed and l.is_other
                   and (l.deleted or $5::boolean)
              )
-             insert into index_arrivals (pipeline, id, updated_at, version, segment, weight, looked_at)
+             insert into index_arrivals (pipeline, id, updated_at, version, segment, weight, checked_at)
              select $1::text, id, updated_at, version, segment,
                     greatest(1, count(*) over ()::double precision / $4::integer), updated_at
                from new_versions order by random() limit $4::integer
              on conflict do nothing`,
-            [pipeline, read, before, mostArrivals, tellsVersions],
+            [pipeline, read, before, maxArrivals, hasVersions],
           );
         }
         await client.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
@@ -158,8 +158,7 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Documents behind a place of the random order that have been as they are since `until` at the latest, and so
-     * should be in the store.
+     * Documents after a position in the random order that have not changed since `until` and so should be in the store.
      */
     async after(
       pipeline: string,
@@ -177,7 +176,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Which of these should be in the store, or were to be until `since` at the earliest. */
+    /** Ids that should be in the store, or were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -188,7 +187,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** How many chunks each has, by the manifest. */
+    /** Number of chunks of each document, according to the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
       const rows = await queryRows<{ id: string; chunks: number | null }>(
         pool,
@@ -207,7 +206,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, segment }) => [id, segment]));
     },
 
-    /** Of the documents that should be in the store, those with most first. */
+    /** Segments of documents that should be in the store, largest first. */
     async segments(pipeline: string): Promise<readonly string[]> {
       const rows = await queryRows<{ segment: string }>(
         pool,
@@ -218,8 +217,8 @@ export function createDocumentsTable(pool: Pool) {
       return rows.map(({ segment }) => segment);
     },
 
-    /** Those of a segment that should be in the store, behind a place of the random order. */
-    async drawOf(
+    /** Documents of a segment that should be in the store, after a position in the random order. */
+    async afterInSegment(
       pipeline: string,
       segment: string,
       { place, id }: { readonly place: string; readonly id: string },
@@ -234,46 +233,46 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** The least and the greatest id of a segment by their bytes, deleted ones too, how many there are, and some of them. */
-    async idsOf(pipeline: string, segment: string, most: number): Promise<SegmentIds> {
+    /** The smallest and the largest id of a segment by bytes, including deleted ones, their count, and some of them. */
+    async idsOf(pipeline: string, segment: string, limit: number): Promise<SegmentIds> {
       const rows = await queryRows<SegmentIds>(
         pool,
         `select min(id collate "C") as first, max(id collate "C") as last, count(*)::integer as count,
                 array(select id from index_documents where pipeline = $1::text and segment = $2::text
                        order by place limit $3::integer) as some
            from index_documents where pipeline = $1::text and segment = $2::text`,
-        [pipeline, segment, most],
+        [pipeline, segment, limit],
       );
       return rows[0] ?? { first: '', last: '', count: 0, some: [] };
     },
 
-    /** Whether no id outside of the segment begins so. */
-    async isOwnBeginning(pipeline: string, segment: string, beginning: string): Promise<boolean> {
+    /** True if no id outside the segment starts with the prefix. */
+    async isUniquePrefix(pipeline: string, segment: string, prefix: string): Promise<boolean> {
       const rows = await queryRows<{ own: boolean }>(
         pool,
         `select not exists (select from index_documents
                              where pipeline = $1::text and segment is distinct from $2::text and starts_with(id, $3::text)) as own`,
-        [pipeline, segment, beginning],
+        [pipeline, segment, prefix],
       );
       return rows[0]?.own ?? false;
     },
 
-    /** New versions that nobody has found yet, those first that were looked for longest ago. */
-    async waiting(pipeline: string, limit: number): Promise<readonly Waiting[]> {
-      return queryRows<Waiting>(
+    /** Changes that have not arrived yet, least recently checked first. */
+    async waiting(pipeline: string, limit: number): Promise<readonly WaitingChange[]> {
+      return queryRows<WaitingChange>(
         pool,
         `select id, updated_at, version from index_arrivals
-          where pipeline = $1::text and not is_over order by looked_at, id limit $2::integer`,
+          where pipeline = $1::text and not is_closed order by checked_at, id limit $2::integer`,
         [pipeline, limit],
       );
     },
 
-    /** Documents of which a followed change has waited since `until` at the latest, those first that wait longest, and how many. */
+    /** Documents whose tracked change has been waiting since `until` or longer, oldest first, and their number. */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: string }>(
         pool,
         `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
-          where pipeline = $1::text and not is_over and updated_at <= $2::timestamptz
+          where pipeline = $1::text and not is_closed and updated_at <= $2::timestamptz
           order by updated_at, id limit $3::integer`,
         [pipeline, until, limit],
       );
@@ -281,27 +280,27 @@ export function createDocumentsTable(pool: Pool) {
       return { count: Number(rows[0]?.count ?? 0), documents };
     },
 
-    async looked(
+    async recordChecks(
       pipeline: string,
-      looked: readonly (Waiting & { readonly isThere: boolean })[],
+      checks: readonly (WaitingChange & { readonly isThere: boolean })[],
       at: Date,
     ): Promise<void> {
       await pool.query(
-        `update index_arrivals a set looked_at = $2::timestamptz, has_arrived = l.there, is_over = l.there,
+        `update index_arrivals a set checked_at = $2::timestamptz, has_arrived = l.there, is_closed = l.there,
                 absent_at = case when l.there then a.absent_at else $2::timestamptz end
            from unnest($3::text[], $4::timestamptz[], $5::boolean[]) as l (id, updated_at, there)
-          where a.pipeline = $1::text and a.id = l.id and a.updated_at = l.updated_at and not a.is_over`,
-        [pipeline, at, ...columnsOf(looked, [({ id }) => id, ({ updatedAt }) => updatedAt, ({ isThere }) => isThere])],
+          where a.pipeline = $1::text and a.id = l.id and a.updated_at = l.updated_at and not a.is_closed`,
+        [pipeline, at, ...columnsOf(checks, [({ id }) => id, ({ updatedAt }) => updatedAt, ({ isThere }) => isThere])],
       );
     },
 
-    /** How long new versions since `from` took, or have taken so far. */
+    /** Arrival times of tracked changes since `from`, including those still waiting. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,
-        `select segment, weight, has_arrived as "hasCome",
+        `select segment, weight, has_arrived as "hasArrived",
                 greatest(0, extract(epoch from coalesce(absent_at, updated_at) - updated_at))::double precision as after,
-                greatest(0, extract(epoch from looked_at - updated_at))::double precision as by
+                greatest(0, extract(epoch from checked_at - updated_at))::double precision as by
            from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
         [pipeline, from],
       );
@@ -316,10 +315,10 @@ export interface SegmentIds {
   readonly some: readonly string[];
 }
 
-export interface Waiting {
+export interface WaitingChange {
   readonly id: string;
   readonly updatedAt: Date;
-  /** What the store calls the version; null for a document that was not there before. */
+  /** Version as the store names it; null for a new document. */
   readonly version: string | null;
 }
 

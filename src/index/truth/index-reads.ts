@@ -1,6 +1,6 @@
 /**
- * How the index of a pipeline stands, for commands and pages; and its hubs, chunks that come back for far more
- * questions than their share, beside chunks that never do.
+ * Status of the index of a pipeline for commands and pages, with hub documents (retrieved for far more queries than
+ * their share) and chunks that are never retrieved.
  */
 import type pg from 'pg';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -16,14 +16,14 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { indexMeasureNames } from './measure-index.ts';
 import type { NamedDocument } from './rounds-table.ts';
 import { findingKinds, type NamedKind } from './rules/findings.ts';
-import { deadChunks, hubsOf, type ReturnedDocuments } from './rules/hubs.ts';
+import { deadChunks, findHubs, type ReturnedDocuments } from './rules/hubs.ts';
 
 export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 
-const OTHER_IDS = 'None of the chunks drawn from the store ever came back; the answers seem to have other ids.';
+const OTHER_IDS = 'None of the chunks drawn from the store was ever retrieved. Answers seem to use other ids.';
 
 /**
- * @param chunks that are drawn from the store to find dead ones; 0 draws none
+ * @param chunks number of chunks drawn from the store to find dead ones; 0 draws none
  * @throws RecalldError store_unreachable
  */
 export async function readHubs(
@@ -33,16 +33,19 @@ export async function readHubs(
   signal: AbortSignal,
 ) {
   const drawn = await drawIds(store, chunks, signal);
-  const { back, ...found } = await returned.documents(window, drawn.ids);
-  const hubs = hubsOf(found);
-  const dead = drawn.why === null && hubs !== null ? deadChunks(drawn.ids, back) : null;
+  const { retrieved, ...found } = await returned.documents(window, drawn.ids);
+  const hubs = findHubs(found);
+  const dead = drawn.why === null && hubs !== null ? deadChunks(drawn.ids, retrieved) : null;
   const why = drawn.why ?? (dead === null ? OTHER_IDS : null);
   return {
-    questions: found.questions,
+    queries: found.queries,
     documents: found.documents,
-    /** Null where too few questions were answered to tell. */
+    /** Null with too few answered queries. */
     hubs,
-    /** Null where nothing was drawn, the store cannot be sampled, or its ids are not those of the answers; `why` says which. */
+    /**
+     * Null if nothing was drawn, the store cannot be sampled, or its ids differ from those in answers; `why` says
+     * which.
+     */
     dead,
     why,
   };
@@ -53,8 +56,8 @@ async function drawIds(
   n: number,
   signal: AbortSignal,
 ): Promise<{ readonly ids: readonly string[]; readonly why: string | null }> {
-  if (n === 0) return { ids: [], why: 'Nothing was drawn.' };
-  if (store === null) return { ids: [], why: 'The config names no vector_store to draw chunks from.' };
+  if (n === 0) return { ids: [], why: 'No chunks were drawn.' };
+  if (store === null) return { ids: [], why: 'No vector_store is configured to draw chunks from.' };
   const sample = await store.sample({ n, seed: 1, withContent: false }, signal);
   if (sample.kind === 'unsupported') return { ids: [], why: sample.reason };
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
@@ -65,13 +68,13 @@ async function drawIds(
 export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
-  /** Places of an answer that are looked at. */
+  /** Number of top results that count. */
   readonly k: number;
-  /** The newest live queries that are read at most. */
-  readonly most: number;
+  /** Maximum number of live queries, newest first. */
+  readonly limit: number;
 }
 
-/** More would be no hubs. */
+/** Documents further down cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -80,32 +83,32 @@ export type ReturnedReads = ReturnType<typeof createReturnedReads>;
 export function createReturnedReads(pool: pg.Pool) {
   return {
     /**
-     * Questions are told apart by their text, or its hash where no text is kept. Of golden sets the latest complete run
-     * of each counts, whenever it was.
+     * Distinguishes queries by their text, or by its hash if texts are not stored. Golden queries come from the latest
+     * complete run of each set, whatever its age.
      *
-     * @param ids which of these came back is told beside it
+     * @param ids also returns which of these were retrieved
      */
     async documents(
-      { pipeline, since, k, most }: ReturnedWindow,
+      { pipeline, since, k, limit }: ReturnedWindow,
       ids: readonly string[],
-    ): Promise<ReturnedDocuments & { readonly back: ReadonlySet<string> }> {
-      const rows = await queryRows<ReturnedDocuments & { back: readonly string[] }>(
+    ): Promise<ReturnedDocuments & { readonly retrieved: ReadonlySet<string> }> {
+      const rows = await queryRows<ReturnedDocuments & { retrieved: readonly string[] }>(
         pool,
         `with live as (
-           select distinct on (question) question, id, text, results
-             from (select coalesce(text, text_hash, id) as question, id, text, results
+           select distinct on (query) query, id, text, results
+             from (select coalesce(text, text_hash, id) as query, id, text, results
                      from live_queries
                     where pipeline = $1::text and received_on >= ($2::timestamptz at time zone 'UTC')::date
                       and received_at >= $2::timestamptz and outcome = 'ok'
                     order by received_at desc limit $5::integer) newest
-            order by question, id
+            order by query, id
          ), runs as (
            select distinct on (golden_set) id, golden_set
              from golden_runs
             where pipeline = $1::text and purpose = 'full' and status = 'completed'
             order by golden_set, started_at desc
          ), asked as (
-           select coalesce(text, id) as shown,
+           select coalesce(text, id) as example,
                   array(select distinct found.value ->> 0
                           from jsonb_array_elements(results) with ordinality as found (value, place)
                          where place <= $3::integer) as documents
@@ -115,20 +118,20 @@ export function createReturnedReads(pool: pg.Pool) {
              from golden_run_answers join runs on runs.id = run_id
             where outcome = 'ok'
          ), counted as (
-           select document as id, count(*)::integer as questions, (array_agg(shown order by shown))[1:${EXAMPLES}] as examples
+           select document as id, count(*)::integer as queries, (array_agg(example order by example))[1:${EXAMPLES}] as examples
              from asked, unnest(documents) as document
             group by document
          )
-         select (select count(*)::integer from asked) as questions,
+         select (select count(*)::integer from asked) as queries,
                 (select count(*)::integer from counted) as documents,
-                (select coalesce(sum(questions), 0)::integer from counted) as places,
+                (select coalesce(sum(queries), 0)::integer from counted) as results,
                 (select coalesce(json_agg(most), '[]')
-                   from (select * from counted order by questions desc, id limit ${MAX_DOCUMENTS}) most) as top,
-                array(select id from counted where id = any($4::text[])) as back`,
-        [pipeline, since, k, ids, most],
+                   from (select * from counted order by queries desc, id limit ${MAX_DOCUMENTS}) most) as top,
+                array(select id from counted where id = any($4::text[])) as retrieved`,
+        [pipeline, since, k, ids, limit],
       );
-      const { back = [], ...found } = rows[0] ?? { questions: 0, documents: 0, places: 0, top: [] };
-      return { ...found, back: new Set(back) };
+      const { retrieved = [], ...found } = rows[0] ?? { queries: 0, documents: 0, results: 0, top: [] };
+      return { ...found, retrieved: new Set(retrieved) };
     },
   };
 }
@@ -136,31 +139,31 @@ export function createReturnedReads(pool: pg.Pool) {
 export interface FoundOfKind {
   readonly kind: NamedKind;
   readonly count: number;
-  /** Those that were found first. */
+  /** Oldest first. */
   readonly documents: readonly NamedDocument[];
 }
 
 export type IndexStatus = Awaited<ReturnType<typeof readIndexStatus>>;
 
-export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeline: string, now: Date, most: number) {
+export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeline: string, now: Date, limit: number) {
   const { rounds, documents: documentsTable } = db.index;
   const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
   const found: FoundOfKind[] = [];
   for (const kind of findingKinds) {
-    const documents = await rounds.findings(pipeline, kind, most);
+    const documents = await rounds.findings(pipeline, kind, limit);
     found.push({ kind, count: counts.get(kind)?.count ?? 0, documents });
   }
   const plan = indexPlans.find((one) => one.pipeline === pipeline);
   if (plan !== undefined) {
     const until = new Date(now.getTime() - plan.lateAfterMs);
-    found.push({ kind: 'late', ...(await documentsTable.late(pipeline, until, most)) });
+    found.push({ kind: 'late', ...(await documentsTable.late(pipeline, until, limit)) });
   }
   const latest = await reads.measurements.latest(now);
   return {
-    /** When the last whole round ended. */
+    /** When the last complete round ended. */
     checkedAt: status?.endedAt ?? null,
-    /** That the manifest names. */
+    /** Documents in the manifest. */
     documents: status?.documents ?? null,
     measures: latest
       .filter((one) => one.pipeline === pipeline && placeOf(one) >= 0)
@@ -171,33 +174,33 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
 
 export interface IndexPageData extends IndexStatus {
   readonly pipeline: string;
-  /** Whether the config has `index` for it. */
+  /** True if its config has `index`. */
   readonly isIndexed: boolean;
-  /** What the latest golden runs and sentinels brought although their sets forbid it. */
+  /** Forbidden documents returned in the latest golden runs and sentinel runs. */
   readonly leaks: readonly Leak[];
-  /** What came back for the questions of the last days. */
+  /** Hub documents of the last days. */
   readonly returned: HubsReport;
-  /** Whether chunks were drawn from the store to find those that never come back. */
+  /** True if chunks were drawn from the store to find dead ones. */
   readonly isDrawn: boolean;
   readonly deployments: readonly Deployment[];
   readonly now: Date;
 }
 
-/** A forbidden document that came back, asked twice. */
+/** A forbidden document that was returned twice. */
 interface Leak extends ForbiddenResult {
   readonly goldenSet: string;
   readonly runId: string;
-  /** End of the first of the runs in a row that brought it. */
+  /** End of the first run in the current streak that returned it. */
   readonly since: Date;
 }
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/** A page is read often, so that it looks at less than the command. */
+/** A page is read often, so it covers less than the command. */
 const HUBS_MS = 7 * DAY_MS;
-const looked = { k: 10, most: 5000 };
+const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
-/** A page is waited for no longer. */
+/** Timeout of a page. */
 const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(
@@ -211,7 +214,12 @@ export async function readIndexPage(
   const now = clock.now();
   const status = await readIndexStatus(context, pipeline, now, LISTED_DOCUMENTS);
   const latest = await db.live.deployments.list({ pipeline, limit: LISTED_DEPLOYMENTS });
-  const window = { pipeline, since: new Date(now.getTime() - HUBS_MS), ...looked, chunks: isDrawn ? DRAWN_CHUNKS : 0 };
+  const window = {
+    pipeline,
+    since: new Date(now.getTime() - HUBS_MS),
+    ...hubsWindow,
+    chunks: isDrawn ? DRAWN_CHUNKS : 0,
+  };
   return {
     ...status,
     pipeline,
@@ -224,13 +232,15 @@ export async function readIndexPage(
   };
 }
 
-/** More golden sets of one pipeline than have ended a run, or a sentinel, of theirs among so many. */
-const RUNS_LOOKED_THROUGH = 50;
+/** Number of runs that are searched for the latest one of each golden set. */
+const SEARCHED_RUNS = 50;
 
-/** Of the latest run of each golden set that asked for forbidden documents; sentinels ask for all of them too. */
+/**
+ * Reads the leaks of the latest run of each golden set with forbidden documents. Sentinel runs ask for all of them too.
+ */
 async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
   const recent = await Promise.all(
-    (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: RUNS_LOOKED_THROUGH })),
+    (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: SEARCHED_RUNS })),
   );
   const asked = recent
     .flat()
@@ -247,19 +257,19 @@ async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
   return leaks;
 }
 
-/** @param ended of one golden set, the latest first */
+/** @param ended runs of one golden set, latest first */
 async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]): Promise<Leak[]> {
   let leaks: readonly Leak[] = [];
-  let still = new Set<string>();
+  let streak = new Set<string>();
   for (const [place, run] of ended.entries()) {
     const { id: runId, goldenSet } = run;
     const results = await runs.forbidden(runId);
     const since = endOf(run);
     if (place === 0) leaks = results.map((result) => ({ ...result, goldenSet, runId, since }));
-    const brought = new Set(results.map(keyOf));
-    still = place === 0 ? brought : new Set([...still].filter((key) => brought.has(key)));
-    if (still.size === 0) break;
-    leaks = leaks.map((leak) => (still.has(keyOf(leak)) ? { ...leak, since } : leak));
+    const returned = new Set(results.map(keyOf));
+    streak = place === 0 ? returned : new Set([...streak].filter((key) => returned.has(key)));
+    if (streak.size === 0) break;
+    leaks = leaks.map((leak) => (streak.has(keyOf(leak)) ? { ...leak, since } : leak));
   }
   return [...leaks];
 }

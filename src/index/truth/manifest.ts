@@ -1,6 +1,6 @@
 /**
- * Where the manifest of an index comes from: a file of JSON lines, a program that prints it, an endpoint that gives it
- * page by page, or a query to PostgreSQL.
+ * Reads the manifest of an index from a file of JSON lines, a program's output, a paged endpoint, or a PostgreSQL
+ * query.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,10 +15,10 @@ import { at, createJsonApi, type HttpServiceConfig, textOf } from '../../platfor
 import type { ManifestConfig } from './config.ts';
 
 /**
- * Nothing is opened before it is read.
+ * Creates a manifest source. It opens nothing until it is read.
  *
- * @param configField where the config describes it: `pipelines[0].index.manifest`
- * @throws RecalldError config_invalid for an address or a TLS file that cannot be used
+ * @param configField field of the config that describes it: `pipelines[0].index.manifest`
+ * @throws RecalldError config_invalid for an unusable address or TLS file
  */
 export function createManifestSource(config: ManifestConfig, configField: string): ManifestSource {
   switch (config.kind) {
@@ -27,34 +27,33 @@ export function createManifestSource(config: ManifestConfig, configField: string
     case 'command':
       return (_, signal) => readCommand(config, configField, signal);
     case 'http': {
-      // A wrong address is said at the start, not at the first round.
+      // Reports an invalid address at startup rather than in the first round.
       createJsonApi(config, manifestAt(configField)).close();
       return (from, signal) => readPages(config, configField, from, signal);
     }
     case 'sql':
       if (!/^postgres(ql)?:\/\//.test(config.url)) {
-        throw new RecalldError('config_invalid', `${configField}.url: this is not a postgres:// URL.`);
+        throw new RecalldError('config_invalid', `${configField}.url: must be a postgres:// URL.`);
       }
       return (_, signal) => readQuery(config, configField, signal);
   }
 }
 
-/** Some lines of a manifest. */
 export interface ManifestPart {
   readonly lines: readonly SourceLine[];
-  /** Where reading goes on behind them; null where it can only begin anew. */
+  /** Position from which to continue; null if reading can only start over. */
   readonly next: string | null;
 }
 
 /**
- * Reads all of it, in bounded memory: nothing is asked for before what came is stored.
+ * Reads the manifest in bounded memory: the next part is requested once the previous one is stored.
  *
- * @param from where to go on; what is no such place, or no longer one, begins anew
+ * @param from position to continue from; an unknown or expired one starts over
  * @throws RecalldError manifest_unreadable, file_unreadable, file_malformed; and the reason of `signal`
  */
 export type ManifestSource = (from: string | null, signal: AbortSignal) => AsyncIterable<ManifestPart>;
 
-/** Goes on behind the lines that were read, as long as it is the same file. */
+/** Continues after the lines that were read, if the file is unchanged. */
 export async function* readFile(path: string, from: string | null): AsyncGenerator<ManifestPart> {
   const { size, mtimeMs } = await stat(path).catch((cause: unknown) => {
     throw unreadable(path, cause);
@@ -70,7 +69,7 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/** The program waits while what it printed is stored. What it says on its standard error is not read. */
+/** The program blocks while its output is stored. Its standard error is ignored. */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -81,37 +80,40 @@ export async function* readCommand(
     ...(directory === undefined ? {} : { cwd: directory }),
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // Its own group, so that what it starts itself ends with it.
+    // A separate process group, so that its child processes end with it.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  let isOver = false;
+  let isTimedOut = false;
   const end = (): void => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     if (process.platform === 'win32') child.kill('SIGKILL');
     else process.kill(-child.pid, 'SIGKILL');
   };
   const timer = setTimeout(() => {
-    isOver = true;
+    isTimedOut = true;
     end();
   }, timeoutMs);
   signal.addEventListener('abort', end, { once: true });
   const failed = (reason: string): RecalldError =>
-    new RecalldError('manifest_unreadable', `The command of ${configField} ${reason}; run it by hand.`);
+    new RecalldError(
+      'manifest_unreadable',
+      `The command of ${configField} ${reason}. Run it by hand to see its output.`,
+    );
   const ended = once(child, 'close');
-  // What it fails of is thrown below.
+  // Failures are thrown below.
   ended.catch(() => undefined);
   try {
     for await (const lines of linesOf(child.stdout, `the manifest that ${configField} prints`)) {
       yield { lines, next: null };
     }
     const [code] = (await ended.catch((error: NodeJS.ErrnoException) => {
-      throw failed(`cannot be started (${error.code ?? 'unknown'})`);
+      throw failed(`could not be started (${error.code ?? 'unknown'})`);
     })) as [number | null];
     signal.throwIfAborted();
-    if (isOver) throw failed(`was not done within ${timeoutMs} ms`);
-    // A manifest that was cut off would make all that is not in it look deleted.
-    if (code !== 0) throw failed(`ended with ${code === null ? 'a signal' : `code ${code}`}`);
+    if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
+    // With a truncated manifest, all remaining documents would look deleted.
+    if (code !== 0) throw failed(`exited with ${code === null ? 'a signal' : `code ${code}`}`);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
@@ -121,7 +123,7 @@ export async function* readCommand(
 
 const manifestAt = (configField: string) => ({ service: 'The manifest', configField });
 
-/** Follows `next_cursor`, which goes back as the parameter `cursor`, until it is null or left out. */
+/** Follows `next_cursor`, sent as the parameter `cursor`, until it is null or absent. */
 export async function* readPages(
   config: HttpServiceConfig,
   configField: string,
@@ -136,8 +138,8 @@ export async function* readPages(
       if (answer.kind === 'failed') throw new RecalldError('manifest_unreadable', answer.message);
       const items = at(answer.json, 'items');
       if (!Array.isArray(items)) {
-        const wayOut = `make ${configField}.url answer {"items": [...], "next_cursor": ...}`;
-        throw new RecalldError('manifest_unreadable', `The manifest page has no list "items"; ${wayOut}.`);
+        const fix = `${configField}.url must return {"items": [...], "next_cursor": ...}`;
+        throw new RecalldError('manifest_unreadable', `The manifest page has no array "items"; ${fix}.`);
       }
       const first = line;
       const lines = items.map((item, place) => ({
@@ -148,7 +150,7 @@ export async function* readPages(
       line += lines.length;
       const next = textOf(at(answer.json, 'next_cursor'));
       if (next !== null && next === cursor) {
-        throw new RecalldError('manifest_unreadable', `The manifest gives the cursor of the same page again.`);
+        throw new RecalldError('manifest_unreadable', `The manifest returned the same next_cursor twice.`);
       }
       cursor = next;
       yield { lines, next };
@@ -163,7 +165,10 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 
 const ROWS = 5000;
 
-/** Through a cursor of a transaction that cannot write. The text of an error is not shown: it may hold what is in a row. */
+/**
+ * Reads through a cursor in a read-only transaction. Error messages of the database are not shown, since they may
+ * contain row data.
+ */
 export async function* readQuery(
   { url, query, timeout_ms: timeoutMs }: SqlConfig,
   configField: string,
@@ -175,28 +180,31 @@ export async function* readQuery(
     statement_timeout: timeoutMs,
     application_name: 'recalld manifest',
   });
-  // A connection that breaks fails the statement; an error that nobody hears would end the process.
+  // A broken connection fails the statement. An `error` event without a listener would end the process.
   client.on('error', () => undefined);
   const stop = (): void => void client.end().catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });
-  const asked = async <T>(work: Promise<T>): Promise<T> => {
+  const run = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
       signal.throwIfAborted();
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      throw new RecalldError('manifest_unreadable', `The query of ${configField} failed${code}; run it by hand.`);
+      throw new RecalldError(
+        'manifest_unreadable',
+        `The query of ${configField} failed${code}. Run it by hand to see the error.`,
+      );
     }
   };
   try {
-    await asked(client.connect());
-    await asked(client.query('begin read only'));
+    await run(client.connect());
+    await run(client.query('begin read only'));
     const text = query.trim().replace(/;$/, '');
-    await asked(
+    await run(
       client.query(`declare manifest no scroll cursor for select to_jsonb(d)::text as line from (${text}) as d`),
     );
     for (let line = 1; ; ) {
-      const { rows } = await asked(client.query<{ line: string }>(`fetch ${ROWS} from manifest`));
+      const { rows } = await run(client.query<{ line: string }>(`fetch ${ROWS} from manifest`));
       if (rows.length === 0) return;
       const first = line;
       const file = `the manifest of ${configField}`;

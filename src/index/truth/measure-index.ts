@@ -1,6 +1,6 @@
 /**
- * What a round counted -> measurements, of all documents and by segment -> samples of gauges. What is too old to trust
- * is withheld.
+ * Converts the tallies of a round to measurements, in total and by segment, and these to gauges. Stale values are
+ * withheld.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -13,12 +13,12 @@ import type { FollowedChange } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
-import { type Arrival, bySegments, lagOf, shareOf, type Tally } from './rules/probe-estimates.ts';
+import { type Arrival, estimateLag, estimateShare, sumBySegment, type Tally } from './rules/probe-estimates.ts';
 
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
-/** The share of each kind of finding; some are few a round and are taken of a day together. */
+/** Measure of each kind of finding. Rare kinds are pooled over a day. */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
   unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
@@ -29,34 +29,34 @@ const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; read
 
 const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
 
-/** In the order in which they are told. */
+/** In display order. */
 export const indexMeasureNames: readonly string[] = [
   ...findingKinds.map((kind) => shareOfKind[kind].measure),
   INDEX_LAG_MEDIAN,
   INDEX_LAG,
 ];
 
-/** Measures that pool the last day, whatever the interval of a round. */
+/** Measures that pool the last day, whatever the round interval. */
 export const dailyIndexMeasures: ReadonlySet<string> = new Set([
   ...findingKinds.flatMap((kind) => (shareOfKind[kind].ofDay ? [shareOfKind[kind].measure] : [])),
   INDEX_LAG_MEDIAN,
   INDEX_LAG,
 ]);
 
-/** What is not known while a phase cannot be gone through. */
+/** Measures that have no data while a phase cannot be completed. */
 export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>> = {
   orphaned: [orphaned.measure],
-  strangers: [orphaned.measure],
+  suspects: [orphaned.measure],
   missing: [missing.measure],
   chunks: [superseded.measure, unretrievable.measure],
   arrivals: [INDEX_LAG, INDEX_LAG_MEDIAN],
   models: [otherModel.measure],
 };
 
-/** Fewer new versions in a day say nothing of the 95th percentile. */
+/** Minimum number of changes per day for a 95th percentile. */
 const MIN_ARRIVALS = 20;
 
-/** @param all whether every document was looked at */
+/** @param all true if every document was checked */
 export async function measureIndex({ db, clock }: Context, plan: IndexPlan, round: Round, all: boolean): Promise<void> {
   const { pipeline, maxSegments } = plan;
   const now = clock.now();
@@ -74,12 +74,12 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     (typeof shareOfKind)['missing'],
   ][]) {
     const tallies = await db.index.rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
-    const wasAll = all && (kind === 'missing' || kind === 'orphaned');
+    const isComplete = all && (kind === 'missing' || kind === 'orphaned');
     const known = counts.get(kind);
-    for (const { segment, ...tally } of bySegments(tallies, maxSegments)) {
-      const share = shareOf(tally satisfies Tally, wasAll);
+    for (const { segment, ...tally } of sumBySegment(tallies, maxSegments)) {
+      const share = estimateShare(tally satisfies Tally, isComplete);
       if (share === null) continue;
-      // Ids are in the findings alone.
+      // Ids are stored only in the findings.
       const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
@@ -90,7 +90,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
-/** By segment, where a day brought enough. */
+/** Lags in total and by segment, where there are enough changes. */
 function lagsOf(
   arrivals: readonly FollowedChange[],
   maxSegments: number,
@@ -101,7 +101,7 @@ function lagsOf(
   for (const { segment } of arrivals) {
     named.set(segment ?? '', { n: (named.get(segment ?? '')?.n ?? 0) + 1, found: 0 });
   }
-  const kept = bySegments(named, maxSegments).map(({ segment }) => segment);
+  const kept = sumBySegment(named, maxSegments).map(({ segment }) => segment);
   return kept.flatMap((segment) => {
     const own = arrivals.filter((one) => {
       if (segment === ALL_SEGMENT) return true;
@@ -132,8 +132,8 @@ function lag(
     ...about
   }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
 ): MeasurementOutcome {
-  const { value, bounds } = lagOf(arrivals, share);
-  const waiting = arrivals.filter(({ hasCome }) => !hasCome);
+  const { value, bounds } = estimateLag(arrivals, share);
+  const waiting = arrivals.filter(({ hasArrived }) => !hasArrived);
   const overdue = waiting.filter(({ by }) => by > lateAfterMs / 1000).length;
   return {
     kind: 'value',
@@ -152,14 +152,14 @@ function lag(
   };
 }
 
-/** Whether the value of a measure can no longer be trusted. */
+/** True if the latest value or gap of a measure is stale. */
 export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   const last = gap ?? newest;
   if (last === null) return true;
   return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
 }
 
-/** The latest shares of all documents that can be trusted. */
+/** Latest trusted shares over all documents. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
     const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
@@ -169,7 +169,7 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
-/** The latest lag of all documents that can be trusted; null without one. */
+/** Latest trusted lag over all documents; null without one. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

@@ -1,22 +1,22 @@
-/** The metrics of looks into an index; the measures themselves are rows of the measure table. */
+/** Metrics of index checks. Their measures are rows of the measure table instead. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const indexMetrics = {
-  recalld_index_documents: storedGauge('Documents that the manifest says should be in the vector store.', ['pipeline']),
+  recalld_index_documents: storedGauge('Documents of the manifest that should be in the vector store.', ['pipeline']),
   recalld_index_findings: storedGauge(
-    'Documents that are known by their ids to be missing, not retrievable, orphaned, superseded or of another model; where some are looked at and not all, there are more.',
+    'Documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If only a sample is checked, there are more.',
     ['pipeline', 'kind'],
   ),
   recalld_index_late_after_seconds: storedGauge(
-    'How long a change may take to arrive in the vector store, as the config says (late_after).',
+    'Configured maximum time for a change to arrive in the vector store (late_after).',
     ['pipeline'],
   ),
   recalld_index_changes_overdue: storedGauge(
-    'Changes of the last day that wait for longer than late_after to arrive in the vector store.',
+    'Changes of the last day that have not arrived in the vector store within late_after.',
     ['pipeline'],
   ),
   recalld_index_check_last_success_timestamp_seconds: storedGauge(
-    'When the index was last held against its manifest as a whole round.',
+    'Time of the last complete check of the index against its manifest.',
     ['pipeline'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

@@ -1,4 +1,4 @@
-/** How the index of a pipeline is held against its manifest, and what that works with. */
+/** How to compare the index of a pipeline with its manifest, with the connectors it needs. */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
@@ -15,7 +15,7 @@ export interface IndexPlan {
   readonly retriever: Retriever;
   readonly embedder: Embedder | null;
   readonly cron: Cron;
-  /** Longest time between two rounds. */
+  /** Maximum time between two rounds. */
   readonly intervalMs: number;
   readonly probe: number;
   readonly lateAfterMs: number;
@@ -23,15 +23,19 @@ export interface IndexPlan {
   readonly retrieve: number;
   readonly embed: number;
   readonly embedPrefix: string;
-  readonly leastCosine: number;
-  /** Whether the store tells the version of the document that a chunk was made of. */
-  readonly tellsVersions: boolean;
+  readonly minCosine: number;
+  /** True if the store returns the document version of a chunk. */
+  readonly hasVersions: boolean;
   readonly maxSegments: number;
 }
 
 type Parts = Pick<IndexPlan, 'retriever' | 'embedder'> & { readonly name: string; readonly store: VectorStore | null };
 
-/** Of the pipelines whose config has `index`. @throws RecalldError config_invalid, see createManifestSource */
+/**
+ * Creates a plan for each pipeline with `index`.
+ *
+ * @throws RecalldError config_invalid, see createManifestSource
+ */
 export function createIndexPlans(config: Config, pipelines: readonly Parts[], now: Date): IndexPlan[] {
   return config.pipelines.flatMap(({ name, index, vector_store: store, segments }, place) => {
     const parts = pipelines.find((one) => one.name === name);
@@ -52,8 +56,8 @@ export function createIndexPlans(config: Config, pipelines: readonly Parts[], no
         retrieve: index.retrieve,
         embed: index.embed,
         embedPrefix: index.embed_prefix,
-        leastCosine: index.least_cosine,
-        tellsVersions: store?.version !== undefined,
+        minCosine: index.min_cosine,
+        hasVersions: store?.version !== undefined,
         maxSegments: segments.max,
       },
     ];

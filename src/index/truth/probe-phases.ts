@@ -1,6 +1,6 @@
 /**
- * The looks of a round: for what is in the manifest and not in the store, for what is in the store and not in the
- * manifest, and at what chunks say. The store is asked politely.
+ * Phases of a round: finds documents of the manifest that are missing in the store, documents of the store that are
+ * missing in the manifest, and outdated chunks. Store calls are throttled.
  */
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
@@ -9,14 +9,14 @@ import type { Context } from '../../core/context.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
-import { type LookedAt, type Round, type Step, tallied } from './rounds-table.ts';
-import { isSuperseded, questionOf, segmentTags } from './rules/findings.ts';
-import { drawnPlace, FIRST_PLACE, hasSlowedDown, twoStageSample } from './rules/probe-estimates.ts';
+import { type ProbedDocument, type Round, type Step, tallyBySegment } from './rounds-table.ts';
+import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
+import { FIRST_PLACE, hasSlowedDown, randomPlace, twoStageSample } from './rules/probe-estimates.ts';
 
-/** Why a phase of a round cannot go on: now, or at all where the store cannot do what it needs. */
+/** The reason why a phase cannot continue: now, or at all if the store lacks a capability. */
 export class DeferredError extends Error {
   readonly reason: 'unsupported' | 'store_failed' | 'store_slow' | 'retriever_failed' | 'embedder_failed';
-  /** Of a store that failed. */
+  /** Error code of a failed store. */
   readonly code: string;
 
   constructor(reason: DeferredError['reason'], message: string, code = '') {
@@ -26,70 +26,76 @@ export class DeferredError extends Error {
   }
 }
 
-interface Guest {
+interface ThrottledStore {
   /** @throws DeferredError, and the reason of `signal` */
-  ask<Value>(what: string, call: () => Promise<StoreOutcome<Value>>): Promise<Value>;
-  /** Waits for a turn to ask something else that answers for the store. */
-  readonly turn: () => Promise<void>;
+  call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value>;
+  /** Waits for the rate limit before a call to another service that queries the store. */
+  readonly waitTurn: () => Promise<void>;
 }
 
-/** Latencies of a kind of call are compared among themselves. */
+/** Number of latencies kept per kind of call. */
 const KEPT_LATENCIES = 1000;
 
-export function createGuest(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal): Guest {
-  // A pipeline name has no space, so that this is the rate of no retriever.
-  const pace = createSharedRate(
+export function createThrottledStore(
+  context: Context,
+  { pipeline, callsPerSecond }: IndexPlan,
+  signal: AbortSignal,
+): ThrottledStore {
+  // A pipeline name has no space, so this name is not used by any retriever's rate limit.
+  const rateLimit = createSharedRate(
     { limits: context.db.limits, clock: context.clock },
     { name: `${pipeline} index`, perSecond: () => callsPerSecond },
   );
   const latencies = new Map<string, number[]>();
   return {
-    turn: () => pace(signal),
-    async ask(what, call) {
-      await pace(signal);
-      const outcome = await call();
+    waitTurn: () => rateLimit(signal),
+    async call(what, request) {
+      await rateLimit(signal);
+      const outcome = await request();
       if (outcome.kind === 'unsupported') throw new DeferredError('unsupported', outcome.reason);
       if (outcome.kind === 'failed') throw new DeferredError('store_failed', outcome.message, outcome.code);
       const known = latencies.get(what) ?? [];
       latencies.set(what, known);
       known.push(outcome.latencyMs);
       if (known.length > KEPT_LATENCIES) known.splice(KEPT_LATENCIES / 2, 1);
-      if (hasSlowedDown(known))
-        throw new DeferredError('store_slow', `The store takes much longer for each ${what} than before.`);
+      if (hasSlowedDown(known)) throw new DeferredError('store_slow', `The store has become much slower (${what}).`);
       return outcome.value;
     },
   };
 }
 
-/** One phase of a round, at work. */
-export interface Look {
+/** What a phase needs while it runs. */
+export interface PhaseRun {
   readonly context: Context;
   readonly plan: IndexPlan;
   readonly round: Round;
-  readonly guest: Guest;
+  readonly throttled: ThrottledStore;
   readonly signal: AbortSignal;
-  /** Stores a step as a whole; a process that ends behind it goes on from its position. */
+  /** Stores a step atomically. After a crash the round continues from its position. */
   readonly save: (step: Step) => Promise<void>;
 }
 
-/** Ids in one question to the store. */
+/** Ids per store call. */
 const IDS_PER_CALL = 1000;
 
-/** Documents that were found before are looked at again, so many of a kind. */
-const LOOKED_AT_AGAIN = 500;
+/** Number of earlier findings of each kind that are checked again. */
+const RECHECKED_FINDINGS = 500;
 
-/** Which of these are in the store. */
-export async function inStore({ plan, guest, signal }: Look, ids: readonly string[]): Promise<ReadonlySet<string>> {
+/** Returns the ids that the store contains. */
+export async function inStore(
+  { plan, throttled, signal }: PhaseRun,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
   const there = new Set<string>();
   for (let start = 0; start < ids.length; start += IDS_PER_CALL) {
     const portion = ids.slice(start, start + IDS_PER_CALL);
-    for (const id of await guest.ask('look-up of ids', () => plan.store.existing(portion, signal))) there.add(id);
+    for (const id of await throttled.call('ID lookup', () => plan.store.existing(portion, signal))) there.add(id);
   }
   return there;
 }
 
-/** What changed since then may still be on its way. */
-function clicksCompleteUntil({ context, plan }: Look): Date {
+/** Changes up to this time must have arrived; later ones may still be on their way. */
+function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
 
@@ -98,62 +104,60 @@ interface Place {
   readonly id: string;
 }
 
-/** @param all whether every document is looked up, along the random order; else as many as a probe has, drawn anew */
-export async function lookForMissing(look: Look, all: boolean): Promise<void> {
-  if (all) await lookUpAll(look);
-  else await lookUpSome(look);
+/** @param all true to look up every document, along the random order; false to look up a random sample */
+export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
+  if (all) await probeAll(run);
+  else await probeSample(run);
 }
 
-async function lookUpAll(look: Look): Promise<void> {
-  const { context, plan, round, save } = look;
+async function probeAll(run: PhaseRun): Promise<void> {
+  const { context, plan, round, save } = run;
   let at = (round.position as Place | null) ?? FIRST_PLACE;
   for (;;) {
-    const documents = await context.db.index.documents.after(
-      plan.pipeline,
-      at,
-      clicksCompleteUntil(look),
-      IDS_PER_CALL,
-    );
+    const documents = await context.db.index.documents.after(plan.pipeline, at, dueBefore(run), IDS_PER_CALL);
     const last = documents.at(-1);
     if (last === undefined) return;
     at = { place: last.place, id: last.id };
-    await save({ looked: [await lookedUp(look, documents)], position: at });
+    await save({ checked: [await probeDocuments(run, documents)], position: at });
   }
 }
 
-async function lookUpSome(look: Look): Promise<void> {
-  const { context, plan, save } = look;
-  const before = await context.db.index.rounds.findings(plan.pipeline, 'missing', LOOKED_AT_AGAIN);
-  const again = await lookedUp(look, before);
-  const first: Awaited<ReturnType<typeof lookedUp>>[] = [];
+async function probeSample(run: PhaseRun): Promise<void> {
+  const { context, plan, save } = run;
+  const before = await context.db.index.rounds.findings(plan.pipeline, 'missing', RECHECKED_FINDINGS);
+  const again = await probeDocuments(run, before);
+  const first: Awaited<ReturnType<typeof probeDocuments>>[] = [];
   const drawn = await twoStageSample(plan.probe, async (n) => {
-    const looked = await lookedUp(look, await drawDocuments(look, n));
-    first.push(looked);
-    return { ...looked, tally: { n: looked.documents.length, found: looked.documents.filter(isWrong).length } };
+    const checked = await probeDocuments(run, await drawDocuments(run, n));
+    first.push(checked);
+    return { ...checked, tally: { n: checked.documents.length, found: checked.documents.filter(isWrong).length } };
   });
-  const others = [again, ...first.slice(0, -1)].map((looked) => ({ ...looked, uncounted: true as const }));
-  await save({ looked: [...others, drawn], position: null });
+  const others = [again, ...first.slice(0, -1)].map((checked) => ({ ...checked, uncounted: true as const }));
+  await save({ checked: [...others, drawn], position: null });
 }
 
 function isWrong(document: { readonly isWrong: boolean }): boolean {
   return document.isWrong;
 }
 
-/** Some that should be in the store, each as likely as any other. */
-async function drawDocuments(look: Look, n: number): Promise<readonly ExpectedDocument[]> {
-  const { context, plan } = look;
-  const until = clicksCompleteUntil(look);
-  const start = { place: drawnPlace(Math.random()), id: '' };
+/** Draws documents that should be in the store, uniformly. */
+async function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocument[]> {
+  const { context, plan } = run;
+  const until = dueBefore(run);
+  const start = { place: randomPlace(Math.random()), id: '' };
   const documents = await context.db.index.documents.after(plan.pipeline, start, until, n);
   if (documents.length === n) return documents;
-  // The order has no end: behind the last place comes the first.
+  // The order is circular.
   const more = await context.db.index.documents.after(plan.pipeline, FIRST_PLACE, until, n - documents.length);
   return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
 }
 
-async function lookedUp(look: Look, documents: readonly { readonly id: string; readonly segment: string | null }[]) {
+async function probeDocuments(
+  run: PhaseRun,
+  documents: readonly { readonly id: string; readonly segment: string | null }[],
+) {
   const there = await inStore(
-    look,
+    run,
     documents.map(({ id }) => id),
   );
   return {
@@ -166,105 +170,109 @@ interface ListPosition {
   readonly from: string;
 }
 
-/** A sample may read the whole store. */
+/** Minimum time between samples, since a sample may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
 /**
- * Meets every id where the store lists them, else those of a uniform sample, once an hour.
+ * Finds ids that the manifest does not contain: among all ids if the store can list them, else in a uniform sample, at
+ * most once an hour.
  *
- * @returns whether all were met
+ * @returns true if all ids were checked
  */
-export async function findOrphans(look: Look): Promise<boolean> {
+export async function findOrphans(run: PhaseRun): Promise<boolean> {
   try {
-    await meetAll(look);
+    await listSuspects(run);
     return true;
   } catch (error) {
     if (!(error instanceof DeferredError) || error.reason !== 'unsupported') throw error;
   }
-  await meetSome(look);
+  await sampleSuspects(run);
   return false;
 }
 
-async function meetAll(look: Look): Promise<void> {
-  const { plan, guest, round, context, signal, save } = look;
+async function listSuspects(run: PhaseRun): Promise<void> {
+  const { plan, throttled, round, context, signal, save } = run;
   let from = (round.position as ListPosition | null)?.from ?? null;
   for (;;) {
-    const page = await guest
-      .ask('list of ids', () => plan.store.list(from, signal))
+    const page = await throttled
+      .call('ID listing', () => plan.store.list(from, signal))
       .catch(async (error: unknown) => {
-        // A place that the store has forgotten is no place to go on from.
+        // The store no longer knows the cursor: start over.
         if (from !== null && error instanceof DeferredError && error.reason === 'store_failed') {
-          await context.db.index.rounds.forgetTallies(round, 'orphaned');
-          await context.db.index.rounds.forgetSuspects(plan.pipeline);
+          await context.db.index.rounds.deleteTallies(round, 'orphaned');
+          await context.db.index.rounds.deleteSuspects(plan.pipeline);
           await save({ position: null });
         }
         throw error;
       });
     const ids = [...new Set(page.ids)];
-    const strangers = await strangersOf(look, ids);
-    const suspects = new Map(strangers.map((id) => [id, 1]));
+    const unexpected = await unexpectedAmong(run, ids);
+    const suspects = new Map(unexpected.map((id) => [id, 1]));
     const position = page.next === null ? null : ({ from: page.next } satisfies ListPosition);
-    await save({ suspects, counted: await metOf(look, ids), position });
+    await save({ suspects, counted: await tallyListed(run, ids), position });
     if (page.next === null) return;
     from = page.next;
   }
 }
 
-async function meetSome(look: Look): Promise<void> {
-  const { plan, guest, context, round, signal, save } = look;
+async function sampleSuspects(run: PhaseRun): Promise<void> {
+  const { plan, throttled, context, round, signal, save } = run;
   const last = await context.db.index.rounds.lastTally(plan.pipeline, 'orphaned');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * SAMPLE_MS) return;
-  // Another seed each time, so that what one sample misses the next one may see.
+  // A new seed each time, so that the samples differ.
   let seed = Math.floor(context.clock.now().getTime() / 1000);
   let drawn: readonly string[] = [];
   const met = new Map<string, number>();
   await twoStageSample(plan.probe, async (n) => {
     seed += 1;
-    const sample = await guest.ask('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
+    const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
-    const strangers = new Set(await strangersOf(look, [...new Set(drawn)]));
-    // What the first look met counts no longer, and is looked at all the same.
+    const unexpected = new Set(await unexpectedAmong(run, [...new Set(drawn)]));
+    // Suspects of the first stage are still checked, but not counted.
     for (const id of met.keys()) met.set(id, 0);
-    for (const id of drawn) if (strangers.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
-    return { tally: { n: drawn.length, found: strangers.size } };
+    for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
+    return { tally: { n: drawn.length, found: unexpected.size } };
   });
   await save({
     suspects: met,
-    counted: await metOf(look, drawn),
+    counted: await tallyListed(run, drawn),
     position: null,
   });
 }
 
-/** What was met, by the segments that the manifest last gave; ids that it never named have none. */
-async function metOf({ context, plan }: Look, ids: readonly string[]): Promise<ReturnType<typeof tallied>> {
+/** Counts listed ids by their segment in the last manifest. Ids that it never contained have no segment. */
+async function tallyListed(
+  { context, plan }: PhaseRun,
+  ids: readonly string[],
+): Promise<ReturnType<typeof tallyBySegment>> {
   const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
-  return tallied(
+  return tallyBySegment(
     'orphaned',
     ids.map((id) => ({ segment: segments.get(id) ?? null, n: 1, found: 0 })),
   );
 }
 
-async function strangersOf(look: Look, ids: readonly string[]): Promise<readonly string[]> {
-  const { context, plan } = look;
-  const expected = await context.db.index.documents.expected(plan.pipeline, ids, clicksCompleteUntil(look));
+async function unexpectedAmong(run: PhaseRun, ids: readonly string[]): Promise<readonly string[]> {
+  const { context, plan } = run;
+  const expected = await context.db.index.documents.expected(plan.pipeline, ids, dueBefore(run));
   return ids.filter((id) => !expected.has(id));
 }
 
-/** Holds the strangers, and the orphans of before, against the manifest and the store as they are now. */
-export async function confirmOrphans(look: Look): Promise<void> {
-  const { context, plan, save } = look;
-  const before = await context.db.index.rounds.findings(plan.pipeline, 'orphaned', LOOKED_AT_AGAIN);
+/** Checks the suspects and earlier orphans against the current manifest and store. */
+export async function confirmOrphans(run: PhaseRun): Promise<void> {
+  const { context, plan, save } = run;
+  const before = await context.db.index.rounds.findings(plan.pipeline, 'orphaned', RECHECKED_FINDINGS);
   const again = await orphansAmong(
-    look,
+    run,
     before.map(({ id }) => id),
   );
   const documents = before.map(({ id, segment }) => ({ id, segment, isWrong: again.has(id) }));
-  await save({ looked: [{ kind: 'orphaned', documents, uncounted: true }], position: null });
+  await save({ checked: [{ kind: 'orphaned', documents, uncounted: true }], position: null });
   for (;;) {
     const suspects = await context.db.index.rounds.suspects(plan.pipeline, IDS_PER_CALL);
     if (suspects.length === 0) return;
     const ids = suspects.map(({ id }) => id);
-    const orphans = await orphansAmong(look, ids);
+    const orphans = await orphansAmong(run, ids);
     const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
     const named = ids.map((id) => ({ id, segment: segments.get(id) ?? null, isWrong: orphans.has(id) }));
     const found = suspects.map(({ id, times }) => ({
@@ -273,57 +281,60 @@ export async function confirmOrphans(look: Look): Promise<void> {
       found: orphans.has(id) ? times : 0,
     }));
     await save({
-      looked: [{ kind: 'orphaned', documents: named, uncounted: true }],
-      counted: tallied('orphaned', found),
+      checked: [{ kind: 'orphaned', documents: named, uncounted: true }],
+      counted: tallyBySegment('orphaned', found),
       cleared: ids,
       position: null,
     });
   }
 }
 
-async function orphansAmong(look: Look, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  return inStore(look, await strangersOf(look, ids));
+async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return inStore(run, await unexpectedAmong(run, ids));
 }
 
-/** Documents whose chunks are asked for together. */
+/** Documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
-/** Results among which a document must be. */
+/** The document must be among this many results. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
 
-/** Looks at as many documents as a probe has, drawn anew, and again at those that were found before. */
-export async function lookAtChunks(look: Look): Promise<void> {
-  const { context, plan, save } = look;
-  const found = await context.db.index.rounds.findings(plan.pipeline, 'superseded', LOOKED_AT_AGAIN);
+/** Checks the chunks of a random sample of documents, and of earlier findings. */
+export async function probeChunks(run: PhaseRun): Promise<void> {
+  const { context, plan, save } = run;
+  const found = await context.db.index.rounds.findings(plan.pipeline, 'superseded', RECHECKED_FINDINGS);
   const counts = await context.db.index.documents.chunkCounts(
     plan.pipeline,
     found.map(({ id }) => id),
   );
   const known = found.map((document) => ({ ...document, chunks: counts.get(document.id) ?? null }));
-  const again = superseded(known, await chunksOf(look, known));
+  const again = superseded(known, await chunksOf(run, known));
   const drawn = await twoStageSample(plan.probe, async (n) => {
-    const documents = await drawDocuments(look, n);
-    const chunks = await chunksOf(look, documents);
-    const looked = superseded(documents, chunks);
-    const wrong = looked.filter(({ isWrong }) => isWrong).length;
-    return { documents, chunks, looked, tally: { n: looked.length, found: wrong } };
+    const documents = await drawDocuments(run, n);
+    const chunks = await chunksOf(run, documents);
+    const checked = superseded(documents, chunks);
+    const wrong = checked.filter(({ isWrong }) => isWrong).length;
+    return { documents, chunks, checked, tally: { n: checked.length, found: wrong } };
   });
   await save({
-    looked: [
+    checked: [
       { kind: 'superseded', documents: again, uncounted: true },
-      { kind: 'superseded', documents: drawn.looked },
+      { kind: 'superseded', documents: drawn.checked },
     ],
     position: null,
   });
-  await lookWhatIsRetrieved(look, drawn.documents, drawn.chunks);
+  await probeRetrieval(run, drawn.documents, drawn.chunks);
 }
 
-async function chunksOf({ plan, guest, signal }: Look, documents: readonly { readonly id: string }[]): Promise<Chunks> {
+async function chunksOf(
+  { plan, throttled, signal }: PhaseRun,
+  documents: readonly { readonly id: string }[],
+): Promise<Chunks> {
   const found = new Map<string, StoredChunk[]>();
   for (let start = 0; start < documents.length; start += DOCUMENTS_PER_CALL) {
     const ids = documents.slice(start, start + DOCUMENTS_PER_CALL).map(({ id }) => id);
-    for (const chunk of await guest.ask('look-up of chunks', () => plan.store.chunks(ids, signal))) {
+    for (const chunk of await throttled.call('chunk lookup', () => plan.store.chunks(ids, signal))) {
       const own = found.get(chunk.id) ?? [];
       found.set(chunk.id, own);
       own.push(chunk);
@@ -332,11 +343,11 @@ async function chunksOf({ plan, guest, signal }: Look, documents: readonly { rea
   return found;
 }
 
-/** Of those that are in the store, and whose chunks say something. */
+/** Checks documents that are in the store and whose chunks reveal their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,
-): LookedAt[] {
+): ProbedDocument[] {
   return documents.flatMap(({ id, chunks: expected, segment }) => {
     const own = chunks.get(id);
     const isWrong = own === undefined ? null : isSuperseded(own, expected);
@@ -344,33 +355,33 @@ function superseded(
   });
 }
 
-/** Asks the retriever for the start of the text of some, as a user would who has it before him. */
-async function lookWhatIsRetrieved(look: Look, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
-  const { context, plan, save, signal, guest } = look;
+/** Checks that the retriever finds documents by the beginning of their own text. */
+async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
+  const { context, plan, save, signal, throttled } = run;
   if (plan.retrieve === 0) return;
   const before = await context.db.index.rounds.findings(plan.pipeline, 'unretrievable', plan.retrieve);
-  const ask = async (one: Pick<ExpectedDocument, 'id' | 'segment'>, own: Chunks): Promise<LookedAt[]> => {
-    const text = questionOf((own.get(one.id) ?? []).map(({ content }) => content));
+  const ask = async (one: Pick<ExpectedDocument, 'id' | 'segment'>, own: Chunks): Promise<ProbedDocument[]> => {
+    const text = queryTextOf((own.get(one.id) ?? []).map(({ content }) => content));
     if (text === null) return [];
-    await guest.turn();
+    await throttled.waitTurn();
     const request = { text, k: K, tags: segmentTags(one.segment) };
     const answer = await plan.retriever.retrieve(request, signal);
     if (answer.kind !== 'documents') throw new DeferredError('retriever_failed', answer.message);
     const isWrong = !answer.documents.slice(0, K).some(({ id }) => id === one.id);
     return [{ id: one.id, segment: one.segment, isWrong }];
   };
-  const again: LookedAt[] = [];
-  const known = await chunksOf(look, before);
+  const again: ProbedDocument[] = [];
+  const known = await chunksOf(run, before);
   for (const one of before) again.push(...(await ask(one, known)));
-  const looked: LookedAt[] = [];
+  const checked: ProbedDocument[] = [];
   for (const one of documents) {
-    if (looked.length === plan.retrieve) break;
-    looked.push(...(await ask(one, chunks)));
+    if (checked.length === plan.retrieve) break;
+    checked.push(...(await ask(one, chunks)));
   }
   await save({
-    looked: [
+    checked: [
       { kind: 'unretrievable', documents: again, uncounted: true },
-      { kind: 'unretrievable', documents: looked },
+      { kind: 'unretrievable', documents: checked },
     ],
     position: null,
   });

@@ -1,4 +1,4 @@
-/** The rounds of a pipeline in PostgreSQL: how far each is, what it counted, and with which documents something is wrong. */
+/** Rounds of index checks in PostgreSQL: their progress, tallies and findings. */
 
 import type { Pool, PoolClient } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -7,9 +7,9 @@ import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
 import type { Tally } from './rules/probe-estimates.ts';
 
-/** What a round looks for, in its order. Suspects are met before the manifest is read, and held against it after. */
+/** Phases of a round, in order. Suspects are listed before the manifest is read, and checked against it afterwards. */
 export const phases = [
-  'strangers',
+  'suspects',
   'manifest',
   'orphaned',
   'missing',
@@ -25,31 +25,30 @@ export interface Round {
   readonly pipeline: string;
   readonly startedAt: Date;
   readonly phase: Phase;
-  /** Where the phase goes on; null at its start. */
+  /** Position within the phase; null at its start. */
   readonly position: unknown;
-  /** When the manifest was last read as a whole. */
+  /** Time when the manifest was last read completely. */
   readonly readAt: Date | null;
 }
 
-/** A document that was looked at. */
-export interface LookedAt {
+export interface ProbedDocument {
   readonly id: string;
   readonly segment: string | null;
   readonly isWrong: boolean;
 }
 
-/** A tally of a segment; under an empty name of what has none. */
-interface Counted extends Tally {
+/** A tally of a segment; the empty name for documents without one. */
+interface SegmentTally extends Tally {
   readonly kind: FindingKind;
   readonly segment: string;
 }
 
 /** Sums tallies by segment. */
-export function tallied(
+export function tallyBySegment(
   kind: FindingKind,
   counts: readonly (Tally & { readonly segment: string | null })[],
-): Counted[] {
-  const bySegment = new Map<string, Counted>();
+): SegmentTally[] {
+  const bySegment = new Map<string, SegmentTally>();
   for (const { segment, n, found } of counts) {
     const name = segment ?? '';
     const sum = bySegment.get(name) ?? { kind, segment: name, n: 0, found: 0 };
@@ -58,20 +57,20 @@ export function tallied(
   return [...bySegment.values()];
 }
 
-/** What a step of a round came to; it is stored as a whole. */
+/** Result of a step of a round, stored atomically. */
 export interface Step {
-  /** What was looked at, and for what; `uncounted`, where it was not drawn at random. */
-  readonly looked?: readonly {
+  /** Checked documents by kind; `uncounted` if they were not drawn at random. */
+  readonly checked?: readonly {
     readonly kind: FindingKind;
-    readonly documents: readonly LookedAt[];
+    readonly documents: readonly ProbedDocument[];
     readonly uncounted?: true;
   }[];
-  /** Counted beside them, of a measure whose documents are known later or not at all. */
-  readonly counted?: readonly Counted[];
-  /** Ids in the store that the manifest did not know, and how often. */
+  /** Additional tallies, for measures whose documents are known later or not at all. */
+  readonly counted?: readonly SegmentTally[];
+  /** Ids in the store that the manifest does not contain, and how often they occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
-  /** Where to go on: in this phase, or at the start of the next one. */
+  /** Where to continue: in this phase, or at the start of the next one. */
   readonly position: unknown;
 }
 
@@ -82,20 +81,20 @@ export type RoundsTable = ReturnType<typeof createRoundsTable>;
 export function createRoundsTable(pool: Pool) {
   return {
     /**
-     * Takes the round that is open, or begins one. Null while another worker has it.
+     * Leases the open round, or starts a new one. Null while another worker holds it.
      *
-     * @param until when it may be taken over
+     * @param until end of the lease
      */
-    async take(pipeline: string, now: Date, until: Date): Promise<Round | null> {
+    async lease(pipeline: string, now: Date, until: Date): Promise<Round | null> {
       const rows = await queryRows<Round>(
         pool,
-        `insert into index_rounds as r (pipeline, started_at, phase, held_until)
+        `insert into index_rounds as r (pipeline, started_at, phase, leased_until)
          values ($1::text, $2::timestamptz, $4::text, $3::timestamptz)
-         on conflict (pipeline) do update set held_until = $3::timestamptz,
+         on conflict (pipeline) do update set leased_until = $3::timestamptz,
            started_at = case when r.ended_at is null then r.started_at else $2::timestamptz end,
            phase = case when r.ended_at is null then r.phase else $4::text end,
            position = case when r.ended_at is null then r.position end, ended_at = null
-          where r.held_until <= $2::timestamptz
+          where r.leased_until <= $2::timestamptz
          returning ${roundColumns}`,
         [pipeline, now, until, phases[0]],
       );
@@ -103,48 +102,51 @@ export function createRoundsTable(pool: Pool) {
       return row ?? null;
     },
 
-    /** Lets another worker take it at once. */
+    /** Ends the lease. */
     async release(pipeline: string): Promise<void> {
-      await pool.query(`update index_rounds set held_until = '-infinity' where pipeline = $1::text`, [pipeline]);
+      await pool.query(`update index_rounds set leased_until = '-infinity' where pipeline = $1::text`, [pipeline]);
     },
 
-    /** Stores a step, all or nothing. What was found wrong stays found until it is looked at again and right. */
+    /** Stores a step atomically. A finding stays until a check no longer confirms it. */
     async save({ pipeline, startedAt }: Round, phase: Phase, step: Step, now: Date, until: Date): Promise<void> {
-      const { looked = [], counted = [], suspects, cleared } = step;
+      const { checked = [], counted = [], suspects, cleared } = step;
       await inTransaction(pool, async (client) => {
-        for (const { kind, documents } of looked) await keepFindings(client, pipeline, kind, documents, now);
-        await addTallies(client, pipeline, startedAt, [...looked.flatMap(talliesOf), ...counted]);
+        for (const { kind, documents } of checked) await storeFindings(client, pipeline, kind, documents, now);
+        await addTallies(client, pipeline, startedAt, [...checked.flatMap(talliesOf), ...counted]);
         if (suspects !== undefined) {
           await client.query(
-            `insert into index_suspects as s (pipeline, id, times)
+            `insert into index_orphan_suspects as s (pipeline, id, times)
              select $1::text, * from unnest($2::text[], $3::integer[])
              on conflict (pipeline, id) do update set times = s.times + excluded.times`,
             [pipeline, [...suspects.keys()], [...suspects.values()]],
           );
         }
         if (cleared !== undefined) {
-          await client.query('delete from index_suspects where pipeline = $1::text and id = any($2::text[])', [
+          await client.query('delete from index_orphan_suspects where pipeline = $1::text and id = any($2::text[])', [
             pipeline,
             cleared,
           ]);
         }
         await client.query(
-          `update index_rounds set phase = $2::text, position = $3::jsonb, held_until = $4::timestamptz
+          `update index_rounds set phase = $2::text, position = $3::jsonb, leased_until = $4::timestamptz
             where pipeline = $1::text`,
           [pipeline, phase, JSON.stringify(step.position ?? null), until],
         );
       });
     },
 
-    /** The manifest was read as a whole. */
-    async manifestRead(pipeline: string, readAt: Date, documents: number): Promise<void> {
+    /** Records that the manifest was read completely. */
+    async recordManifest(pipeline: string, readAt: Date, documents: number): Promise<void> {
       await pool.query(
         'update index_rounds set read_at = $2::timestamptz, documents = $3::bigint where pipeline = $1::text',
         [pipeline, readAt, documents],
       );
     },
 
-    /** Of all pipelines: when a round last ended, when the manifest was last read, and how many documents it names. */
+    /**
+     * For all pipelines: when the last round ended, when the manifest was last read, and how many documents it
+     * contains.
+     */
     async statuses(): Promise<readonly RoundStatus[]> {
       const rows = await queryRows<Omit<RoundStatus, 'documents'> & { documents: string | null }>(
         pool,
@@ -165,7 +167,7 @@ export function createRoundsTable(pool: Pool) {
 
     async end(pipeline: string, now: Date): Promise<void> {
       await pool.query(
-        `update index_rounds set ended_at = $2::timestamptz, last_end = $2::timestamptz, held_until = '-infinity' where pipeline = $1::text`,
+        `update index_rounds set ended_at = $2::timestamptz, last_end = $2::timestamptz, leased_until = '-infinity' where pipeline = $1::text`,
         [pipeline, now],
       );
       await pool.query(
@@ -180,12 +182,12 @@ export function createRoundsTable(pool: Pool) {
     ): Promise<readonly { readonly id: string; readonly times: number }[]> {
       return queryRows<{ id: string; times: number }>(
         pool,
-        'select id, times from index_suspects where pipeline = $1::text order by id limit $2::integer',
+        'select id, times from index_orphan_suspects where pipeline = $1::text order by id limit $2::integer',
         [pipeline, limit],
       );
     },
 
-    /** By segment, of all rounds since `from`. */
+    /** Tallies by segment, over all rounds since `from`. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
       const rows = await queryRows<{ segment: string; n: string; found: string }>(
         pool,
@@ -196,20 +198,18 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
     },
 
-    /** Those of a list that begins anew. */
-    async forgetSuspects(pipeline: string): Promise<void> {
-      await pool.query('delete from index_suspects where pipeline = $1::text', [pipeline]);
+    async deleteSuspects(pipeline: string): Promise<void> {
+      await pool.query('delete from index_orphan_suspects where pipeline = $1::text', [pipeline]);
     },
 
-    /** What is counted of this round anew. */
-    async forgetTallies({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
+    async deleteTallies({ pipeline, startedAt }: Round, kind: FindingKind): Promise<void> {
       await pool.query(
         'delete from index_tallies where pipeline = $1::text and round = $2::timestamptz and measure = $3::text',
         [pipeline, startedAt, kind],
       );
     },
 
-    /** When something was last counted of it. */
+    /** Time of the last round with a tally of this kind. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
       const rows = await queryRows<{ round: Date | null }>(
         pool,
@@ -219,15 +219,15 @@ export function createRoundsTable(pool: Pool) {
       return rows[0]?.round ?? null;
     },
 
-    /** What was last seen before that. */
-    async forgetUnseen(pipeline: string, kind: FindingKind, before: Date): Promise<void> {
+    /** Deletes findings last seen before `before`. */
+    async deleteUnseen(pipeline: string, kind: FindingKind, before: Date): Promise<void> {
       await pool.query(
         'delete from index_findings where pipeline = $1::text and kind = $2::text and seen_at < $3::timestamptz',
         [pipeline, kind, before],
       );
     },
 
-    /** Documents with which something is wrong, those first that were found first. */
+    /** Findings of a kind, oldest first. */
     async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
       return queryRows<NamedDocument>(
         pool,
@@ -248,8 +248,8 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ kind, count, since }) => [kind, { count: Number(count), since }]));
     },
 
-    /** Found documents that no longer belong to the manifest, or should not be held against it any more. */
-    async forgetGone(pipeline: string): Promise<void> {
+    /** Deletes findings of documents that are no longer in the manifest. */
+    async deleteObsoleteFindings(pipeline: string): Promise<void> {
       await pool.query(
         `delete from index_findings f where pipeline = $1::text and kind <> 'orphaned'
             and not exists (select from index_documents d where d.pipeline = f.pipeline and d.id = f.id and not d.deleted)`,
@@ -266,18 +266,17 @@ export interface RoundStatus {
   readonly documents: number | null;
 }
 
-/** With which something is wrong, and since when. */
 export interface NamedDocument {
   readonly id: string;
   readonly segment: string | null;
   readonly foundAt: Date;
 }
 
-async function keepFindings(
+async function storeFindings(
   client: PoolClient,
   pipeline: string,
   kind: FindingKind,
-  documents: readonly LookedAt[],
+  documents: readonly ProbedDocument[],
   now: Date,
 ): Promise<void> {
   const wrong = [...new Map(documents.filter(({ isWrong }) => isWrong).map((one) => [one.id, one])).values()];
@@ -298,9 +297,9 @@ async function keepFindings(
   );
 }
 
-function talliesOf({ kind, documents, uncounted }: NonNullable<Step['looked']>[number]): Counted[] {
+function talliesOf({ kind, documents, uncounted }: NonNullable<Step['checked']>[number]): SegmentTally[] {
   if (uncounted) return [];
-  return tallied(
+  return tallyBySegment(
     kind,
     documents.map(({ segment, isWrong }) => ({ segment, n: 1, found: isWrong ? 1 : 0 })),
   );
@@ -310,7 +309,7 @@ async function addTallies(
   client: PoolClient,
   pipeline: string,
   round: Date,
-  tallies: readonly Counted[],
+  tallies: readonly SegmentTally[],
 ): Promise<void> {
   for (const { kind, segment, n, found } of tallies) {
     await client.query(

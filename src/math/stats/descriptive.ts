@@ -283,7 +283,7 @@ function medianOfThree(a: number, b: number, c: number): number {
 interface Lifetime {
   /** Until it came, or until it was last looked for in vain; >= 0. */
   readonly time: number;
-  readonly hasCome: boolean;
+  readonly hasArrived: boolean;
   /** How many it stands for; > 0. */
   readonly weight: number;
 }
@@ -311,7 +311,7 @@ interface SurvivalQuantile {
 export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, confidence: number): SurvivalQuantile {
   const tail = (1 - confidence) / 2;
   const z = -normalQuantile(tail);
-  const sorted = lifetimes.toSorted((a, b) => a.time - b.time || Number(b.hasCome) - Number(a.hasCome));
+  const sorted = lifetimes.toSorted((a, b) => a.time - b.time || Number(b.hasArrived) - Number(a.hasArrived));
   const weights = sorted.reduce((sum, { weight }) => sum + weight, 0);
   const inflation = weights / effectiveNumber(sorted.map(({ weight }) => weight));
   const found: { value: number | null; low: number | null; high: number | null } = {
@@ -324,9 +324,9 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
     const time = sorted[next]?.time ?? 0;
     let [came, left] = [0, 0];
     for (; sorted[next]?.time === time; next += 1) {
-      const { hasCome = false, weight = 0 } = sorted[next] ?? {};
+      const { hasArrived = false, weight = 0 } = sorted[next] ?? {};
       left += weight;
-      if (hasCome) came += weight;
+      if (hasArrived) came += weight;
     }
     if (came > 0) {
       const rest = Math.max(0, waiting - came);

@@ -1,4 +1,4 @@
-/** Index truth as its users meet it: the command line, the daemon's own rounds, the metrics, the page for people. */
+/** Index truth as users see it: command line, daemon rounds, metrics and console page. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,7 +26,7 @@ pipelines:
     checks: [{measure: index_missing_ratio, above: 0.005, severity: critical}]
 `;
 
-/** Questions of one tenant that must bring nothing of another. */
+/** Queries of one tenant that must not return documents of another. */
 const probes = `{"id": "price-of-the-contract", "text": "What does the contract cost?", "forbidden": ["tenant-b/*"]}
 {"id": "who-signed", "text": "Who signed the contract?", "forbidden": ["tenant-b/*"]}
 `;
@@ -43,7 +43,7 @@ interface Check {
 }
 
 interface Hubs {
-  readonly questions: number;
+  readonly queries: number;
   readonly hubs: readonly { readonly id: string; readonly share: number }[];
   readonly never_returned: { readonly ids: readonly string[] } | null;
   readonly why: string | null;
@@ -52,7 +52,7 @@ interface Hubs {
 describeWithBrowser('index truth', () => {
   const browser = useBrowser();
 
-  it('says what is missing, left behind and superseded, by id, to the command line, Prometheus and people', async () => {
+  it('reports missing, orphaned and superseded documents by id on the command line, in Prometheus and on the console', async () => {
     const pglite = await startPglite();
     const leaking = documents([{ id: 'd20' }, ...leaked.map((id) => ({ id }))]);
     const retriever = await startFaultServer(
@@ -96,9 +96,7 @@ describeWithBrowser('index truth', () => {
 
       const few = await recalld('index hubs --pipeline docs');
       expect(few).toMatchObject({ code: 2 });
-      expect(few.stderr).toContain(
-        '0 different questions were answered within 7 days, and fewer than 100 tell nothing',
-      );
+      expect(few.stderr).toContain('Only 0 distinct queries were answered in 7 days; at least 100 are needed');
 
       expect(await recalld('golden import probes.jsonl --set probes')).toMatchObject({ code: 0 });
       expect((await recalld('golden run --pipeline docs --set probes')).stdout).toContain(leaked[0]);
@@ -117,7 +115,7 @@ describeWithBrowser('index truth', () => {
         const { found: named } = await json<Check>('index check --pipeline docs --stored --json');
         return named.find(({ kind }) => kind === 'late')?.documents[0]?.id === 'd401';
       });
-      // Every question brings d20 and one document of its own.
+      // Every query returns d20 and one document of its own.
       const queries = Array.from({ length: 200 }, (_, i) => ({
         id: `q${i}`,
         pipeline: 'docs',
@@ -126,8 +124,8 @@ describeWithBrowser('index truth', () => {
       }));
       expect((await daemon.post('/v1/queries', queries)).status).toBe(202);
       const hubs = await json<Hubs>('index hubs --pipeline docs --json');
-      // Of the golden questions one brought something.
-      expect(hubs).toMatchObject({ questions: 201, hubs: [{ id: 'd20', share: 1 }], why: null });
+      // One golden query returned documents.
+      expect(hubs).toMatchObject({ queries: 201, hubs: [{ id: 'd20', share: 1 }], why: null });
       expect(hubs.never_returned?.ids).toContain('withdrawn');
       expect((await recalld('index hubs --pipeline docs')).stdout).toContain('d20');
       const { page } = await browser.page(new URL(daemon.url).host, { viewport: { width: 1280, height: 900 } });
@@ -144,17 +142,17 @@ describeWithBrowser('index truth', () => {
         expect(shown).toContain('withdrawn');
         expect(shown).toMatch(/Leaked: 2[\s\S]+price-of-the-contract/);
         for (const id of leaked) expect(shown).toContain(id);
-        expect(shown).toMatch(/Hubs: 1[\s\S]+201 different questions[\s\S]+d20[\s\S]+question \d/);
+        expect(shown).toMatch(/Hub documents: 1[\s\S]+201 distinct queries[\s\S]+d20[\s\S]+question \d/);
         expect(await accessibilityProblems(page)).toEqual([]);
         expect(await clippedParts(page)).toEqual([]);
         const shots = process.env['RECALLD_TEST_SHOTS'];
         if (shots !== undefined)
           await page.screenshot({ path: path.join(shots, `index-${width}.png`), fullPage: true });
       }
-      await page.click('text=Look for chunks that never come back');
+      await page.click('text=Find chunks that are never retrieved');
       await page.click('text=The first 50 of');
       expect(await page.innerText('main')).toMatch(
-        /chunks drawn from the store came back for none of the 201 questions, 95 %/,
+        /chunks drawn from the store were retrieved by none of the 201 queries \(95 %/,
       );
     } finally {
       await retriever.close();

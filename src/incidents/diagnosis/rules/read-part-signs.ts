@@ -3,12 +3,12 @@
 import { formatValue, percentage } from '../../../core/format.ts';
 import {
   type ArrivalLag,
+  describeFinding,
+  describeLag,
   type FindingKind,
   isLate,
   isWrong,
-  lagSentence,
   type WrongShare,
-  wrongSentence,
 } from '../../../index/truth/rules/findings.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import type {
@@ -168,7 +168,7 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
 
 function readArrivals(lag: ArrivalLag): Sign {
   return isLate(lag)
-    ? sign('index_arrivals', 'late', lagSentence(lag))
+    ? sign('index_arrivals', 'late', describeLag(lag))
     : sign('index_arrivals', 'in_time', 'Changes of documents reach the store in time.');
 }
 
@@ -180,7 +180,7 @@ function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): 
 }
 
 function said(one: WrongShare | undefined): string {
-  return one === undefined ? '' : wrongSentence(one);
+  return one === undefined ? '' : describeFinding(one);
 }
 
 /** What probes saw to have changed. */

@@ -1,6 +1,6 @@
-/** Alerts on what a store holds against what it should hold. */
+/** Alerts on differences between a store and its manifest. */
 import { type AlertRule, maxBy, type RuleGroup } from '../../../platform/metrics/alert-rules.ts';
-import { WRONG_SHARE } from '../rules/findings.ts';
+import { MIN_WRONG_SHARE } from '../rules/findings.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
@@ -8,7 +8,7 @@ const name = '{{ $labels.pipeline }}';
 function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor' | 'by' | 'dashboard' | 'severity'> {
   return {
     severity: 'warning',
-    expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${WRONG_SHARE}`,
+    expr: `${maxBy(pipeline, `recalld_index_${measure}_ratio_ci_low` as Parameters<typeof maxBy>[1], { segment: 'all' })} > ${MIN_WRONG_SHARE}`,
     for: '0m',
     keepFiringFor: '30m',
     by: pipeline,
@@ -16,33 +16,33 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
   };
 }
 
-/** By its lower bound, or by itself where no upper bound is known: then it is the lower one. */
+/** The lower bound, or the value itself if there is no interval: it is then the lower bound. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexMissing',
     ...above('missing'),
-    summary: `Documents were missing in the index of ${name}.`,
-    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents that the manifest of ${name} names are not in its store.`,
+    summary: `${name}: documents missing in the index`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the manifest of ${name} are missing in its vector store.`,
   },
   {
     alert: 'RecalldIndexOrphaned',
     ...above('orphaned'),
-    summary: `The index of ${name} held documents that it should no longer hold.`,
-    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of what the store of ${name} holds is not in its manifest, or deleted there.`,
+    summary: `${name}: orphaned documents in the index`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the vector store of ${name} are not in its manifest, or deleted there.`,
   },
   {
     alert: 'RecalldIndexSuperseded',
     ...above('superseded'),
-    summary: `Old versions of documents were live in the index of ${name}.`,
-    description: `Of at least {{ $value | humanizePercentage }} (lower 95 % bound) of the documents of ${name}, chunks of more than one version are in the store.`,
+    summary: `${name}: outdated document versions in the index`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents of ${name} have chunks of several versions in the vector store.`,
   },
   {
     alert: 'RecalldIndexModelsMixed',
     ...above('other_model'),
-    summary: `The index of ${name} held vectors of another model.`,
-    description: `At least {{ $value | humanizePercentage }} (lower 95 % bound) of the stored vectors of ${name} are not those that its embedder makes of the stored texts.`,
+    summary: `${name}: vectors of another model in the index`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the stored vectors of ${name} differ from those that its embedder returns for the stored texts.`,
   },
   {
     alert: 'RecalldIndexLate',
@@ -52,8 +52,8 @@ const alerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: pipeline,
     dashboard: 'density',
-    summary: `Changes took too long to arrive in the index of ${name}.`,
-    description: `One in twenty changes of the last day took at least {{ $value | humanizeDuration }} (lower 95 % bound of the 95th percentile) to arrive in the store of ${name}, longer than late_after of its config allows, and some still wait.`,
+    summary: `${name}: index updates are late`,
+    description: `5 % of the changes of the last day took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to arrive in the vector store of ${name}, longer than late_after allows, and some are still waiting.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',
@@ -62,8 +62,8 @@ const alerts: readonly AlertRule[] = [
     for: '10m',
     by: pipeline,
     dashboard: 'itself',
-    summary: `The index of ${name} is no longer held against its manifest.`,
-    description: `The last whole round over the index of ${name} ended {{ $value | humanizeDuration }} ago: its manifest cannot be read, or its store does not answer.`,
+    summary: `${name}: index no longer checked`,
+    description: `The last complete check of the index of ${name} ended {{ $value | humanizeDuration }} ago. Its manifest cannot be read, or its store does not answer.`,
   },
 ];
 

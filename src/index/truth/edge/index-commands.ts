@@ -1,6 +1,6 @@
 /**
- * `recalld index`: what the store of a pipeline holds against what it should hold. `recalld index hubs`: chunks that
- * come back for far more questions than their share, and chunks that never do.
+ * Commands `recalld index check` (compares the store of a pipeline with its manifest) and `recalld index hubs` (lists
+ * hub documents and dead chunks).
  */
 
 import type { Command } from 'commander';
@@ -19,7 +19,7 @@ import { terminalText } from '../../../report/terminal.ts';
 import { checkIndex } from '../check-index.ts';
 import { type HubsReport, readHubs, readIndexStatus } from '../index-reads.ts';
 import { createIndexPlans } from '../plan.ts';
-import { type Hub, MIN_QUESTIONS } from '../rules/hubs.ts';
+import { type Hub, MIN_QUERIES } from '../rules/hubs.ts';
 import { deadChunks, hubsSection, statusContent } from './index-page.ts';
 import { indexStatusJson } from './index-routes.ts';
 
@@ -33,17 +33,17 @@ interface HubsOptions extends ConfiguredOptions {
 function hubsCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'hubs',
-    'List chunks that come back for far more questions than their share, and chunks that never do.',
+    'List hub documents, which are retrieved for far more queries than their share, and chunks that are never retrieved.',
     'recalld index hubs --pipeline support-docs',
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
-    .option('--days <n>', 'of live queries that are looked at', parseCount, 7)
-    .option('-k <n>', 'places of an answer that count', parseCount, 10)
-    .option('--chunks <n>', 'chunks of the store that are drawn to find dead ones', parseCount, 1000)
+    .option('--days <n>', 'days of live queries', parseCount, 7)
+    .option('-k <n>', 'number of top results that count', parseCount, 10)
+    .option('--chunks <n>', 'chunks drawn from the store to find never retrieved ones', parseCount, 1000)
     .action((options: HubsOptions) => hubs(options, signal));
 }
 
-interface Told extends HubsReport {
+interface CompleteHubs extends HubsReport {
   readonly hubs: readonly Hub[];
 }
 
@@ -52,11 +52,11 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   assertConfiguredPipeline(settings.config, options.pipeline);
   const { pipeline, days, k } = options;
   const report = await withCommandStore(settings, ({ db }) =>
-    withPipeline(settings, pipeline, async ({ store }): Promise<Told> => {
+    withPipeline(settings, pipeline, async ({ store }): Promise<CompleteHubs> => {
       const since = new Date(systemClock.now().getTime() - days * DAY_MS);
-      const window = { pipeline, since, k, most: MAX_QUERIES, chunks: options.chunks };
+      const window = { pipeline, since, k, limit: MAX_QUERIES, chunks: options.chunks };
       const { hubs: certain, ...found } = await readHubs(db.index.returned, store, window, signal);
-      if (certain === null) throw new RecalldError('usage', tooFew(found.questions, days));
+      if (certain === null) throw new RecalldError('usage', tooFew(found.queries, days));
       return { ...found, hubs: certain };
     }),
   );
@@ -64,22 +64,22 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
 }
 
-/** Of a busy service these are of less than `--days`. */
+/** Covers less than `--days` for a busy service. */
 const MAX_QUERIES = 20_000;
 
-function tooFew(questions: number, days: number): string {
-  return `${questions} different questions were answered within ${days} days, and fewer than ${MIN_QUESTIONS} tell nothing; look further back with --days, or run a golden set.`;
+function tooFew(queries: number, days: number): string {
+  return `Only ${queries} distinct queries were answered in ${days} days; at least ${MIN_QUERIES} are needed. Increase --days, or run a golden set.`;
 }
 
-function hubsJson({ questions, documents, hubs: found, dead, why }: Told, { pipeline, k }: HubsOptions) {
+function hubsJson({ queries, documents, hubs: found, dead, why }: CompleteHubs, { pipeline, k }: HubsOptions) {
   return {
     pipeline,
     k,
-    questions,
+    queries,
     documents,
     hubs: found.map(({ id, share, low, high, examples, ...one }) => ({
       id,
-      questions: one.questions,
+      queries: one.queries,
       share,
       ci_low: low,
       ci_high: high,
@@ -103,12 +103,12 @@ export function indexCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',
-      'Look now, in place of waiting for the schedule, and list what is missing, left behind or mixed.',
+      'Check the index now, and list missing, orphaned and outdated documents.',
       'recalld index check --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `index`')
-      .option('--stored', 'show what the last round found, without looking', false)
-      .option('--documents <n>', 'list at most so many documents of a kind', parseCount, 20)
+      .option('--stored', 'show the result of the last round without a new check', false)
+      .option('--documents <n>', 'maximum number of listed documents per kind', parseCount, 20)
       .action((options: CheckOptions) => check(options, signal)),
   );
   return command.addCommand(hubsCommand(signal));
@@ -121,7 +121,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
   if (config.pipelines.find(({ name }) => name === options.pipeline)?.index === undefined) {
     throw new RecalldError(
       'config_invalid',
-      `Nobody says what the index of "${options.pipeline}" should hold; add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
+      `No manifest is configured for "${options.pipeline}". Add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
     );
   }
   await withCommandStore(settings, async (store) => {
@@ -130,20 +130,21 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
         const [plan] = createIndexPlans(config, [pipeline], systemClock.now());
         return plan === undefined ? null : checkIndex(store, plan, signal);
       });
-      if (outcome === 'held') throw new RecalldError('store_unreachable', HELD);
-      if (outcome === 'put_off') throw new RecalldError('store_unreachable', PUT_OFF);
+      if (outcome === 'busy') throw new RecalldError('store_unreachable', BUSY);
+      if (outcome === 'deferred') throw new RecalldError('store_unreachable', DEFERRED);
     }
     await show(store, options);
   });
 }
 
-const HELD = 'Another process looks into this index; --stored shows what it last found.';
-const PUT_OFF = 'The store failed or slowed down, and the round was put off; --stored shows what is known so far.';
+const BUSY = 'Another process is checking this index. Use --stored to show its last result.';
+const DEFERRED =
+  'The check was deferred because the store failed or slowed down. Use --stored to show the results so far.';
 
-async function show(store: CommandStore, { pipeline, documents: most, json }: CheckOptions): Promise<void> {
+async function show(store: CommandStore, { pipeline, documents: limit, json }: CheckOptions): Promise<void> {
   const now = systemClock.now();
-  // The replica may lag behind the round that has just ended.
-  const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, most);
+  // The replica may lag behind the round that just ended.
+  const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, limit);
   if (json === true) printJson(indexStatusJson(pipeline, status, now));
   else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));
 }

@@ -1,5 +1,5 @@
-/** What the store of a pipeline holds against what it should hold, with the ids of what is wrong. */
-import { count, percentage, plural } from '../../../core/format.ts';
+/** Console page *Index*: the store of a pipeline compared with its manifest, with the ids of the findings. */
+import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
@@ -27,12 +27,15 @@ import type { NamedKind } from '../rules/findings.ts';
 import type { Hub } from '../rules/hubs.ts';
 
 const headings: Readonly<Record<NamedKind, { readonly title: string; readonly lead: string }>> = {
-  missing: { title: 'Missing', lead: 'In the manifest, and not in the store.' },
-  unretrievable: { title: 'Not retrieved', lead: 'In the store, and not found by the start of their own text.' },
-  orphaned: { title: 'Orphaned', lead: 'In the store, and not in the manifest, or deleted there.' },
-  superseded: { title: 'Superseded', lead: 'Chunks of more than one version are live.' },
-  other_model: { title: 'Of another model', lead: 'The embedder makes other vectors of the stored texts.' },
-  late: { title: 'Late', lead: 'Changes that are followed, and have waited for longer than late_after.' },
+  missing: { title: 'Missing', lead: 'In the manifest but not in the store.' },
+  unretrievable: {
+    title: 'Not retrieved',
+    lead: 'In the store, but not retrieved by the beginning of their own text.',
+  },
+  orphaned: { title: 'Orphaned', lead: 'In the store but not in the manifest, or deleted there.' },
+  superseded: { title: 'Superseded', lead: 'Chunks of several versions are in the store.' },
+  other_model: { title: 'Other model', lead: 'The embedder returns different vectors for the stored texts.' },
+  late: { title: 'Late', lead: 'Tracked changes that have not arrived within late_after.' },
 };
 
 export function indexPage(data: IndexPageData): PageContent {
@@ -45,8 +48,8 @@ export function indexPage(data: IndexPageData): PageContent {
     content: [
       section(
         'index',
-        'What the store holds, and should hold',
-        { lead: 'The vector store against the manifest of the documents that it should hold.' },
+        'Store and manifest',
+        { lead: 'The vector store compared with the manifest of the documents that it should hold.' },
         status(data),
       ),
       leaks.length > 0 && leaked(leaks),
@@ -57,12 +60,12 @@ export function indexPage(data: IndexPageData): PageContent {
           { k: 10, days: 7 },
           isDrawn
             ? deadChunks(returned)
-            : ask('hubs', 'Look for chunks that never come back', 'A thousand are drawn from the store.'),
+            : ask('hubs', 'Find chunks that are never retrieved', 'Draws a thousand chunks from the store.'),
         ),
       deployments.length > 0 &&
         section(
           'changes',
-          'What changed',
+          'Changes',
           { lead: 'The latest deployments of this pipeline.' },
           deploymentTable('Deployments', deployments, new Map(), null, false),
         ),
@@ -72,22 +75,19 @@ export function indexPage(data: IndexPageData): PageContent {
 
 type PageStatus = IndexStatus & Pick<IndexPageData, 'isIndexed' | 'now'>;
 
-/** By itself, as the last round found it. */
+/** Result of the last round, for the command. */
 export function statusContent(of: PageStatus): Content {
   return [status(of), foundSections(of.found)];
 }
 
 function status({ isIndexed, checkedAt, documents, measures, now }: PageStatus): Content {
   if (!isIndexed)
-    return empty(
-      'Nobody says what the store of this pipeline should hold.',
-      'Add `index` with a `manifest` to it in the config.',
-    );
-  if (checkedAt === null) return empty('No round has come to its end yet.');
+    return empty('No manifest configured.', 'Add `index` with a `manifest` to the pipeline in the config.');
+  if (checkedAt === null) return empty('No check has finished yet.');
   return [
     facts(
       fact('Documents in the manifest', documents ?? 'unknown'),
-      fact('Last looked', age(checkedAt), time(checkedAt)),
+      fact('Last check', age(checkedAt), time(checkedAt)),
     ),
     measuresTable(measures, now),
   ];
@@ -101,7 +101,7 @@ function measuresTable(measures: IndexStatus['measures'], now: Date): Table {
     [
       ['Measure', ({ latest }) => measureRow(latest.measure).title],
       segmentColumn,
-      ['Value, 95 % bounds', latestValue, 'number'],
+      ['Value (95 % CI)', latestValue, 'number'],
       ['n', latestSize, 'number'],
       ['Measured', latestAge, 'number'],
     ],
@@ -111,24 +111,24 @@ function measuresTable(measures: IndexStatus['measures'], now: Date): Table {
 
 const EXAMPLES = 3;
 
-/** @param span places of an answer that count, and days of live queries */
+/** @param span `k`: number of top results that count; `days`: days of live queries */
 export function hubsSection(
-  { hubs: found, questions, documents }: HubsReport & { readonly hubs: readonly Hub[] },
+  { hubs: found, queries, documents }: HubsReport & { readonly hubs: readonly Hub[] },
   { k, days }: { readonly k: number; readonly days: number },
   dead: Content,
 ): Section {
   return section(
     'hubs',
-    `Hubs: ${count(found.length)}`,
+    `Hub documents: ${count(found.length)}`,
     {
-      lead: `Documents among the first ${k} of far more questions than their share: of ${count(questions)} different questions of the last ${days} days and of the latest golden runs, which brought ${plural(documents, 'document')}.`,
+      lead: `Documents in the top ${k} of far more queries than their share. Covers ${count(queries)} distinct queries of the last ${days} days and of the latest golden runs, which retrieved ${plural(documents, 'document')}.`,
     },
     found.length === 0
-      ? empty('No document comes back for far more questions than its share.')
-      : table('Hubs', found, [
+      ? empty('No document is retrieved for far more queries than its share.')
+      : table('Hub documents', found, [
           ['Document', ({ id }) => documentId(id)],
-          ['Of the questions, bounds', ({ share, low, high }) => value(share, 'share', low, high), 'number'],
-          ['Such as', ({ examples }) => verbatim(examples.slice(0, EXAMPLES).join('; '))],
+          ['Share of queries (CI)', ({ share, low, high }) => value(share, 'share', low, high), 'number'],
+          ['Examples', ({ examples }) => verbatim(examples.slice(0, EXAMPLES).join('; '))],
         ]),
     dead,
   );
@@ -136,13 +136,13 @@ export function hubsSection(
 
 const MAX_DEAD = 50;
 
-export function deadChunks({ dead, why, questions }: HubsReport): Content {
-  if (dead === null) return empty(why ?? 'Nothing was drawn.');
+export function deadChunks({ dead, why, queries }: HubsReport): Content {
+  if (dead === null) return empty(why ?? 'No chunks were drawn.');
   const { share, low, high, sampled, ids: all } = dead;
-  const summary = all.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(all.length)}` : 'Which they are';
+  const summary = all.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(all.length)}` : 'Ids';
   return [
     lead(
-      `${percentage(share)} of ${count(sampled)} chunks drawn from the store came back for none of the ${count(questions)} questions, 95 % ${percentage(low)} to ${percentage(high)}.`,
+      `${percentage(share)} of ${count(sampled)} chunks drawn from the store were retrieved by none of the ${count(queries)} queries (${interval(low, high, 'share')}).`,
     ),
     all.length > 0 && ids(all.slice(0, MAX_DEAD), summary),
   ];
@@ -152,16 +152,16 @@ function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode
   return more(summary, { kind: 'lines', text: documents.join('\n') });
 }
 
-/** More would bury what changed. */
+/** More would hide the latest changes. */
 const MAX_LEAKS = 50;
 
 function leaked(leaks: IndexPageData['leaks']): Section {
-  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the pages of the runs have more.` : '';
+  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; see the runs for the rest.` : '';
   const shown = leaks.slice(0, MAX_LEAKS);
   return section(
     'leaked',
     `Leaked: ${count(leaks.length)}`,
-    { lead: `Forbidden documents that the latest golden run or sentinel brought, asked twice.${more}` },
+    { lead: `Forbidden documents that the latest golden or sentinel run returned twice.${more}` },
     ids([...new Set(shown.map((leak) => leak.documentId))]),
     table('Leaked', shown, [
       ['Document', (leak) => documentId(leak.documentId)],

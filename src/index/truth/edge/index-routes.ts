@@ -1,4 +1,4 @@
-/** `/v1/index`: what the store of a pipeline holds against what it should hold. */
+/** Route `/v1/index`: the store of a pipeline compared with its manifest. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -14,17 +14,17 @@ const bounded = z.number().nullable();
 
 const indexStatusSchema = z.object({
   pipeline: z.string(),
-  checked_at: z.iso.datetime().nullable().describe('When the last whole round ended; null before the first.'),
-  documents: z.int().nullable().describe('Documents that the manifest names.'),
+  checked_at: z.iso.datetime().nullable().describe('When the last complete round ended; null before the first.'),
+  documents: z.int().nullable().describe('Documents in the manifest.'),
   measures: z.array(
     z.object({
       measure: z.string(),
       segment: z.string(),
-      value: bounded.describe('Null where it is not known, or too old to trust.'),
+      value: bounded.describe('Null if unknown or stale.'),
       ci_low: bounded,
       ci_high: bounded,
       n: z.int(),
-      reason: z.string().nullable().describe('Why it is not known.'),
+      reason: z.string().nullable().describe('Why there is no value.'),
     }),
   ),
   found: z
@@ -35,14 +35,12 @@ const indexStatusSchema = z.object({
         documents: z.array(z.object({ id: z.string(), segment: z.string().nullable(), since: z.iso.datetime() })),
       }),
     )
-    .describe(
-      'Wrong documents that are known by their ids, and those of which a change that is followed waits for longer than late_after, the oldest first.',
-    ),
+    .describe('Findings by kind, and documents with a tracked change that is overdue; oldest first.'),
 });
 
 const indexQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
-  limit: limitField(1000, 50).describe('Documents of a kind that are listed at most.'),
+  limit: limitField(1000, 50).describe('Maximum number of listed documents per kind.'),
 });
 
 export const indexEndpoints: readonly Endpoint[] = [
@@ -50,11 +48,11 @@ export const indexEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/index',
     tag: 'status',
-    summary: 'What the store of a pipeline holds against what its manifest says that it should hold.',
+    summary: 'Compare the store of a pipeline with its manifest, as of the last rounds.',
     scope: 'read',
     query: indexQuery,
     body: null,
-    responses: { '200': { description: 'As the last rounds found it.', body: indexStatusSchema } },
+    responses: { '200': { description: 'Result of the last rounds.', body: indexStatusSchema } },
   },
 ];
 

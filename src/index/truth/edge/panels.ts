@@ -1,4 +1,4 @@
-/** Panels of what a store holds against what it should hold, on the dashboard of density. */
+/** Panels of index truth on the density dashboard. */
 
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -14,25 +14,25 @@ const measures: readonly MeasurePanel[] = [
   'recalld_index_other_model_ratio',
   'recalld_index_lag_seconds',
   'recalld_index_lag_median_seconds',
-  { metric: 'recalld_index_late_after_seconds', title: 'Index lag that is allowed', unit: 's' },
-  { metric: 'recalld_index_changes_overdue', title: 'Changes overdue in the index', unit: 'short' },
-  { metric: 'recalld_index_documents', title: 'Documents that should be there', unit: 'short', width: 6 },
+  { metric: 'recalld_index_late_after_seconds', title: 'Maximum index lag', unit: 's' },
+  { metric: 'recalld_index_changes_overdue', title: 'Overdue index changes', unit: 'short' },
+  { metric: 'recalld_index_documents', title: 'Documents in the manifest', unit: 'short', width: 6 },
 ];
 
 export function indexPanels(): Builder<Panel>[] {
   return [
     ...measureGraphs(measures, { min: 0, width: 6 }),
     graph({
-      title: 'Wrong documents that are known by their ids',
-      description: 'Where some documents are looked at and not all, there are more.',
+      title: 'Findings by kind',
+      description: 'If only a sample is checked, there are more.',
       unit: 'short',
       min: 0,
       width: 12,
       queries: [{ expr: maxBy(['kind'], 'recalld_index_findings'), legend: '{{kind}}' }],
     }),
     graph({
-      title: 'Since the last whole look',
-      description: 'What is too old to trust is withheld.',
+      title: 'Time since the last complete check',
+      description: 'Stale values are withheld.',
       unit: 's',
       min: 0,
       width: 12,

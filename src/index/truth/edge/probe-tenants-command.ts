@@ -1,6 +1,6 @@
 /**
- * `recalld golden probe-tenants`: the segments of a manifest -> golden questions of one that must not bring documents
- * of another.
+ * Command `recalld golden probe-tenants`: adds golden queries that are sent as one segment of the manifest and must not
+ * return documents of another.
  */
 
 import type { Command } from 'commander';
@@ -17,11 +17,11 @@ import { type GoldenSetVersion, goldenLimits } from '../../../golden/rules/golde
 import { sha256 } from '../../../golden/sets/import-golden-set.ts';
 import type { GoldenSets } from '../../../golden/sql/golden-sets.ts';
 import type { DocumentsTable, ExpectedDocument } from '../documents-table.ts';
-import { questionOf, segmentTags, sharedBeginning, tenantProbe } from '../rules/findings.ts';
-import { drawnPlace, FIRST_PLACE } from '../rules/probe-estimates.ts';
+import { queryTextOf, segmentTags, sharedPrefix, tenantProbe } from '../rules/findings.ts';
+import { FIRST_PLACE, randomPlace } from '../rules/probe-estimates.ts';
 
 export interface ProbeTenantsDeps {
-  readonly indexDocuments: Pick<DocumentsTable, 'segments' | 'drawOf' | 'idsOf' | 'isOwnBeginning'>;
+  readonly indexDocuments: Pick<DocumentsTable, 'segments' | 'afterInSegment' | 'idsOf' | 'isUniquePrefix'>;
   readonly sets: Pick<GoldenSets, 'latest' | 'queries' | 'add'>;
   readonly store: VectorStore;
 }
@@ -29,36 +29,36 @@ export interface ProbeTenantsDeps {
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
   readonly set: string;
-  /** Asked as. */
+  /** Segment that the queries are sent as. */
   readonly segment: string;
-  /** Whose documents must not come back; left out, all other segments of the same key. */
+  /** Segments whose documents must not be returned; by default, all other segments of the same key. */
   readonly forbid?: readonly string[];
-  /** Of each of these segments. */
+  /** Number of queries for each of these segments. */
   readonly questions: number;
 }
 
-/** Questions in the words of one segment. */
+/** Queries built from the texts of one segment. */
 export interface ProbedSegment {
   readonly segment: string;
-  readonly questions: number;
-  /** What is forbidden, as a question says it; `null`: that many of its ids, since they share no beginning. */
-  readonly beginning: string | null;
+  readonly queries: number;
+  /** Forbidden id prefix; null if the segment's ids have no unique prefix, so that `ids` of them are listed. */
+  readonly prefix: string | null;
   readonly ids: number;
 }
 
 export interface TenantProbes {
   readonly set: GoldenSetVersion;
-  /** False when the latest version has these questions. */
+  /** False if the latest version has the same queries. */
   readonly created: boolean;
   readonly probed: readonly ProbedSegment[];
 }
 
 /**
- * Adds the questions to a set of their own; one that is there already is replaced. A question is the start of the text of
- * a document of the other segment, drawn at random, so that a filter that fails brings just that document.
+ * Adds the queries to a golden set and replaces earlier ones with the same id. A query is the prefix of the text of
+ * a random document of the other segment, so a broken filter returns exactly that document.
  *
- * @throws RecalldError config_invalid for segments that the manifest does not have, or that are no tag;
- * store_unreachable; golden_set_empty when no document has a text; golden_origin_differs for a set of people
+ * @throws RecalldError config_invalid for segments that are not in the manifest or not `key=value`; store_unreachable;
+ * golden_set_empty if no document has a text; golden_origin_differs for a set that people made
  */
 export async function probeTenants(
   deps: ProbeTenantsDeps,
@@ -70,15 +70,15 @@ export async function probeTenants(
   const probed: ProbedSegment[] = [];
   const probes: GoldenQuery[] = [];
   for (const segment of others) {
-    const { queries, ...told } = await probesOf(deps, options, segment, signal);
+    const { queries, ...described } = await probesOf(deps, options, segment, signal);
     probes.push(...queries);
-    probed.push({ ...told, questions: queries.length });
+    probed.push({ ...described, queries: queries.length });
   }
   if (probes.length === 0) {
-    const message = `The store has no text of any document that was drawn of ${others.join(', ')}; set vector_store.content, or choose other segments.`;
+    const message = `The store has no text for any drawn document of ${others.join(', ')}. Set vector_store.content, or choose other segments.`;
     throw new RecalldError('golden_set_empty', message);
   }
-  const { latest, before } = await questionsThere(deps, options.set);
+  const { latest, before } = await existingQueries(deps, options.set);
   const fresh = new Map(probes.map((query) => [query.id, query]));
   const queries = [...before.filter(({ id }) => !fresh.has(id)), ...probes];
   const added = await deps.sets.add(
@@ -87,7 +87,7 @@ export async function probeTenants(
       contentHash: sha256(JSON.stringify(['tenant probes', queries])),
       format: 'generated',
       origin: 'generated',
-      note: `${probes.length} questions asked as ${options.segment} joined ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      note: `Added ${probes.length} queries sent as ${options.segment} to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
       queries,
     },
     now,
@@ -95,7 +95,7 @@ export async function probeTenants(
   return { ...added, probed };
 }
 
-async function questionsThere({ sets }: ProbeTenantsDeps, name: string) {
+async function existingQueries({ sets }: ProbeTenantsDeps, name: string) {
   const latest = await sets.latest(name);
   return { latest, before: latest === null ? [] : await sets.queries(name, latest.version) };
 }
@@ -107,26 +107,26 @@ async function segmentsToProbe(
   const known = await indexDocuments.segments(pipeline);
   if (known.length === 0) {
     throw refusal(
-      `No document of the manifest of "${pipeline}" has a segment; give each one, such as "tenant=a", and run \`recalld index check --pipeline ${pipeline}\` to read it.`,
+      `No document in the manifest of "${pipeline}" has a segment. Add one to each document, such as "tenant=a", and run \`recalld index check --pipeline ${pipeline}\` to read the manifest.`,
     );
   }
   const [key] = Object.keys(segmentTags(segment));
   if (key === undefined) {
     throw refusal(
-      `The segment "${segment}" is not written key=value, so that nobody could ask as it; write segments like tenant=a into the manifest.`,
+      `The segment "${segment}" is not written as key=value, so queries cannot be sent as it. Write segments like tenant=a in the manifest.`,
     );
   }
   for (const named of [segment, ...(forbid ?? [])]) {
     if (known.includes(named)) continue;
     const some = known.slice(0, SEGMENTS_NAMED).join(', ');
-    throw refusal(`The manifest of "${pipeline}" has no segment "${named}"; it has ${some}.`);
+    throw refusal(`The manifest of "${pipeline}" has no segment "${named}". Its segments: ${some}.`);
   }
   const isOther = (one: string): boolean => one !== segment && one.startsWith(`${key}=`);
   const others = forbid ?? known.filter(isOther);
   if (others.includes(segment))
-    throw refusal(`The segment "${segment}" cannot be forbidden to itself; name another with --forbid.`);
+    throw refusal(`The segment "${segment}" cannot be forbidden for itself. Name another one with --forbid.`);
   if (others.length === 0)
-    throw refusal(`The manifest of "${pipeline}" has no other segment of "${key}" than "${segment}".`);
+    throw refusal(`The manifest of "${pipeline}" has no segment of "${key}" other than "${segment}".`);
   return others;
 }
 
@@ -134,11 +134,11 @@ function refusal(problem: string): RecalldError {
   return new RecalldError('config_invalid', problem);
 }
 
-/** In a sentence. */
+/** Segments named in an error message. */
 const SEGMENTS_NAMED = 10;
-/** Some have no text, or have left the store. */
+/** Documents drawn per query, since some have no text or are no longer in the store. */
 const DRAWN_FOR_EACH = 3;
-/** Documents whose chunks are asked for together. */
+/** Documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
 
 async function probesOf(
@@ -148,9 +148,9 @@ async function probesOf(
   signal: AbortSignal,
 ) {
   const range = await indexDocuments.idsOf(pipeline, segment, goldenLimits.forbidden - 1);
-  const shared = sharedBeginning(range.first, range.last);
-  const isOwn = shared !== null && (await indexDocuments.isOwnBeginning(pipeline, segment, shared));
-  const beginning = isOwn ? shared : null;
+  const shared = sharedPrefix(range.first, range.last);
+  const isOwn = shared !== null && (await indexDocuments.isUniquePrefix(pipeline, segment, shared));
+  const prefix = isOwn ? shared : null;
   const drawn = await drawDocuments(indexDocuments, pipeline, segment, questions * DRAWN_FOR_EACH);
   const queries: GoldenQuery[] = [];
   for (let start = 0; start < drawn.length && queries.length < questions; start += DOCUMENTS_PER_CALL) {
@@ -159,40 +159,40 @@ async function probesOf(
     if (chunks.kind === 'failed') throw new RecalldError('store_unreachable', chunks.message);
     if (chunks.kind === 'unsupported') throw new RecalldError('config_invalid', chunks.reason);
     for (const id of ids) {
-      const text = questionOf(chunks.value.filter((chunk) => chunk.id === id).map(({ content }) => content));
+      const text = queryTextOf(chunks.value.filter((chunk) => chunk.id === id).map(({ content }) => content));
       if (text === null || queries.length === questions) continue;
-      const forbidden = beginning === null ? [...new Set([id, ...range.some])] : [`${beginning}*`];
+      const forbidden = prefix === null ? [...new Set([id, ...range.some])] : [`${prefix}*`];
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
-  return { segment, queries, beginning, ids: beginning === null ? Math.min(range.some.length + 1, range.count) : 0 };
+  return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
-/** Each of those that should be in the store as likely as any other. */
+/** Draws documents that should be in the store, uniformly. */
 async function drawDocuments(
   table: ProbeTenantsDeps['indexDocuments'],
   pipeline: string,
   segment: string,
   n: number,
 ): Promise<readonly ExpectedDocument[]> {
-  const start = { place: drawnPlace(Math.random()), id: '' };
-  const documents = await table.drawOf(pipeline, segment, start, n);
+  const start = { place: randomPlace(Math.random()), id: '' };
+  const documents = await table.afterInSegment(pipeline, segment, start, n);
   if (documents.length === n) return documents;
-  const more = await table.drawOf(pipeline, segment, FIRST_PLACE, n - documents.length);
+  const more = await table.afterInSegment(pipeline, segment, FIRST_PLACE, n - documents.length);
   return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
 }
 
 export function probeTenantsCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'probe-tenants',
-    "Make questions that are asked as one segment of the manifest in the words of another's documents, which must not come back.",
+    "Create golden queries that are sent as one segment of the manifest and use texts of another segment's documents, which must not be returned.",
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
     .requiredOption('--pipeline <name>', 'pipeline whose config has `index`')
-    .requiredOption('--set <name>', 'golden set of probes, new or not', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest that the questions are asked as')
-    .option('--forbid <key=value...>', 'segments whose documents must not come back; left out, all others of the key')
-    .option('--questions <n>', 'questions for each of these segments', parseCount, 10)
+    .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
+    .requiredOption('--segment <key=value>', 'segment of the manifest that the queries are sent as')
+    .option('--forbid <key=value...>', 'segments whose documents must not be returned (default: all others of the key)')
+    .option('--questions <n>', 'queries for each of these segments', parseCount, 10)
     .action((options: ConfiguredOptions & ProbeTenantsOptions) => probe(options, signal));
 }
 
@@ -202,7 +202,7 @@ async function probe(options: ConfiguredOptions & ProbeTenantsOptions, signal: A
   const { set, created, probed } = await withCommandStore(settings, ({ db }) =>
     withPipeline(settings, options.pipeline, ({ store }) => {
       if (store === null) {
-        const message = `The pipeline "${options.pipeline}" has no vector_store to take texts of documents from; add one.`;
+        const message = `The pipeline "${options.pipeline}" has no vector_store to read document texts from. Add one.`;
         throw new RecalldError('config_invalid', message);
       }
       const deps = { indexDocuments: db.index.documents, sets: db.golden.sets, store };
@@ -214,7 +214,7 @@ async function probe(options: ConfiguredOptions & ProbeTenantsOptions, signal: A
   printLine(`${set.name} version ${set.version}: ${set.queries} queries.`);
 }
 
-function probedLine({ segment, questions, beginning, ids }: ProbedSegment, asked: string): string {
-  const forbidden = beginning === null ? `${ids} of its ids` : `all that begins with ${JSON.stringify(beginning)}`;
-  return `${questions} questions asked as ${asked} in the words of ${segment}; forbidden is ${forbidden}.`;
+function probedLine({ segment, queries, prefix, ids }: ProbedSegment, asked: string): string {
+  const forbidden = prefix === null ? `${ids} of its ids` : `ids starting with ${JSON.stringify(prefix)}`;
+  return `${queries} queries sent as ${asked} with texts of ${segment}. Forbidden: ${forbidden}.`;
 }

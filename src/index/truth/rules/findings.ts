@@ -1,85 +1,83 @@
-/**
- * What can be wrong with a document of an index, a closed list, so that it can be a label of a metric; how each is told
- * from what the store holds; and what is wrong for certain, in a sentence, for alarms and diagnoses.
- */
+/** Problems of documents in an index, how each is detected, and their descriptions for alerts and diagnoses. */
 
-import { duration, percentage } from '../../../core/format.ts';
+import { count, duration, percentage } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
-/** What can be wrong with a document of an index; a closed list, so that it can be a label of a metric. */
+/** A closed list, since it is a metric label. */
 export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded', 'other_model'] as const;
 
 export type FindingKind = (typeof findingKinds)[number];
 
-/** Of what documents are named: beside what is wrong, changes that wait for longer than they may. */
+/** Kinds with listed documents: findings, and changes that are overdue. */
 export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
 
-/** For headings and tables. */
-export const findingWords: Readonly<Record<NamedKind, string>> = {
+/** Labels for headings and tables. */
+export const findingLabels: Readonly<Record<NamedKind, string>> = {
   missing: 'missing',
   unretrievable: 'not retrieved',
   orphaned: 'orphaned',
   superseded: 'superseded',
-  other_model: 'of another model',
+  other_model: 'other model',
   late: 'late',
 };
 
-/** The latest share of a kind of finding. */
 export interface WrongShare {
   readonly kind: FindingKind;
   readonly value: number;
   readonly ciLow: number;
   readonly n: number;
-  /** Documents that are known by their ids. */
+  /** Number of documents with this finding. */
   readonly known: number;
 }
 
-/** Share of documents with which something must be wrong at the least, by the lower 95 % bound. */
-export const WRONG_SHARE = 0.005;
+/** Share of affected documents that the lower bound of the 95 % CI must exceed for an alert. */
+export const MIN_WRONG_SHARE = 0.005;
 
 export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
-  return ciLow > WRONG_SHARE;
+  return ciLow > MIN_WRONG_SHARE;
 }
 
 const whatIs: Readonly<Record<FindingKind, string>> = {
   missing: 'of the manifest are missing in the store',
-  unretrievable: 'of the store are not found by their own text',
-  orphaned: 'of the store should no longer be there',
-  superseded: 'have chunks of more than one version in the store',
+  unretrievable: 'in the store are not retrieved by their own text',
+  orphaned: 'in the store are orphaned',
+  superseded: 'have chunks of several versions in the store',
   other_model: 'have vectors of another model',
 };
 
-/** `412 documents of the manifest are missing in the store (2.1 % of 20000, at least 1.9 %).` */
-export function wrongSentence({ kind, value, ciLow, n, known }: WrongShare): string {
+/**
+ * `412 documents of the manifest are missing in the store (2.1 % of 20 000 checked; lower bound of the 95 % CI 1.9 %).`
+ */
+export function describeFinding({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
-  return `${documents} ${whatIs[kind]} (${percentage(value)} of ${n} looked at, at least ${percentage(ciLow)}).`;
+  return `${documents} ${whatIs[kind]} (${percentage(value)} of ${count(n)} checked; lower bound of the 95 % CI ${percentage(ciLow)}).`;
 }
 
-/** How long 19 of 20 changes of the last day take at the most to arrive in the store, in seconds. */
+/** 95th percentile of the arrival time of changes of the last day, in seconds. */
 export interface ArrivalLag {
   readonly seconds: number;
-  /** Lower 95 % bound. */
+  /** Lower bound of the 95 % CI. */
   readonly atLeast: number;
   /** `late_after` of the config. */
   readonly allowed: number;
-  /** Changes behind it, those of them that have not come, and those that wait for longer than is allowed. */
+  /** Number of changes, of those still waiting, and of those overdue. */
   readonly n: number;
   readonly waiting: number;
   readonly overdue: number;
 }
 
-/** Once all that was late has come it is over, whatever the last day was like. */
+/** Resolved once every overdue change has arrived, whatever the last day was like. */
 export function isLate({ atLeast, allowed, overdue }: ArrivalLag): boolean {
   return atLeast > allowed && overdue > 0;
 }
 
-/** `One in twenty changes takes at least 5 h 20 min to arrive in the store (n = 40, 3 not there yet); 1 h 0 min is allowed.` */
-export function lagSentence({ atLeast, allowed, n, waiting }: ArrivalLag): string {
-  const missing = waiting === 0 ? '' : `, ${waiting} not there yet`;
-  return `One in twenty changes takes at least ${duration(atLeast)} to arrive in the store (n = ${n}${missing}); ${duration(allowed)} is allowed.`;
+/** `5 % of changes take at least 5 h 20 min to arrive in the store (n = 40, 3 still waiting); the limit is 1 h.` */
+export function describeLag({ atLeast, allowed, n, waiting }: ArrivalLag): string {
+  const missing = waiting === 0 ? '' : `, ${waiting} still waiting`;
+  return `5 % of changes take at least ${duration(atLeast)} to arrive in the store (n = ${n}${missing}); the limit is ${duration(allowed)}.`;
 }
 
 /** A chunk of one document. */
@@ -88,19 +86,22 @@ interface Chunk {
   readonly content: string | null;
 }
 
-/** Words that make a piece of a text that is compared. */
-const PIECE = 5;
-/** A shorter text, such as a heading, may stand in a document twice. */
+/** Words per shingle. */
+const SHINGLE_WORDS = 5;
+/** Shorter texts, such as headings, may occur in a document twice. */
 const MIN_WORDS = 20;
-/** Windows of one text that overlap by half share a third of their pieces. */
-const SAME_TEXT = 0.7;
+/**
+ * Minimum resemblance of two versions of a chunk. Overlapping windows of one text share only about a third of their
+ * shingles.
+ */
+const MIN_RESEMBLANCE = 0.7;
 
 /**
- * By the number of chunks, where the manifest says it, and by their versions, where the store has any; else by their
- * texts: of one version no two chunks say nearly the same.
+ * Detects chunks of several versions: by the number of chunks if the manifest has it, by their versions if the store
+ * has them, else by their texts, since chunks of one version are never nearly identical.
  *
- * @param expected how many chunks the document has
- * @returns null where nothing says it
+ * @param expected number of chunks of the document
+ * @returns null if nothing tells
  */
 export function isSuperseded(chunks: readonly Chunk[], expected: number | null): boolean | null {
   if (expected !== null && chunks.length > expected) return true;
@@ -108,84 +109,86 @@ export function isSuperseded(chunks: readonly Chunk[], expected: number | null):
   if (versions.size > 0) return versions.size > 1;
   const texts = chunks.flatMap(({ content }) => content ?? []);
   if (texts.length === 0) return expected === null && chunks.length > 1 ? null : false;
-  const pieces = texts.map(piecesOf).filter(({ size }) => size > MIN_WORDS - PIECE);
-  return pieces.some((one, place) => pieces.slice(place + 1).some((other) => resemblance(one, other) >= SAME_TEXT));
-}
-
-function piecesOf(text: string): ReadonlySet<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(
-    words.slice(0, Math.max(0, words.length - PIECE + 1)).map((_, at) => words.slice(at, at + PIECE).join(' ')),
+  const shingles = texts.map(shinglesOf).filter(({ size }) => size > MIN_WORDS - SHINGLE_WORDS);
+  return shingles.some((one, place) =>
+    shingles.slice(place + 1).some((other) => resemblance(one, other) >= MIN_RESEMBLANCE),
   );
 }
 
-/** Shared pieces of all pieces of both (Broder 1997). */
+function shinglesOf(text: string): ReadonlySet<string> {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return new Set(
+    words
+      .slice(0, Math.max(0, words.length - SHINGLE_WORDS + 1))
+      .map((_, at) => words.slice(at, at + SHINGLE_WORDS).join(' ')),
+  );
+}
+
+/** Jaccard similarity of the shingles (Broder 1997). */
 function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   let shared = 0;
-  for (const piece of one) if (other.has(piece)) shared += 1;
+  for (const shingle of one) if (other.has(shingle)) shared += 1;
   return shared / (one.size + other.size - shared);
 }
 
 /**
- * Whether the store has this version of a document: a chunk says its hash, or its time to the second.
+ * Returns true if a chunk has this version: its hash, or its time to the second.
  *
- * @param version as the manifest says it
+ * @param version as given by the manifest
  */
 export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: string): boolean {
   const time = Date.parse(version);
   return chunks.some(({ version: stored }) => {
     if (stored === null) return false;
     if (stored === version) return true;
-    // Digits alone are a number, and no year.
+    // Digits alone are a number, not a year.
     return !/^\d+$/.test(stored) && Math.abs(Date.parse(stored) - time) < 1000;
   });
 }
 
-/** An embedder that does not give the same vector again is allowed several times what it differs by. */
+/** Tolerated distance for a non-deterministic embedder, as a multiple of its own noise. */
 const TIMES_NOISE = 4;
 
 interface EmbeddedAgain {
   readonly stored: Float32Array;
   /** Of its text, now. */
   readonly again: Float32Array;
-  /** Of the same text, once more. */
+  /** Of the same text, a second time. */
   readonly repeated: Float32Array;
 }
 
-/**
- * @param leastCosine to the stored vector that the same model gives; stores that keep vectors in 8 bits lose little of it
- */
-export function isOfOtherModel({ stored, again, repeated }: EmbeddedAgain, leastCosine: number): boolean {
+/** @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors lose little of it */
+export function isOfOtherModel({ stored, again, repeated }: EmbeddedAgain, minCosine: number): boolean {
   if (stored.length !== again.length) return true;
   const noise = 1 - cosineSimilarity(again, repeated);
-  return 1 - cosineSimilarity(stored, again) > Math.max(1 - leastCosine, TIMES_NOISE * noise);
+  return 1 - cosineSimilarity(stored, again) > Math.max(1 - minCosine, TIMES_NOISE * noise);
 }
 
-/** Characters of a question; a longer one is none. */
+/** Maximum length of a query text, in characters. */
 const QUESTION_CHARACTERS = 300;
 
-/** The start of the first text, as a user would ask who has it before him; null where none says anything. */
-export function questionOf(contents: readonly (string | null)[]): string | null {
+/** The beginning of the first non-empty text, as a query; null if there is none. */
+export function queryTextOf(contents: readonly (string | null)[]): string | null {
   const text = contents.find((content) => content !== null && content.trim() !== '');
   return text?.trim().slice(0, QUESTION_CHARACTERS).trim() ?? null;
 }
 
 /**
- * What all ids of a segment begin with, up to the last sign that is neither letter nor digit, so that ids to come begin so
- * too: `tenant-b/` of `tenant-b/10` to `tenant-b/17`. Null where there is no such beginning.
+ * The common prefix of all ids of a segment, up to the last character that is neither letter nor digit, so that it fits
+ * future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`. Null if there is none.
  *
- * @param first the least of the ids, by their bytes
- * @param last the greatest: what the two share, all do
+ * @param first smallest id, by bytes
+ * @param last largest id: a prefix of both is a prefix of all
  */
-export function sharedBeginning(first: string, last: string): string | null {
+export function sharedPrefix(first: string, last: string): string | null {
   let length = 0;
   while (length < first.length && first[length] === last[length]) length += 1;
   return /^.*[^\p{L}\p{N}\p{M}\p{Cs}*\s]/su.exec(first.slice(0, length))?.[0] ?? null;
 }
 
 /**
- * @param segment it is asked as, written `key=value`, which become its tags
- * @param forbidden ids, or a beginning with `*`, of the segment whose words it has
+ * @param segment segment that the query is sent as, written `key=value`; becomes its tags
+ * @param forbidden ids, or prefixes with `*`, of the segment whose text it contains
  */
 export function tenantProbe(
   id: string,
@@ -196,7 +199,7 @@ export function tenantProbe(
   return { id, text, tags: segmentTags(segment), judgments: [], forbidden };
 }
 
-/** A segment of the manifest as the tags of a query. */
+/** Converts a segment of the manifest to query tags. */
 export function segmentTags(segment: string | null): Readonly<Record<string, string>> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(segment ?? '') ?? [];
   return key === undefined || value === undefined ? {} : { [key]: value };

@@ -1,61 +1,61 @@
 /**
- * Hubs and dead chunks: what comes back for far more questions than its share, and what never does. In many dimensions a
- * few vectors are near to everything (Radovanović, Nanopoulos and Ivanović 2010).
+ * Hub documents, which are retrieved for far more queries than their share, and dead chunks, which are never retrieved.
+ * In high dimensions, a few vectors are near to everything (Radovanović, Nanopoulos and Ivanović 2010).
  */
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
-/** What answers brought, each question counted once however often it was asked. */
+/** Documents in answers, with each distinct query counted once. */
 export interface ReturnedDocuments {
-  /** Different questions that were answered. */
-  readonly questions: number;
-  /** Different documents among the first k of their answers. */
+  /** Number of distinct answered queries. */
+  readonly queries: number;
+  /** Number of distinct documents among their first k results. */
   readonly documents: number;
-  /** Places in all answers together. */
-  readonly places: number;
-  /** Those that came back for most questions, first. */
+  /** Number of results in all answers. */
+  readonly results: number;
+  /** The most retrieved ones first. */
   readonly top: readonly ReturnedDocument[];
 }
 
 export interface ReturnedDocument {
   readonly id: string;
-  /** That brought it among the first k. */
-  readonly questions: number;
-  /** Texts of some, or their ids where none is kept. */
+  /** Number of queries with it among the first k results. */
+  readonly queries: number;
+  /** Texts of some of them, or their ids if texts are not stored. */
   readonly examples: readonly string[];
 }
 
 export interface Hub extends ReturnedDocument {
-  /** Share of the questions that brought it, with bounds that hold for all documents together. */
+  /** Share of the queries that retrieved it, with a confidence interval that holds for all documents together. */
   readonly share: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Fewer questions tell nothing. */
-export const MIN_QUESTIONS = 100;
-/** A hub has so many times the share of the mean document that came back, */
-const TIMES = 10;
-/** and comes back for one question in fifty. */
+/** Minimum number of queries. */
+export const MIN_QUERIES = 100;
+/** A hub is retrieved at least this many times as often as the mean retrieved document, */
+const MIN_RATIO = 10;
+/** and for at least this share of the queries. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
- * The documents whose share of the questions lies above both bounds for certain: by the lower Wilson bound at 95 %,
- * divided among all documents that came back (Bonferroni). Null for fewer than 100 questions.
+ * Finds documents that exceed both limits with certainty: by the lower bound of a 95 % Wilson interval,
+ * Bonferroni-corrected for all retrieved documents. Null for fewer than 100 queries.
  */
-export function hubsOf({ questions, documents, places, top }: ReturnedDocuments): readonly Hub[] | null {
-  if (questions < MIN_QUESTIONS) return null;
+export function findHubs({ queries, documents, results, top }: ReturnedDocuments): readonly Hub[] | null {
+  if (queries < MIN_QUERIES) return null;
   if (documents === 0) return [];
-  const mean = places / documents / questions;
+  const mean = results / documents / queries;
   return top
     .map((one) => {
-      const share = one.questions / questions;
-      return { ...one, share, ...wilsonInterval(share, questions, 1 - ERROR / documents) };
+      const share = one.queries / queries;
+      return { ...one, share, ...wilsonInterval(share, queries, 1 - ERROR / documents) };
     })
-    .filter(({ low }) => low > Math.max(MIN_SHARE, TIMES * mean));
+    .filter(({ low }) => low > Math.max(MIN_SHARE, MIN_RATIO * mean));
 }
 
-/** Of chunks drawn at random from the store, those that no question brought. */
+/** Randomly drawn chunks of the store that no query retrieved. */
 export interface DeadChunks {
   readonly share: number;
   readonly low: number;
@@ -65,13 +65,13 @@ export interface DeadChunks {
 }
 
 /**
- * Null where none of the drawn chunks ever came back: then the answers have other ids than the store.
+ * Null if none of the drawn chunks was ever retrieved: answers then use other ids than the store.
  *
  * @param sampled ids drawn uniformly from the store
- * @param back those of them that came back for any question
+ * @param retrieved ids of these that any query retrieved
  */
-export function deadChunks(sampled: readonly string[], back: ReadonlySet<string>): DeadChunks | null {
-  const ids = sampled.filter((id) => !back.has(id));
+export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>): DeadChunks | null {
+  const ids = sampled.filter((id) => !retrieved.has(id));
   if (ids.length === sampled.length) return null;
   const share = ids.length / sampled.length;
   return { share, ...wilsonInterval(share, sampled.length, 1 - ERROR), sampled: sampled.length, ids };

@@ -1,63 +1,60 @@
-/**
- * How many documents a round looks at and how fast, from which place of their random order on, what a count of them says,
- * and how long the changes of those that were followed take to arrive in the store.
- */
+/** Sample sizes, shares and arrival times of a round, its random start, and detection of a slow store. */
 
 import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
-/** What was looked at, and of how many something is wrong. */
+/** Number of documents checked, and of those with a problem. */
 export interface Tally {
   readonly n: number;
   readonly found: number;
 }
 
-/** Times as many are drawn when the first look found something. */
-const SECOND_LOOK = 5;
+/** Size of the second stage relative to the first. */
+const SECOND_STAGE = 5;
 
 /**
- * Draws and looks; where the first look found something, draws anew, five times as many, and takes that alone: a page
- * does not wait for rounds to add up, and quiet rounds stay small. The second draw owes nothing to what the first one
- * found, so that its bounds hold.
+ * Samples in two stages: when the first sample contains a problem, draws a new one, five times as large, and uses that
+ * alone. An alert then does not wait for several rounds, and rounds without problems stay cheap. The second sample is
+ * independent of the first, so its confidence interval is valid.
  *
- * @param look at so many documents, drawn anew each time
+ * @param look checks a new random sample of the given size
  */
 export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   first: number,
-  look: (documents: number) => Promise<Seen>,
+  check: (documents: number) => Promise<Seen>,
 ): Promise<Seen> {
-  const seen = await look(first);
-  return seen.tally.found === 0 ? seen : look(SECOND_LOOK * first);
+  const seen = await check(first);
+  return seen.tally.found === 0 ? seen : check(SECOND_STAGE * first);
 }
 
 /**
- * The share of what was looked at with which something is wrong, with 95 % bounds; they fall together where all
- * documents were looked at. Null where none was.
+ * Share of documents with a problem, with a 95 % confidence interval that is exact if all documents were checked. Null
+ * if none was checked.
  */
-export function shareOf({ n, found }: Tally, wasAll: boolean) {
+export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;
   const value = Math.min(found, n) / n;
-  if (wasAll) return { value, n, ciLow: value, ciHigh: value, ciMethod: 'all' };
+  if (isComplete) return { value, n, ciLow: value, ciHigh: value, ciMethod: 'all' };
   const { low, high } = clopperPearsonInterval(Math.min(found, n), n, 0.95);
   return { value, n, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), ciMethod: 'clopper-pearson' };
 }
 
 /**
- * By segment, and over all of them. Of more than `most` segments the largest are kept and the rest together are `other`.
+ * Sums tallies by segment and in total. Beyond `maxSegments`, the smallest segments are combined as `other`.
  *
- * @param bySegment under an empty name what has none
+ * @param bySegment documents without a segment are under the empty name
  */
-export function bySegments(
+export function sumBySegment(
   bySegment: ReadonlyMap<string, Tally>,
-  most: number,
+  maxSegments: number,
 ): readonly (Tally & { readonly segment: string })[] {
   const named = [...bySegment]
     .filter(([segment]) => segment !== '')
     .toSorted(([a, { n: x }], [b, { n: y }]) => y - x || (a < b ? -1 : 1))
     .map(([segment, tally]) => ({ segment, ...tally }));
-  const rest = named.slice(most);
+  const rest = named.slice(maxSegments);
   const other = rest.length === 0 ? [] : [{ segment: 'other', ...sumOf(rest) }];
-  return [{ segment: 'all', ...sumOf([...bySegment.values()]) }, ...named.slice(0, most), ...other];
+  return [{ segment: 'all', ...sumOf([...bySegment.values()]) }, ...named.slice(0, maxSegments), ...other];
 }
 
 function sumOf(tallies: readonly Tally[]): Tally {
@@ -67,41 +64,41 @@ function sumOf(tallies: readonly Tally[]): Tally {
   };
 }
 
-/** Before all others. */
+/** Sorts before every other document. */
 export const FIRST_PLACE = { place: '-9223372036854775808', id: '' };
 
 /** @param uniform in [0, 1) */
-export function drawnPlace(uniform: number): string {
+export function randomPlace(uniform: number): string {
   const high = BigInt(Math.floor(uniform * 2 ** 32));
   return String((high << 32n) - 2n ** 63n);
 }
 
-/** A change that was looked for, round by round. */
+/** A change that was tracked round by round. */
 export interface Arrival {
-  /** How many changes it stands for. */
+  /** Number of changes that it represents. */
   readonly weight: number;
-  readonly hasCome: boolean;
-  /** Seconds from the change until it was last looked for in vain; 0 where it was there at the first look. */
+  readonly hasArrived: boolean;
+  /** Seconds from the change to the last check that did not find it; 0 if the first check found it. */
   readonly after: number;
-  /** Seconds until it was found; of what still waits the same as `after`. */
+  /** Seconds from the change to the check that found it; for a waiting change, the same as `after`. */
   readonly by: number;
 }
 
 interface Lag {
-  /** Seconds. */
+  /** In seconds. */
   readonly value: number;
-  /** 95 % bounds; null where no upper bound is known, and `value` is the lower one. */
+  /** 95 % confidence interval; null if there is no upper bound, in which case `value` is the lower bound. */
   readonly bounds: { readonly low: number; readonly high: number } | null;
 }
 
 /**
- * The time by which a share of all changes has come, by Kaplan and Meier with what waits as censored. A change came at
- * some time between two looks: the lower bound takes each as if it had come right after the first of them, the upper
- * bound and the value as if right before the second. Too few changes, or too few that came, have no upper bound.
+ * Estimates the time within which a share of all changes arrives, with Kaplan and Meier's estimator that treats waiting
+ * changes as censored. A change arrived between two checks: the lower bound assumes right after the first, the upper
+ * bound and the value right before the second. Too few changes or arrivals have no upper bound.
  *
  * @param share in (0, 1)
  */
-export function lagOf(arrivals: readonly Arrival[], share: number): Lag {
+export function estimateLag(arrivals: readonly Arrival[], share: number): Lag {
   const latest = survivalQuantile(
     arrivals.map(({ by, ...rest }) => ({ ...rest, time: by })),
     share,
@@ -122,13 +119,13 @@ export function lagOf(arrivals: readonly Arrival[], share: number): Lag {
 const FIRST = 5;
 const LATEST = 5;
 const TIMES_SLOWER = 5;
-/** Below it nobody is kept waiting. */
+/** Latencies below it are never slow. */
 const MIN_MS = 250;
 
 /**
- * Whether the latest five calls took five times as long as the first five did, by their medians.
+ * Returns true if the median of the latest five calls is five times that of the first five.
  *
- * @param latencies of calls of one kind, in their order, in milliseconds
+ * @param latencies of calls of one kind, in order, in milliseconds
  */
 export function hasSlowedDown(latencies: readonly number[]): boolean {
   if (latencies.length < FIRST + LATEST) return false;

@@ -22,22 +22,22 @@ export const indexFixtures: readonly AlertFixture[] = [
   share(
     'RecalldIndexMissing',
     'missing',
-    'At least 1.25% (lower 95 % bound) of the documents that the manifest of docs names are not in its store.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents in the manifest of docs are missing in its vector store.',
   ),
   share(
     'RecalldIndexOrphaned',
     'orphaned',
-    'At least 1.25% (lower 95 % bound) of what the store of docs holds is not in its manifest, or deleted there.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents in the vector store of docs are not in its manifest, or deleted there.',
   ),
   share(
     'RecalldIndexSuperseded',
     'superseded',
-    'Of at least 1.25% (lower 95 % bound) of the documents of docs, chunks of more than one version are in the store.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents of docs have chunks of several versions in the vector store.',
   ),
   share(
     'RecalldIndexModelsMixed',
     'other_model',
-    'At least 1.25% (lower 95 % bound) of the stored vectors of docs are not those that its embedder makes of the stored texts.',
+    'At least 1.25% (lower bound of the 95 % CI) of the stored vectors of docs differ from those that its embedder returns for the stored texts.',
   ),
   {
     alert: 'RecalldIndexLate',
@@ -56,7 +56,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: 'One in twenty changes of the last day took at least 2h 0m 0s (lower 95 % bound of the 95th percentile) to arrive in the store of docs, longer than late_after of its config allows, and some still wait.',
+    says: '5 % of the changes of the last day took at least 2h 0m 0s (lower bound of the 95 % CI) to arrive in the vector store of docs, longer than late_after allows, and some are still waiting.',
   },
   {
     alert: 'RecalldIndexCheckStopped',

@@ -27,28 +27,28 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [signal('recalld_store_vectors', docs, (m) => (m < DAY ? 9000 : 8500))],
     minutes: DAY + 120,
     step: 5,
-    says: 'The store of docs holds 6k vectors, less than 80 % of what it held a day ago.',
+    says: 'The vector store of docs holds 6k vectors, less than 80 % of the number one day ago.',
   },
   {
     alert: 'RecalldIndexRecallLow',
     labels: { ...docs, k: '10' },
     breaching: recall(0.82),
     healthy: recall(0.99),
-    says: 'The index of docs returns at most 82% (upper 95 % bound) of the 10 exact nearest neighbours.',
+    says: 'The index of docs returns at most 82% (upper bound of the 95 % CI) of the 10 exact nearest neighbors; the minimum is 90 %.',
   },
   {
     alert: 'RecalldStoreLostContent',
     labels: docs,
     breaching: [signal('recalld_repeat_density_ci_high', docs, always(0.81))],
     healthy: [signal('recalld_repeat_density_ci_high', docs, always(0.97))],
-    says: 'Questions of the baseline, asked again, are covered 0.81 times as well as then at most (upper 95 % bound); the store answers the same questions worse.',
+    says: 'Baseline queries were replayed, and the store covers them at most 0.81 times as well as before (upper bound of the 95 % CI). The same queries are covered worse, so content is missing.',
   },
   {
     alert: 'RecalldEmbedderChanged',
     labels: docs,
     breaching: canary(0.61, 0.4),
     healthy: canary(0.9999, 0.999),
-    says: 'Fixed texts have a cosine of 0.610 to the vectors that the embedder of docs first gave for them; the same model gives 1.',
+    says: 'The embedder of docs returns different vectors for fixed texts: cosine 0.61 to the first ones, 1 for an unchanged model. The embedding model has probably changed.',
   },
   {
     alert: 'RecalldProbesStopped',
@@ -59,7 +59,7 @@ export const partsFixtures: readonly AlertFixture[] = [
       signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0)),
     ],
     minutes: 240,
-    says: 'The probe store_vectors of docs last came to a value 4h 0m 0s ago.',
+    says: 'The probe store_vectors of docs has not returned a value for 4h 0m 0s.',
   },
   {
     alert: 'RecalldStoreSampleOld',
@@ -69,7 +69,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, (m) => 21_600 * Math.floor(m / 360))],
     minutes: 1060,
     step: 5,
-    says: 'The latest uniform sample of the store of docs is 17h 40m 0s old; one is due every 6 hours. What is known of its content may no longer hold.',
+    says: 'The latest sample of the store of docs is 17h 40m 0s old. A new one is due every 6 hours; measures of the store content may be outdated.',
   },
   {
     alert: 'RecalldLiveMeasuresStopped',
@@ -77,7 +77,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, now)],
     minutes: 120,
-    says: 'The samples of live traffic of docs were last measured 2h 0m 0s ago.',
+    says: 'Samples of live traffic of docs were last measured 2h 0m 0s ago.',
   },
   {
     alert: 'RecalldRedactionFailing',
@@ -87,6 +87,6 @@ export const partsFixtures: readonly AlertFixture[] = [
       signal('recalld_redaction_service_total', { ...docs, outcome: 'ok' }, growing(100)),
       signal('recalld_redaction_service_total', { ...docs, outcome: 'timeout' }, (m) => Math.floor(m / 10)),
     ],
-    says: '300 texts of docs within 15 minutes could not be redacted by the service (timeout); of each only a hash is kept.',
+    says: 'The redaction service failed for 300 texts of docs within 15 minutes (timeout). Only a hash of each text is stored.',
   },
 ];

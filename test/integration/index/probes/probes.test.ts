@@ -3,7 +3,7 @@ import { createDb } from '../../../../src/app/database.ts';
 import type { Embedder } from '../../../../src/connectors/embedders/embedder.ts';
 import type { StoreDescription } from '../../../../src/connectors/stores/vector-store.ts';
 import { canaryTexts } from '../../../../src/density/rules/measurement-change.ts';
-import { measureAnnRecall, probeEmbedder, probeStore } from '../../../../src/index/probes/probe-parts.ts';
+import { measureAnnRecall, probeEmbedder, probeStore } from '../../../../src/index/probes/probe-connectors.ts';
 import { createLiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import type { LiveSample } from '../../../../src/live/sql/record-arrivals.ts';
 import { sizeClass } from '../../../../src/math/vector/size-class.ts';
@@ -44,8 +44,8 @@ const described = (parts: Partial<StoreDescription> = {}): StoreDescription => (
   ...parts,
 });
 
-describe('the probe of a store', () => {
-  it('counts its vectors, and says nothing of a deployment while it only grows', async () => {
+describe('the store probe', () => {
+  it('counts vectors, and records no deployment while the store only grows', async () => {
     const { deps, latest, name, deployed } = await setUp();
     let count = 1000;
     const store = scriptedStore({ describe: () => ok(described({ count: (count += 1) })) });
@@ -55,7 +55,7 @@ describe('the probe of a store', () => {
     expect(await deployed()).toEqual([]);
   });
 
-  it('records a deployment with what changed', async () => {
+  it('records a deployment with the changes', async () => {
     const { deps, clock, name, deployed } = await setUp();
     await probeStore(deps, name, scriptedStore({ describe: () => ok(described()) }), never);
     await clock.advance(300_000);
@@ -71,7 +71,7 @@ describe('the probe of a store', () => {
     ]);
   });
 
-  it('sees no change in a count that swings around a power of 4, and one when it leaves it behind', async () => {
+  it('sees no change while the count swings around a power of 4, and one when it moves on', async () => {
     const { deps, clock, name, deployed } = await setUp();
     for (const count of [1000, 1100, 1020, 1250, 790]) {
       const swinging = described({ count, traits: { size_class: sizeClass(count) } });
@@ -106,8 +106,8 @@ function anEmbedder(angle: () => number, identity = 'openai/small'): Embedder {
   };
 }
 
-describe('the probe of an embedder', () => {
-  it('finds the same vectors while the same model answers', async () => {
+describe('the embedder probe', () => {
+  it('finds equal vectors for an unchanged model', async () => {
     const { deps, latest, name, deployed } = await setUp();
     await probeEmbedder(
       deps,
@@ -126,7 +126,7 @@ describe('the probe of an embedder', () => {
     expect(await deployed()).toEqual([]);
   });
 
-  it('sees another model behind the same name once, and does not get used to it', async () => {
+  it('records a changed model behind the same name once, and keeps the first baseline', async () => {
     const { deps, clock, latest, name, deployed } = await setUp();
     let angle = 0;
     const embedder = anEmbedder(() => angle);
@@ -142,7 +142,7 @@ describe('the probe of an embedder', () => {
     ]);
   });
 
-  it('takes another model of the config for a deployment with vectors of its own', async () => {
+  it('records a newly configured model as a deployment with its own vectors', async () => {
     const { deps, clock, latest, name, deployed } = await setUp();
     await probeEmbedder(
       deps,
@@ -172,14 +172,14 @@ describe('the probe of an embedder', () => {
   });
 });
 
-describe('the recall of an index', () => {
+describe('index recall', () => {
   const vector = { embedding: Float32Array.of(1) };
   const exact = neighbours(['a', 0.9], ['b', 0.8]);
   const store = scriptedStore({
     nearest: (request) => ok(request.exact ? exact : neighbours(['a', 0.9], ['x', 0.1])),
   });
 
-  it('is the share of the exact neighbours that it finds, over live queries with a vector or a text', async () => {
+  it('is the share of exact neighbors found, over live queries with a vector or a text', async () => {
     const { deps, latest, name } = await setUp([
       { ...vector, text: null },
       { id: 'q2', text: 'hello' },
@@ -206,7 +206,7 @@ describe('the recall of an index', () => {
     expect((await latest('ann_recall'))?.gap).toMatchObject({ reason });
   });
 
-  it('is not known when the embedder fails and no query came with a vector, which is no lack of traffic', async () => {
+  it('is unknown when the embedder fails and no query has a vector, which differs from missing traffic', async () => {
     const { deps, latest, name } = await setUp([{ id: 'q1', embedding: null, text: 'how do I log in' }]);
     const embedder: Embedder = {
       identity: 'openai/small',
@@ -219,7 +219,7 @@ describe('the recall of an index', () => {
     });
   });
 
-  it('is not measured without a store or when the config says so', async () => {
+  it('is not measured without a store or when disabled', async () => {
     const { deps, latest, name } = await setUp([vector]);
     await measureAnnRecall(deps, aWatchedPipeline({ name }), never);
     await measureAnnRecall(deps, aWatchedPipeline({ name, store, annRecall: { queries: 0, k: 10 } }), never);

@@ -71,7 +71,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
         contents: chunks.map(() => null),
         isSeeded: true,
       }),
-    // Every vector is found, and a copy of it beside.
+    // Every vector is found, and a duplicate of it.
     nearest: () => ok(neighbours(['self', 1], ['copy', 1])),
     ...script,
   });
@@ -85,8 +85,8 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
   };
 }
 
-describe('a look at what a store holds', () => {
-  it('keeps its clusters with typical chunks, and measures it against what people ask', async () => {
+describe('a store snapshot', () => {
+  it('stores clusters with typical chunks, and compares them with live queries', async () => {
     const { look, kept, value } = await setUp(around(1, 60));
     await look();
     const snapshot = await kept();
@@ -99,7 +99,7 @@ describe('a look at what a store holds', () => {
     expect(await value('store_centroid_shift')).toBeUndefined();
   });
 
-  it('tells from the second look on what moved', async () => {
+  it('measures shifts from the second snapshot on', async () => {
     const { look, clock, value } = await setUp([]);
     await look();
     await clock.advance(21_600_000);
@@ -113,14 +113,14 @@ describe('a look at what a store holds', () => {
     ['store_failed', { sample: () => failed('down') }],
     ['unsupported', { sample: () => ({ kind: 'unsupported', reason: 'no random draw' }) as const }],
     ['store_empty', { sample: () => ok({ ids: [], vectors: matrixOf([]), contents: [], isSeeded: true }) }],
-  ])('leaves the reason %s when there is nothing to look at', async (reason, script) => {
+  ])('records the reason %s when no snapshot is possible', async (reason, script) => {
     const { look, kept, value } = await setUp([], script);
     await look();
     expect((await value('store_sample_vectors'))?.gap).toMatchObject({ reason });
     expect(await kept()).toBeNull();
   });
 
-  it('has no share of copies when the store fails in the middle, with the reason, and keeps the rest', async () => {
+  it('records the reason for a missing duplicate share when the store fails midway, and keeps the rest', async () => {
     const { look, value } = await setUp([], { nearest: () => failed('busy') });
     await look();
     expect(await value('store_duplicates_ratio')).toMatchObject({ newest: null, gap: { reason: 'store_failed' } });

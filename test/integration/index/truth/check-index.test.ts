@@ -1,4 +1,4 @@
-/** Rounds over a store that is broken in each of the ways that are told. */
+/** Rounds over a store that is broken in each detectable way. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { useDatabase } from '../../../support/database.ts';
 import { chunkOf, IndexWorld, type Line, START, textOf, vectorOf } from '../../../support/index-world.ts';
@@ -6,7 +6,7 @@ import { chunkOf, IndexWorld, type Line, START, textOf, vectorOf } from '../../.
 const database = useDatabase();
 const HOUR_MS = 3_600_000;
 const emptied = [
-  'index_documents, index_manifest_lines, index_rounds, index_tallies, index_findings, index_suspects, index_arrivals',
+  'index_documents, index_manifest_lines, index_rounds, index_tallies, index_findings, index_orphan_suspects, index_arrivals',
   'latest_measurements, measurement_gaps, measurements',
 ].join(', ');
 let world: IndexWorld;
@@ -16,7 +16,7 @@ beforeEach(async () => {
   world.fill(3000);
 });
 
-/** Ids of every place that a number divides. */
+/** Ids at every n-th place. */
 const every = (step: number): Set<string> =>
   new Set(Array.from({ length: 3000 / step }, (_, place) => `doc-${place * step}`));
 
@@ -26,7 +26,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     if (!isAll) world.plan = { ...world.plan, store: world.withoutList() };
   });
 
-  it('that holds what it should is quiet, round after round', async () => {
+  it('has no findings in any round while it matches the manifest', async () => {
     for (let round = 0; round < 3; round += 1) expect(await world.round()).toBe('done');
     for (const measure of ['missing', 'not_retrievable', 'orphaned', 'superseded', 'other_model']) {
       const found = await world.value(`index_${measure}_ratio`);
@@ -36,7 +36,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     expect((await world.value('index_missing_ratio'))?.n).toBe(isAll ? 3000 : 200);
   });
 
-  it('says which documents are missing, in one round, by segment, until they are back', async () => {
+  it('lists missing documents in one round, by segment, until they are back', async () => {
     await world.round();
     const gone = every(50);
     const whole = world.store.held;
@@ -61,13 +61,13 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     expect(await world.found('missing')).toEqual([]);
   });
 
-  it('says what it should no longer hold, and lets what is new and what was just deleted alone', async () => {
+  it('lists orphans, but not new or just deleted documents', async () => {
     await world.round();
     const withdrawn = every(20);
     world.lines = world.lines.filter(({ id }) => !withdrawn.has(id));
     await world.round();
     expect((await world.value('index_orphaned_ratio'))?.value).toBe(0);
-    // Comes into the store first, and into the manifest while the next round reads it.
+    // Arrives in the store first, and in the manifest while the next round reads it.
     world.store.hold([...world.store.held, chunkOf('new')]);
     world.lines.push({ id: 'new', hash: 'v1', updated_at: START.toISOString() });
     await world.round(2 * HOUR_MS);
@@ -89,7 +89,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
   });
 });
 
-it('says of which documents old and new chunks are live, by version, and by text where there is none', async () => {
+it('lists documents with old and new chunks, by version, or by text without versions', async () => {
   const doubled = every(10);
   const old = [...doubled].map((id) => chunkOf(id, { version: 'v0', content: `Before. ${textOf(id)}` }));
   world.store.hold([...world.store.held, ...old]);
@@ -115,7 +115,7 @@ it('says of which documents old and new chunks are live, by version, and by text
   expect(byText?.ciHigh).toBeGreaterThan(0.1);
 });
 
-it('says what its own text does not bring back', async () => {
+it('lists documents that their own text does not retrieve', async () => {
   world.plan = {
     ...world.plan,
     retriever: {
@@ -137,7 +137,7 @@ it('says what its own text does not bring back', async () => {
   expect((await world.found('unretrievable')).every((id) => Number(id.slice(4)) % 2 === 1)).toBe(true);
 });
 
-it('says how much of it another model made, of the looks of a day', async () => {
+it('measures the share of vectors of another model, over the checks of a day', async () => {
   const other = every(5);
   world.store.hold(
     world.store.held.map((chunk) =>
@@ -146,7 +146,7 @@ it('says how much of it another model made, of the looks of a day', async () => 
   );
   for (let hour = 0; hour < 5; hour += 1) await world.round(HOUR_MS);
   const mixed = await world.value('index_other_model_ratio');
-  // Twenty an hour, and a hundred more of an hour in which one was found.
+  // Twenty per hour, and a hundred more in the hour with a finding.
   expect(mixed?.n).toBeGreaterThan(100);
   expect(mixed?.ciLow).toBeLessThan(0.2);
   expect(mixed?.ciHigh).toBeGreaterThan(0.2);
@@ -159,7 +159,7 @@ it('says how much of it another model made, of the looks of a day', async () => 
   expect(await world.found('other_model')).toEqual([]);
 });
 
-it('calls no vector foreign because the embedder was another one for a moment', async () => {
+it('does not call a vector foreign after a momentary glitch of the embedder', async () => {
   let calls = 0;
   const embed = async (texts: readonly string[]) => {
     calls += 1;
@@ -172,7 +172,7 @@ it('calls no vector foreign because the embedder was another one for a moment', 
   expect(await world.value('index_other_model_ratio')).toMatchObject({ value: 0, n: 20 });
 });
 
-it('says how long new versions take, and counts those that never come as waiting', async () => {
+it('measures how long new versions take, and counts those that never arrive as waiting', async () => {
   await world.round();
   const now = world.clock.now().toISOString();
   const renewed: Line[] = world.lines.slice(0, 100).map((line) => ({ ...line, hash: 'v2', updated_at: now }));
@@ -197,11 +197,11 @@ it('says how long new versions take, and counts those that never come as waiting
   expect(slowest?.value).toBe(1800 + 3 * 3600);
 });
 
-it('does not hold a late manifest, an empty one or a broken line against the store', async () => {
+it('reports no findings for a late manifest, an empty one or a broken line', async () => {
   await world.round();
   const { lines } = world;
   world.lines = [];
-  await expect(world.round()).rejects.toThrow(/names no document/);
+  await expect(world.round()).rejects.toThrow(/is empty/);
   expect((await world.latest('index_missing_ratio'))?.gap?.reason).toBe('manifest_unreadable');
   world.lines = [...lines, { id: '' }];
   await expect(world.round()).rejects.toThrow('Line 3001 of manifest has no "id"');
@@ -210,10 +210,10 @@ it('does not hold a late manifest, an empty one or a broken line against the sto
   expect((await world.value('index_missing_ratio'))?.value).toBe(0);
 });
 
-it('puts a round off when the store fails or slows down, and goes on where it was', async () => {
+it('defers a round when the store fails or slows down, and continues it later', async () => {
   await world.round();
   world.store.failure = 'The store is away.';
-  expect(await world.round()).toBe('put_off');
+  expect(await world.round()).toBe('deferred');
   expect((await world.latest('index_orphaned_ratio'))?.gap?.reason).toBe('store_failed');
   world.store.failure = null;
   expect(await world.round()).toBe('done');
@@ -233,7 +233,7 @@ it('puts a round off when the store fails or slows down, and goes on where it wa
   }));
   world.store.hold(world.lines.map(({ id }) => chunkOf(id)));
   world.plan = { ...world.plan, store: { ...slow, list: (from: string | null) => world.store.list(from) } };
-  expect(await world.round()).toBe('put_off');
+  expect(await world.round()).toBe('deferred');
   expect((await world.latest('index_missing_ratio'))?.gap?.reason).toBe('store_slow');
   const before = calls;
   world.plan = {
@@ -249,11 +249,11 @@ it('puts a round off when the store fails or slows down, and goes on where it wa
   };
   expect(await world.round()).toBe('done');
   expect((await world.value('index_missing_ratio'))?.n).toBe(30_000);
-  // 30 calls look up all of them, and none is looked up twice.
+  // 30 calls look up all documents, none of them twice.
   expect(before + (calls - before)).toBeLessThanOrEqual(31);
 });
 
-it('begins a list anew whose place the store has forgotten, and counts nothing twice', async () => {
+it('restarts a listing whose cursor the store forgot, and counts nothing twice', async () => {
   await world.round();
   let isForgotten = false;
   const listed = async (from: string | null): ReturnType<typeof world.store.list> => {
@@ -264,7 +264,7 @@ it('begins a list anew whose place the store has forgotten, and counts nothing t
   world.lines = world.lines.slice(0, 2970);
   await world.round();
   world.plan = { ...world.plan, store: { ...world.withoutList(), list: listed } };
-  expect(await world.round(2 * HOUR_MS)).toBe('put_off');
+  expect(await world.round(2 * HOUR_MS)).toBe('deferred');
   expect(await world.round()).toBe('done');
   expect(await world.value('index_orphaned_ratio')).toMatchObject({ value: 0.01, n: 3000 });
 });

@@ -1,4 +1,4 @@
-/** How the index of a pipeline stands, as the page and the API show it. */
+/** Index status as the page and the API show it. */
 import { expect, it } from 'vitest';
 import { createDb } from '../../../../src/app/database.ts';
 import type { Context } from '../../../../src/core/context.ts';
@@ -22,7 +22,7 @@ function contextOfPage(clock: Clock): Context {
 
 const later = new Date(START.getTime() + 3_600_000);
 
-it('the page shows the forbidden documents that the latest golden run or sentinel brought, until one brings none', async () => {
+it('shows forbidden documents of the latest golden or sentinel run on the page until a run returns none', async () => {
   const cron = { expression: '*/5 * * * *', timezone: 'UTC' };
   const world = aGoldenWorld(database.pool, START, { sentinel: { cron, queries: 1 } });
   const probe = { id: 'p1', text: 'probe', tags: {}, judgments: [], forbidden: ['tenant-b/*'] };
@@ -53,19 +53,19 @@ it('the page shows the forbidden documents that the latest golden run or sentine
   world.answerWith((text) => (text === 'probe' ? ['tenant-b/7'] : ['d1']));
   const soon = new Date(later.getTime() + 600_000);
   world.moveTo(soon);
-  // Nobody works at the full run that it asks for.
+  // No worker runs the full run that it requests.
   const [id = ''] = await tickSentinel(world.deps, world.pipeline, world.golden, soon);
   const sentinel = await world.runs.find(id);
   if (sentinel === null) throw new Error('There is no sentinel.');
   await runGoldenSet(world.deps, sentinel, world.pipeline, new AbortController().signal);
   expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', rank: 1, runId: id, since: soon }]);
-  // An hour in which the retriever does not answer says nothing of it.
+  // An hour without answers from the retriever changes nothing.
   world.answerWith(() => null);
   await world.full(new Date(later.getTime() + 3_600_000));
   expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', runId: id }]);
 });
 
-it('the API and the command tell what is known, with ids since when, and withhold what is too old to trust', async () => {
+it('returns findings with ids and times from the API and the command, and withholds stale values', async () => {
   const world = new IndexWorld(database.pool);
   world.fill(100);
   world.store.hold(world.store.held.slice(1));

@@ -1,4 +1,4 @@
-/** The manifest from a file, a program, an endpoint and a query, each of the real kind. */
+/** Manifests from a real file, program, endpoint and database. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -33,7 +33,7 @@ async function read(
 }
 
 describe('a file', () => {
-  it('is read line by line, and gone on with as long as it is the same', async () => {
+  it('is read line by line, and resumed while it is unchanged', async () => {
     const file = path.join(folder, 'manifest.jsonl');
     await writeFile(file, '{"id": "a"}\n{"id": "b"}\n');
     const first = await read({ kind: 'file', path: file });
@@ -43,7 +43,7 @@ describe('a file', () => {
     expect((await read({ kind: 'file', path: file }, first.next)).ids).toEqual(['a', 'b', 'c']);
   });
 
-  it('that is not there is said to be', async () => {
+  it('is reported when it does not exist', async () => {
     await expect(read({ kind: 'file', path: path.join(folder, 'none') })).rejects.toThrow(/none/);
   });
 });
@@ -55,19 +55,21 @@ describe('a program', () => {
     ...more,
   });
 
-  it('is read while it prints, and waits while nobody reads', async () => {
+  it('is read while it prints, and blocks while its output is not consumed', async () => {
     const script = 'for (let i = 0; i < 20000; i++) console.log(JSON.stringify({ id: `${process.env.NAME}-${i}` }))';
     const { ids } = await read(command(script, { environment: { NAME: 'doc' } }));
     expect(ids).toHaveLength(20_000);
     expect(ids.at(-1)).toBe('doc-19999');
   });
 
-  it('that fails, is not there or takes too long gives no manifest', async () => {
+  it('returns no manifest when it fails, does not exist or takes too long', async () => {
     const half = 'console.log(JSON.stringify({ id: 1 })); process.exitCode = 3';
-    await expect(read(command(half))).rejects.toThrow(/index\.manifest ended with code 3; run it by hand/);
-    await expect(read({ kind: 'command', command: [path.join(folder, 'none')] })).rejects.toThrow(/cannot be started/);
+    await expect(read(command(half))).rejects.toThrow(/index\.manifest exited with code 3\. Run it by hand/);
+    await expect(read({ kind: 'command', command: [path.join(folder, 'none')] })).rejects.toThrow(
+      /could not be started/,
+    );
     const endless = command('setInterval(() => console.log("{}"), 20)', { timeout_ms: 1000 });
-    await expect(read(endless)).rejects.toThrow(/was not done within 1000 ms/);
+    await expect(read(endless)).rejects.toThrow(/did not finish within 1000 ms/);
   });
 
   it('ends with the round', async () => {
@@ -89,16 +91,18 @@ describe('an endpoint', () => {
   });
   afterEach(() => server.close());
 
-  it('is followed from page to page, and gone on with from a cursor', async () => {
+  it('is read page by page, and resumed from a cursor', async () => {
     expect((await read({ kind: 'http', url: server.url })).ids).toEqual(['1', 'p2 x']);
     expect((await read({ kind: 'http', url: server.url }, 'p2')).ids).toEqual(['p2 x']);
   });
 
-  it('without a list is told how to answer', async () => {
+  it('is rejected without an array of items, with the expected format', async () => {
     server.respondWith((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[]');
     });
-    await expect(read({ kind: 'http', url: server.url })).rejects.toThrow(/answer {"items": \[...\], "next_cursor"/);
+    await expect(read({ kind: 'http', url: server.url })).rejects.toThrow(
+      /must return {"items": \[...\], "next_cursor"/,
+    );
   });
 });
 
@@ -113,7 +117,7 @@ describe('a query', () => {
     expect((await read({ kind: 'sql', url: url(), query })).ids).toHaveLength(12_000);
   });
 
-  it('can write nothing, and says by its code what failed', async () => {
+  it('cannot write, and reports failures by their code', async () => {
     await database.pool.query('create table kept (id integer)');
     const writes = read({
       kind: 'sql',
@@ -121,7 +125,7 @@ describe('a query', () => {
       query: 'with x as (insert into kept values (1) returning id) select id from x',
     });
     await expect(writes).rejects.toThrow(
-      /The query of pipelines\[0\]\.index\.manifest failed \(\w{5}\); run it by hand/,
+      /The query of pipelines\[0\]\.index\.manifest failed \(\w{5}\)\. Run it by hand/,
     );
     await expect(read({ kind: 'sql', url: url(), query: 'select secret from nowhere' })).rejects.toThrow(/42P01/);
   });

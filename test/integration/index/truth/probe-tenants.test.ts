@@ -1,4 +1,4 @@
-/** Probes of tenants against each other: they find a filter that fails, and call nothing where it holds. */
+/** Tenant probes detect a broken filter, and report nothing for a working one. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
@@ -11,7 +11,7 @@ const database = useDatabase();
 const signal = new AbortController().signal;
 let sets = 0;
 
-/** A manifest of the tenants a and b, whose ids begin with the tenant, and of c, whose ids begin with nothing of its own. */
+/** A manifest of tenants a and b, whose ids start with the tenant, and c, whose ids have no prefix of their own. */
 async function aReadManifest(): Promise<IndexWorld> {
   const world = new IndexWorld(database.pool);
   const ids = ['a', 'b', 'c'].flatMap((tenant) =>
@@ -42,7 +42,7 @@ describe('golden probe-tenants', () => {
     world = await aReadManifest();
   });
 
-  it('asks as one tenant in the words of another, whose documents it forbids by what they begin with', async () => {
+  it('sends texts of one tenant as another, and forbids their documents by prefix', async () => {
     const { set, created, probed } = await probe({ forbid: ['tenant=b'] });
     expect(created).toBe(true);
     expect(probed).toEqual([{ segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 }]);
@@ -55,7 +55,7 @@ describe('golden probe-tenants', () => {
     }
   });
 
-  it('names the ids of a tenant whose ids begin as those of others do, and probes all others unless told which', async () => {
+  it('lists ids for a tenant without a unique prefix, and probes all other tenants by default', async () => {
     const { probed, set } = await probe();
     expect(probed).toEqual([
       { segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 },
@@ -67,7 +67,7 @@ describe('golden probe-tenants', () => {
     expect(named.every(({ forbidden = [] }) => forbids(forbidden, 'shared-of-all') === null)).toBe(true);
   });
 
-  it('adds to what the set has, and asks no document twice as the same tenant', async () => {
+  it('adds to an existing set without repeating a document for the same tenant', async () => {
     await probe({ forbid: ['tenant=b'], questions: 8 });
     const { set } = await probe({ segment: 'tenant=b', forbid: ['tenant=a'], questions: 8 });
     expect(set).toMatchObject({ version: 2, queries: 16, origin: 'generated' });
@@ -80,15 +80,15 @@ describe('golden probe-tenants', () => {
       { segment: 'tenant=x' },
       /has no segment "tenant=x"; it has tenant=a, tenant=b, tenant=c/,
     ],
-    ['a segment that is no tag', { segment: 'a' }, /"a" is not written key=value/],
-    ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden to itself/],
+    ['a segment that is no tag', { segment: 'a' }, /"a" is not written as key=value/],
+    ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden for itself/],
     ['a pipeline whose manifest was not read', { pipeline: 'other' }, /recalld index check --pipeline other/],
-  ])('refuses %s', async (_, options, sentence) => {
+  ])('rejects %s', async (_, options, sentence) => {
     await expect(probe(options)).rejects.toThrow(sentence);
   });
 
-  it('says what is missing where the store keeps no texts', async () => {
+  it('names the missing setting when the store keeps no texts', async () => {
     world.store.hold(world.lines.map(({ id }) => chunkOf(id, { content: null })));
-    await expect(probe()).rejects.toThrow(/no text of any document .* set vector_store.content/);
+    await expect(probe()).rejects.toThrow(/no text for any drawn document .* Set vector_store.content/);
   });
 });

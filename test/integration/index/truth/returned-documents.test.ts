@@ -9,7 +9,7 @@ import { hours } from '../../../support/measurements.ts';
 
 const database = useDatabase();
 
-it('counts each question once, by its text or its hash, within the time and the first k, beside golden answers', async () => {
+it('counts each distinct query once, by text or hash, within the window and the top k, together with golden answers', async () => {
   const world = aGoldenWorld(database.pool, NOON);
   const pipeline = world.pipeline.name;
   const traffic = createLiveTraffic(database.pool, 'me');
@@ -28,17 +28,17 @@ it('counts each question once, by its text or its hash, within the time and the 
     levels: [],
   });
   const read = () =>
-    createReturnedReads(database.pool).documents({ pipeline, since: hours(-24), k: 2, most: 100 }, [
+    createReturnedReads(database.pool).documents({ pipeline, since: hours(-24), k: 2, limit: 100 }, [
       'hub',
       'never',
       'beyond',
     ]);
   const live = await read();
-  expect(live).toMatchObject({ questions: 3, documents: 3, places: 4, back: new Set(['hub']) });
+  expect(live).toMatchObject({ queries: 3, documents: 3, results: 4, retrieved: new Set(['hub']) });
   expect(live.top).toEqual([
-    { id: 'hub', questions: 2, examples: ['leave?', 'q3'] },
-    { id: 'a', questions: 1, examples: ['leave?'] },
-    { id: 'c', questions: 1, examples: ['q4'] },
+    { id: 'hub', queries: 2, examples: ['leave?', 'q3'] },
+    { id: 'a', queries: 1, examples: ['leave?'] },
+    { id: 'c', queries: 1, examples: ['q4'] },
   ]);
 
   await world.importSet({ queries: goldenQueries(2) });
@@ -46,6 +46,6 @@ it('counts each question once, by its text or its hash, within the time and the 
   await world.full(NOON);
   await world.full(hours(1));
   const both = await read();
-  expect(both.questions).toBe(5);
-  expect(both.top[0]).toMatchObject({ id: 'hub', questions: 4 });
+  expect(both.queries).toBe(5);
+  expect(both.top[0]).toMatchObject({ id: 'hub', queries: 4 });
 });

@@ -24,7 +24,7 @@ async function gaugesAfter(seconds: number, ...series: Parameters<typeof latestA
 
 const now = (measure: string, parts: Partial<Measurement> = {}): Measurement => aMeasurement({ measure, ...parts });
 
-it('exports what probes found, with bounds and n where there are any, and nothing of other pipelines', async () => {
+it('exports probe results with their intervals and n, and nothing of other pipelines', async () => {
   const gauges = await gaugesAfter(
     60,
     now('store_vectors', { value: 12_000, ...noBounds }),
@@ -40,13 +40,13 @@ it('exports what probes found, with bounds and n where there are any, and nothin
   expect(gauges.get('recalld_index_info')).toEqual({ pipeline: 'docs', fingerprint: 'abc', value: 1 });
 });
 
-it('withholds a value that is too old to trust, and still says when it was taken', async () => {
+it('withholds a stale value but still exports its time', async () => {
   const gauges = await gaugesAfter(1000, now('store_vectors', { value: 5, ...noBounds }));
   expect(gauges.has('recalld_store_vectors')).toBe(false);
   expect(gauges.has('recalld_probe_last_success_timestamp_seconds')).toBe(true);
 });
 
-it('exports the reason in place of a value when the latest probe came to none', async () => {
+it('exports the reason when the latest probe returned no value', async () => {
   const gauges = await gaugesAfter(60, [
     now('store_vectors', { value: 5, windowStart: new Date(0), windowEnd: new Date(0), ...noBounds }),
     aGap({ measure: 'store_vectors', reason: 'store_failed' }),

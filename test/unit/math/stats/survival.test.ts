@@ -16,7 +16,7 @@ const maintained = [
   [45, false],
   [48, true],
   [161, false],
-].map(([time, hasCome]) => ({ time: Number(time), hasCome: hasCome === true, weight: 1 }));
+].map(([time, hasArrived]) => ({ time: Number(time), hasArrived: hasArrived === true, weight: 1 }));
 
 it('is the median of the leukaemia trial, with the bounds that SciPy gives', () => {
   // scipy.stats.ecdf(CensoredData.right_censored(x, censored)).sf: first x at which sf <= 0.5, and those of
@@ -26,8 +26,8 @@ it('is the median of the leukaemia trial, with the bounds that SciPy gives', () 
 });
 
 it('does not know a quantile that too few have reached, and grows no faster by what never comes', () => {
-  const fast = Array.from({ length: 20 }, (_, place) => ({ time: 1 + place, hasCome: true, weight: 1 }));
-  const never = Array.from({ length: 20 }, () => ({ time: 100, hasCome: false, weight: 1 }));
+  const fast = Array.from({ length: 20 }, (_, place) => ({ time: 1 + place, hasArrived: true, weight: 1 }));
+  const never = Array.from({ length: 20 }, () => ({ time: 100, hasArrived: false, weight: 1 }));
   expect(survivalQuantile(fast, 0.95, 0.95).value).toBe(19);
   expect(survivalQuantile([...fast, ...never], 0.95, 0.95)).toMatchObject({ value: null, high: null });
   expect(survivalQuantile([...fast, ...never], 0.5, 0.95).value).toBe(20);
@@ -35,7 +35,7 @@ it('does not know a quantile that too few have reached, and grows no faster by w
 });
 
 it('has an upper bound where many come at one time, the last, and none where few do', () => {
-  const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasCome: true, weight: 1 }));
+  const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasArrived: true, weight: 1 }));
   // Of n that all came, the share that does not is at most 1 - 0.025^(1/n): 5 % for 72 of them.
   expect(survivalQuantile(together(72), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: 900 });
   expect(survivalQuantile(together(71), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: null });
@@ -62,7 +62,7 @@ it.each([
       const lifetimes = Array.from({ length: 200 }, () => {
         const lag = 3600 * Math.exp(spread * normalQuantile(random()));
         const watched = 86_400 * random();
-        return { time: Math.min(lag, watched), hasCome: lag <= watched, weight: 1 };
+        return { time: Math.min(lag, watched), hasArrived: lag <= watched, weight: 1 };
       });
       const { low, high } = survivalQuantile(lifetimes, share, 0.95);
       // Where the bound has not come there is none, and nothing is said.

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
-import { type Arrival, lagOf } from '../../../../../src/index/truth/rules/probe-estimates.ts';
+import { type Arrival, estimateLag } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
-/** Found at one of the looks that are a quarter of an hour apart; not at all when it takes longer than the day. */
+/** Found at one of the checks, which are a quarter of an hour apart; not at all if it takes longer than a day. */
 const followed = (changedAt: number, seconds: number): Arrival => {
   const found = 900 * Math.ceil((changedAt + seconds) / 900);
   return found <= 86_400
-    ? { weight: 1, hasCome: true, after: Math.max(0, found - 900 - changedAt), by: found - changedAt }
-    : { weight: 1, hasCome: false, after: 86_400 - changedAt, by: 86_400 - changedAt };
+    ? { weight: 1, hasArrived: true, after: Math.max(0, found - 900 - changedAt), by: found - changedAt }
+    : { weight: 1, hasArrived: false, after: 86_400 - changedAt, by: 86_400 - changedAt };
 };
 const changes = (count: number, seconds: (place: number) => number): Arrival[] =>
   Array.from({ length: count }, (_, place) => followed((60_000 * place) / count, seconds(place)));
 
-it('holds what happened between two looks within its bounds', () => {
-  const quick = lagOf(
+it('covers an arrival between two checks with its interval', () => {
+  const quick = estimateLag(
     changes(200, () => 300),
     0.95,
   );
@@ -21,24 +21,24 @@ it('holds what happened between two looks within its bounds', () => {
   expect(quick.value).toBeLessThanOrEqual(900);
 });
 
-it('is the lower bound where too few changed, or too few came, to know an upper one', () => {
-  const few = lagOf(
+it('is the lower bound when there are too few changes or arrivals for an upper one', () => {
+  const few = estimateLag(
     changes(30, () => 1800),
     0.95,
   );
   expect(few.bounds).toBeNull();
   expect(few.value).toBeLessThanOrEqual(1800);
   expect(few.value).toBeGreaterThanOrEqual(900);
-  const stuck = lagOf(
+  const stuck = estimateLag(
     changes(200, (place) => (place % 5 === 0 ? Number.POSITIVE_INFINITY : 1800)),
     0.95,
   );
   expect(stuck).toEqual({ value: 86_400, bounds: null });
 });
 
-it('never has a value outside of its bounds, whatever came between what still waits', () => {
+it('always lies within its interval, whatever arrivals and waiting changes are mixed', () => {
   for (let count = 100; count < 130; count += 1) {
-    const { value, bounds } = lagOf(
+    const { value, bounds } = estimateLag(
       changes(count, (place) => ((place * 7919) % 97) * 800),
       0.5,
     );

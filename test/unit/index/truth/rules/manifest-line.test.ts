@@ -3,7 +3,7 @@ import { readManifestLine } from '../../../../../src/index/truth/rules/manifest-
 
 const read = (text: string) => readManifestLine({ file: 'm.jsonl', line: 7, text });
 
-it('takes ids, times, hashes and segments, and no text', () => {
+it('reads ids, times, hashes and segments, and no texts', () => {
   const line = {
     id: 42,
     updated_at: '2026-01-31T12:00:00Z',
@@ -33,15 +33,15 @@ it('takes ids, times, hashes and segments, and no text', () => {
 
 it.each([
   ['no JSON', 'is not JSON'],
-  ['[]', 'is no JSON object'],
+  ['[]', 'is not a JSON object'],
   ['{"id": null}', 'has no "id"'],
   ['{"id": ""}', 'has no "id"'],
-  ['{"id": {}}', 'has a "id" that is no text'],
-  [`{"id": "${'x'.repeat(1025)}"}`, 'has a "id" of more than 1024 characters'],
+  ['{"id": {}}', 'has a "id" that is not a string'],
+  [`{"id": "${'x'.repeat(1025)}"}`, 'has a "id" longer than 1024 characters'],
   ['{"id": "a\\u0000"}', 'has a "id" with the character NUL'],
-  ['{"id": "a", "updated_at": "yesterday"}', 'has an "updated_at" that is no time'],
-  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is neither true nor false'],
-  ['{"id": "a", "chunks": -1}', 'has "chunks" that are no whole number'],
-])('refuses %s, with its place', (text, problem) => {
+  ['{"id": "a", "updated_at": "yesterday"}', 'has an invalid "updated_at"'],
+  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is not true or false'],
+  ['{"id": "a", "chunks": -1}', 'has a "chunks" that is not a whole number'],
+])('rejects %s, with its line', (text, problem) => {
   expect(() => read(text)).toThrow(`Line 7 of m.jsonl ${problem}`);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isWrong } from '../../../../../src/index/truth/rules/findings.ts';
-import { bySegments, shareOf, twoStageSample } from '../../../../../src/index/truth/rules/probe-estimates.ts';
+import { estimateShare, sumBySegment, twoStageSample } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
 describe('twoStageSample', () => {
@@ -13,12 +13,12 @@ describe('twoStageSample', () => {
     return { asked, tally: seen.tally };
   };
 
-  it('looks once where nothing is found, and at five times as many, drawn anew, where something is', async () => {
+  it('samples once if nothing is found, else takes a new sample five times as large', async () => {
     expect(await looks([0])).toEqual({ asked: [200], tally: { n: 200, found: 0 } });
     expect(await looks([1, 9])).toEqual({ asked: [200, 1000], tally: { n: 1000, found: 9 } });
   });
 
-  it.each([0.005, 0.02, 0.1])('holds the truth of %d within its bounds as often as it says', async (truth) => {
+  it.each([0.005, 0.02, 0.1])('covers the true share %d as often as it claims', async (truth) => {
     const uniform = uniforms(5);
     let held = 0;
     const draws = 2000;
@@ -28,15 +28,15 @@ describe('twoStageSample', () => {
         for (let document = 0; document < n; document += 1) if (uniform() < truth) found += 1;
         return { tally: { n, found } };
       });
-      const share = shareOf(tally, false);
+      const share = estimateShare(tally, false);
       if (share !== null && share.ciLow <= truth && truth <= share.ciHigh) held += 1;
     }
     expect(held / draws).toBeGreaterThanOrEqual(0.93);
   });
 });
 
-describe('a page by the lower bound of half a percent', () => {
-  /** Share of rounds that page. */
+describe('an alert on a lower bound above 0.5 %', () => {
+  /** Share of rounds with an alert. */
   const pages = async (truth: number): Promise<number> => {
     const uniform = uniforms(11);
     const rounds = 1000;
@@ -47,13 +47,13 @@ describe('a page by the lower bound of half a percent', () => {
         for (let document = 0; document < n; document += 1) if (uniform() < truth) found += 1;
         return { tally: { n, found } };
       });
-      const share = shareOf(tally, false);
+      const share = estimateShare(tally, false);
       if (share !== null && isWrong(share)) paged += 1;
     }
     return paged / rounds;
   };
 
-  it('comes in the first round when 2 % are wrong, and seldom below what it pages for', async () => {
+  it('fires in the first round when 2 % are wrong, and rarely below the threshold', async () => {
     expect(await pages(0.02)).toBeGreaterThan(0.95);
     expect(await pages(0.1)).toBe(1);
     expect(await pages(0.001)).toBe(0);
@@ -61,24 +61,24 @@ describe('a page by the lower bound of half a percent', () => {
   });
 });
 
-describe('shareOf', () => {
-  it('has bounds of a sample, and none beside the value where all were looked at', () => {
-    expect(shareOf({ n: 0, found: 0 }, true)).toBeNull();
-    expect(shareOf({ n: 1000, found: 20 }, true)).toMatchObject({ value: 0.02, ciLow: 0.02, ciHigh: 0.02 });
-    const share = shareOf({ n: 1000, found: 20 }, false);
+describe('estimateShare', () => {
+  it('has the interval of a sample, and none when all documents were checked', () => {
+    expect(estimateShare({ n: 0, found: 0 }, true)).toBeNull();
+    expect(estimateShare({ n: 1000, found: 20 }, true)).toMatchObject({ value: 0.02, ciLow: 0.02, ciHigh: 0.02 });
+    const share = estimateShare({ n: 1000, found: 20 }, false);
     expect(share?.ciLow).toBeCloseTo(0.01225827, 8);
     expect(share?.ciHigh).toBeCloseTo(0.03072003, 8);
   });
 });
 
-it('keeps the largest segments apart, and the rest together', () => {
+it('keeps the largest segments and combines the rest', () => {
   const tallies = new Map([
     ['', { n: 5, found: 1 }],
     ['tenant=a', { n: 10, found: 0 }],
     ['tenant=b', { n: 30, found: 2 }],
     ['tenant=c', { n: 20, found: 4 }],
   ]);
-  expect(bySegments(tallies, 1)).toEqual([
+  expect(sumBySegment(tallies, 1)).toEqual([
     { segment: 'all', n: 65, found: 7 },
     { segment: 'tenant=b', n: 30, found: 2 },
     { segment: 'other', n: 30, found: 4 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionOf, sharedBeginning, tenantProbe } from '../../../../../src/index/truth/rules/findings.ts';
+import { queryTextOf, sharedPrefix, tenantProbe } from '../../../../../src/index/truth/rules/findings.ts';
 
 describe('the ids of a segment', () => {
   it.each([
@@ -11,21 +11,21 @@ describe('the ids of a segment', () => {
     ['b1', 'b2', null],
     ['b*1', 'b*2', null],
     ['', 'b', null],
-  ])('from %j to %j begin with %j', (first, last, beginning) => {
-    expect(sharedBeginning(first, last)).toBe(beginning);
+  ])('from %j to %j have the prefix %j', (first, last, beginning) => {
+    expect(sharedPrefix(first, last)).toBe(beginning);
   });
 });
 
-describe('a question', () => {
-  it('is the start of the first text that says anything', () => {
-    expect(questionOf([null, '  ', `\n ${'word '.repeat(100)}`])).toBe('word '.repeat(60).trim());
+describe('a probe query', () => {
+  it('is the beginning of the first non-empty text', () => {
+    expect(queryTextOf([null, '  ', `\n ${'word '.repeat(100)}`])).toBe('word '.repeat(60).trim());
   });
 
-  it('is none where no text does', () => {
-    expect(questionOf([null, ' \n'])).toBeNull();
+  it('is null without a text', () => {
+    expect(queryTextOf([null, ' \n'])).toBeNull();
   });
 
-  it('is asked as a segment by its tags, and needs no judgment', () => {
+  it('is sent as a segment by its tags, without judgments', () => {
     expect(tenantProbe('p', 'text', 'tenant=a', ['tenant-b/*'])).toEqual({
       id: 'p',
       text: 'text',

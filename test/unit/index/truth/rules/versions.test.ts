@@ -6,19 +6,19 @@ const words = (from: number, count: number): string =>
   Array.from({ length: count }, (_, place) => `w${from + place}`).join(' ');
 
 describe('isSuperseded', () => {
-  it('goes by the versions of the chunks, where there are any', () => {
+  it('compares the versions of the chunks if there are any', () => {
     expect(isSuperseded([chunk('1'), chunk('1')], null)).toBe(false);
     expect(isSuperseded([chunk('1'), chunk('2')], null)).toBe(true);
     expect(isSuperseded([chunk('1'), chunk(null)], null)).toBe(false);
   });
 
-  it('goes by the number of chunks that the manifest says', () => {
+  it('compares the number of chunks with the manifest', () => {
     expect(isSuperseded([chunk(null), chunk(null)], 1)).toBe(true);
     expect(isSuperseded([chunk(null), chunk(null)], 2)).toBe(false);
     expect(isSuperseded([chunk('1'), chunk('2')], 2)).toBe(true);
   });
 
-  it('goes by the texts where there is nothing else, and lets overlapping windows be', () => {
+  it('compares texts as a last resort, and tolerates overlapping windows', () => {
     const half = [chunk(null, words(0, 200)), chunk(null, words(100, 200))];
     expect(isSuperseded(half, null)).toBe(false);
     const edited = [chunk(null, words(0, 200)), chunk(null, `${words(0, 190)} other end`)];
@@ -27,14 +27,14 @@ describe('isSuperseded', () => {
     expect(isSuperseded(headings, null)).toBe(false);
   });
 
-  it('says nothing of several chunks without version, number and text', () => {
+  it('is unknown for several chunks without version, number and text', () => {
     expect(isSuperseded([chunk(null), chunk(null)], null)).toBeNull();
     expect(isSuperseded([chunk(null)], null)).toBe(false);
   });
 });
 
 describe('hasVersion', () => {
-  it('knows a hash as it is and a time to the second, however it is written', () => {
+  it('matches a hash exactly and a time to the second, in any notation', () => {
     expect(hasVersion([chunk('abc')], 'abc')).toBe(true);
     expect(hasVersion([chunk('abd'), chunk(null)], 'abc')).toBe(false);
     expect(hasVersion([chunk('2026-01-31T13:00:00+01:00')], '2026-01-31T12:00:00.4Z')).toBe(true);

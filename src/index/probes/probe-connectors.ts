@@ -1,4 +1,4 @@
-/** Looks at the parts of a pipeline: whether store and embedder are still what they were, and what the index misses. */
+/** Probes the store, the embedder and the index of a pipeline for changes and lost recall. */
 
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -15,8 +15,8 @@ import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 const MEASURE = 'ann_recall';
 
 /**
- * Measures `ann_recall`: the mean share of the k exact nearest neighbours that the approximate search returns, over
- * random live queries of the last day. The bounds are those of a mean over queries.
+ * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the approximate search returns for random
+ * live queries of the last day. The confidence interval is that of a mean over queries.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall: settings } = pipeline;
@@ -44,7 +44,7 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
   ]);
 }
 
-/** The vectors that came with the queries; where none did, those of the embedder, and why there are none of it. */
+/** Vectors sent with the queries, else those of the embedder, or why it returned none. */
 async function vectorsOf(
   samples: readonly DrawnSample[],
   { embedder }: ProbedPipeline,
@@ -81,9 +81,9 @@ async function compareSearches(
 }
 
 /**
- * Measures `embedding_canary_median` and `embedding_canary_min`, the cosines of the canary texts to the vectors that
- * the embedder gave when it was first met. A changed identity, or vectors that moved under the same one, is recorded
- * as a deployment. The first vectors stay what is compared with, so that the measure does not recover by itself.
+ * Measures `embedding_canary_median` and `embedding_canary_min`: cosines between the canary vectors of the first probe
+ * and those of now. A new identity, or other vectors under the same identity, is recorded as a deployment. The first
+ * vectors stay the baseline, so the measure does not recover by itself.
  */
 export async function probeEmbedder(
   context: Context,
@@ -95,7 +95,7 @@ export async function probeEmbedder(
   const answer = await embedder.embed(canaryTexts, signal);
   if (answer.kind === 'failed') {
     const details = { message: answer.message };
-    context.logger.warn('the canary texts could not be embedded', { pipeline, reason: answer.message });
+    context.logger.warn('embedding the canary texts failed', { pipeline, reason: answer.message });
     await context.db.measurements.record(
       measures.map((measure) => gapNow(pipeline, measure, now, 'embedder_failed', details)),
     );
@@ -150,7 +150,7 @@ export async function probeStore(
   if (described.kind !== 'ok') {
     const [reason, message] =
       described.kind === 'failed' ? ['store_failed', described.message] : ['unsupported', described.reason];
-    context.logger.warn('the vector store could not be looked at', { pipeline, reason: message });
+    context.logger.warn('the vector store could not be probed', { pipeline, reason: message });
     await context.db.measurements.record([gapNow(pipeline, 'store_vectors', now, reason, { message })]);
     return;
   }
@@ -176,7 +176,7 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/** The size class as it was last seen, while the count is near the boundary; nothing for a store without one. */
+/** Keeps the last size class while the count is near its boundary; empty for a store without one. */
 async function steadySize(
   { db }: Context,
   pipeline: string,
