@@ -35,7 +35,7 @@ comment on column query_coverage.score is 'Not read or written since the nearest
 create table coverage_admissions (
   pipeline text primary key,
   -- Queries that were received before it are decided on.
-  settled_until timestamptz not null,
+  decided_until timestamptz not null,
   -- The chance of being admitted is 2^-level.
   level smallint not null check (level >= 0),
   waiting double precision not null,

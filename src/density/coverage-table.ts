@@ -111,7 +111,7 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, () =>
         queryRows<CoverageAdmission>(
           pool,
-          'select pipeline, level, settled_until as until, left_out::double precision from coverage_admissions',
+          'select pipeline, level, decided_until as until, left_out::double precision from coverage_admissions',
         ),
       ),
 
@@ -244,9 +244,9 @@ async function recordOutcomes(
 
 async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date) {
   const [stored, arrived, admitted] = await Promise.all([
-    queryRow<Omit<Admission, 'calmSinceMs'> & { readonly clicksCompleteUntil: Date; readonly calmSince: Date | null }>(
+    queryRow<Omit<Admission, 'calmSinceMs'> & { readonly decidedUntil: Date; readonly calmSince: Date | null }>(
       pool,
-      `select settled_until, level, waiting, is_overdue, calm_since from coverage_admissions where pipeline = $1::text`,
+      `select decided_until, level, waiting, is_overdue, calm_since from coverage_admissions where pipeline = $1::text`,
       [pipeline],
     ),
     queryRow<{ n: number; oldest: Date | null }>(
@@ -265,8 +265,8 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     ),
   ]);
   const times = [arrived, admitted].flatMap((waiting) => waiting?.oldest?.getTime() ?? []);
-  const decisionOf = ({ clicksCompleteUntil, calmSince, ...admission }: NonNullable<typeof stored>) => ({
-    until: clicksCompleteUntil,
+  const decisionOf = ({ decidedUntil, calmSince, ...admission }: NonNullable<typeof stored>) => ({
+    until: decidedUntil,
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
@@ -287,12 +287,12 @@ async function admit(
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,
 ): Promise<number | null> {
   const { rowCount } = await client.query(
-    `insert into coverage_admissions as a (pipeline, settled_until, level, waiting, is_overdue, calm_since, left_out)
+    `insert into coverage_admissions as a (pipeline, decided_until, level, waiting, is_overdue, calm_since, left_out)
      values ($1::text, $2::timestamptz, $3::smallint, $4::double precision, $5::boolean, $6::timestamptz, 0)
      on conflict (pipeline) do update
-        set settled_until = excluded.settled_until, level = excluded.level, waiting = excluded.waiting,
+        set decided_until = excluded.decided_until, level = excluded.level, waiting = excluded.waiting,
             is_overdue = excluded.is_overdue, calm_since = excluded.calm_since
-      where a.settled_until = $7::timestamptz`,
+      where a.decided_until = $7::timestamptz`,
     [
       pipeline,
       until,

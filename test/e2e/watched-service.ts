@@ -227,9 +227,9 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
     [JSON.stringify(watching)],
   );
   await database.query(
-    `insert into coverage_admissions (pipeline, settled_until, level, waiting, is_overdue, left_out)
+    `insert into coverage_admissions (pipeline, decided_until, level, waiting, is_overdue, left_out)
      values ('docs', now(), 0, 3, false, 0)
-     on conflict (pipeline) do update set settled_until = excluded.settled_until`,
+     on conflict (pipeline) do update set decided_until = excluded.decided_until`,
   );
   await database.query(
     `insert into golden_runs (id, pipeline, golden_set, golden_set_version, purpose, trigger, settings, status,

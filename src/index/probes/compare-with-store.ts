@@ -81,7 +81,7 @@ export async function compareWithStore(
   await context.db.measurements.record([
     await measured('store_agreement', () => agreementWith(reader, run.answered)),
     await measured('missed_foreign_ratio', () =>
-      foreignAmongMissed(reader, run.answered, plan?.embedPrefix ?? '', plan?.leastCosine ?? MIN_COSINE),
+      foreignAmongMissed(reader, run.answered, plan?.embedPrefix ?? '', plan?.minCosine ?? MIN_COSINE),
     ),
   ]);
 }
@@ -123,7 +123,7 @@ async function foreignAmongMissed(
   reader: Reader,
   answered: readonly AnsweredQuery[],
   prefix: string,
-  leastCosine: number,
+  minCosine: number,
 ): Promise<Compared> {
   const missed = [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
   const chunks = missed.length === 0 ? [] : valueOf(await reader.store.chunks(missed, reader.signal));
@@ -136,7 +136,7 @@ async function foreignAmongMissed(
   const vectors = await reader.embed(texts.map(({ text }) => text));
   let foreign = 0;
   for (const [place, { id }] of texts.entries())
-    if (!(await isFoundBy(reader, vectors[place], id, leastCosine))) foreign += 1;
+    if (!(await isFoundBy(reader, vectors[place], id, minCosine))) foreign += 1;
   const value = foreign / texts.length;
   const { low, high } = wilsonInterval(value, texts.length, 0.95);
   return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson', details: {} };
@@ -146,12 +146,12 @@ async function isFoundBy(
   { store, signal }: Reader,
   vector: Float32Array | undefined,
   id: string,
-  leastCosine: number,
+  minCosine: number,
 ): Promise<boolean> {
   if (vector === undefined) throw new NoValue('embedder_failed', 'The embedder returned too few vectors.');
   const request = { vector, k: FOUND_AMONG, filter: {}, exact: false, withContent: false } as const;
   const { neighbours } = valueOf(await store.nearest(request, signal));
-  return neighbours.some((one) => one.id === id && one.similarity >= leastCosine);
+  return neighbours.some((one) => one.id === id && one.similarity >= minCosine);
 }
 
 /** Distinct ids of the nearest chunks, best first. */
