@@ -9,7 +9,7 @@ import type { Meter } from '../platform/metrics/meter.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
 import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
 import type { ParsedItems } from './ingest-schema.ts';
-import { createPersonalData, type PersonalData, type PersonalDataSettings } from './privacy/personal-data.ts';
+import { createPersonalData, type PersonalData, type PersonalDataParts } from './privacy/personal-data.ts';
 import { createRedactionThread } from './privacy/redaction-thread.ts';
 import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
@@ -211,7 +211,7 @@ export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveI
     if (configured !== null) await traffic.fixDimensions(name, configured);
     dimensions.set(name, configured ?? (await traffic.dimensions(name, null)));
   }
-  const personalDataOf = (pipeline: string, privacy: PersonalDataSettings['privacy']) =>
+  const personalDataOf = (pipeline: string, privacy: PersonalDataParts['privacy']) =>
     createPersonalData({ pipeline, privacy, key: hashKey, thread, meter, logger, clock });
   const personal = config.pipelines.map((pipeline) => ({
     pipeline,

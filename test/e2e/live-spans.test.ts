@@ -104,11 +104,11 @@ describe('an answer tells', () => {
     ['base64-ids', '1', /32 and 16 hexadecimal digits/],
     ['batch-null-span', '1', /not what OTLP says/],
     ['batch-null-attr', '0', /attribute/],
-    ['deep-attr-batch', '1', /1 retriever span .*no documents named/],
-    ['null-output', '1', /no documents named.*Fix: let Langfuse capture outputs/],
-    ['oi-no-attrs-empty', '1', /no documents named.*OPENINFERENCE_HIDE_OUTPUTS/],
-    ['truncated-genai', '1', /output cut off.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/],
-    ['truncated-json-output', '1', /output cut off/],
+    ['deep-attr-batch', '1', /1 retriever span .*no documents reported/],
+    ['null-output', '1', /no documents reported.*Fix: enable output capture in Langfuse/],
+    ['oi-no-attrs-empty', '1', /no documents reported.*OPENINFERENCE_HIDE_OUTPUTS/],
+    ['truncated-genai', '1', /output truncated.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/],
+    ['truncated-json-output', '1', /output truncated/],
     ['snake', '0', /resource_spans is not a field of OTLP/],
     ['legacy-library', '0', /instrumentationLibrarySpans is not a field/],
   ])('why spans of %s were not taken', async (name, rejectedSpans, message) => {
@@ -207,9 +207,9 @@ it('retrievers that cannot be read are counted apart, and the doctor says what t
   expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([2, 1, 1]);
   const { stdout } = await installed.recalld('doctor');
   expect(stdout).toMatch(
-    /support-docs spans: \d+ retriever spans? of test gave no live query.*no documents named.*openinference\.span\.kind.*OPENINFERENCE_HIDE_OUTPUTS/,
+    /support-docs spans: \d+ retriever spans? of test gave no live query.*no documents reported.*openinference\.span\.kind.*OPENINFERENCE_HIDE_OUTPUTS/,
   );
-  expect(stdout).toMatch(/output cut off.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/);
+  expect(stdout).toMatch(/output truncated.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/);
   expect(stdout).not.toContain('nothing flattened');
 });
 

@@ -73,7 +73,7 @@ describe('a redaction service', () => {
     expect(counted('timeout')).toBe(60);
     const { code, stderr } = await daemon.stop();
     expect(code).toBe(0);
-    expect(stderr).toContain('texts are stored as hashes alone');
+    expect(stderr).toContain('storing only hashes of texts');
     expect(stderr + metrics).not.toContain(canary);
   });
 });

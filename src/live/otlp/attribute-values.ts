@@ -1,13 +1,13 @@
 /**
- * Values of attributes, in both forms of OTLP. What of a list or map cannot be read is null there, so that its neighbors
- * keep their places.
+ * Reads attribute values from both encodings of OTLP. Unreadable elements of a list or map become null, so that their
+ * neighbors keep their places.
  */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError, type RejectionCode } from '../../core/errors.ts';
 import type { Attributes, AttributeValue } from '../rules/otel/span.ts';
 import { tooLarge } from './parse.ts';
 
-/** Marks a message that cannot be read, with the code under which it is counted. */
+/** Thrown for an unreadable message, with the code under which it is counted. */
 export class UnreadableMessage extends Error {
   readonly code: RejectionCode;
 
@@ -16,7 +16,7 @@ export class UnreadableMessage extends Error {
     this.code = code;
   }
 
-  /** One for each code: a body can hold millions of them, and each stack trace would cost a microsecond. */
+  /** Returns a shared instance per code: a body can cause millions, and each stack trace costs a microsecond. */
   static of(code: RejectionCode): UnreadableMessage {
     const known = unreadable.get(code) ?? new UnreadableMessage(code);
     unreadable.set(code, known);
@@ -26,25 +26,25 @@ export class UnreadableMessage extends Error {
 
 const unreadable = new Map<RejectionCode, UnreadableMessage>();
 
-/** Told of each part of a value that cannot be read; the part is null, and its neighbors keep their places. */
+/** Called for each unreadable element of a list or map. */
 export type LeaveOut = (code: RejectionCode) => void;
 
-/** A value that is at hand, or that is read when it is first asked for. */
+/** A value, or a function that reads it on first access. */
 export type ReadValue = AttributeValue | (() => AttributeValue);
 
-/** A field of a message; undefined when there is no such field or no message. What prototypes have are defaults. */
+/** Returns a field of a message; undefined if either is missing. Inherited fields are protobuf defaults and do not count. */
 export function field(message: unknown, name: string): unknown {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
   return (message as Record<string, unknown>)[name];
 }
 
-/** Text; empty when the field is missing. */
+/** Returns a text field; empty if it is missing. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';
 }
 
-/** The elements of a repeated field; none when it is missing. @throws UnreadableMessage for what is no list */
+/** Returns the elements of a repeated field; none if it is missing. @throws UnreadableMessage unless it is a list */
 export function elements(message: unknown, name: string, code: RejectionCode): readonly unknown[] {
   const value = field(message, name);
   if (value === undefined || value === null) return [];
@@ -52,7 +52,7 @@ export function elements(message: unknown, name: string, code: RejectionCode): r
   return value;
 }
 
-/** A 64-bit integer, however it is written. */
+/** Parses a 64-bit integer from a number, a string or {low, high}. */
 export function integer(value: unknown, isUnsigned: boolean): bigint | null {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : null;
   if (typeof value === 'string') return /^[+-]?\d{1,20}$/.test(value) ? BigInt(value) : null;
@@ -63,7 +63,7 @@ export function integer(value: unknown, isUnsigned: boolean): bigint | null {
   return isUnsigned ? bits : BigInt.asIntN(64, bits);
 }
 
-/** @throws UnreadableMessage for what is no integer */
+/** @throws UnreadableMessage unless it is an integer */
 function integerValue(value: unknown): AttributeValue {
   if (typeof value === 'number' || value === null) return value;
   const exact = integer(value, false);
@@ -72,17 +72,17 @@ function integerValue(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(exact);
 }
 
-/** Shared, because a body can hold a million events without attributes. */
+/** Shared, because a body can contain a million events without attributes. */
 export const noAttributes: Attributes = Object.freeze({});
 
-/** It would set the prototype. An object without a prototype does not help: it takes several times the memory. */
+/** This key would set the prototype. Objects without a prototype avoid that, but take several times the memory. */
 export const FORBIDDEN_KEY = '__proto__';
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An attribute without a value is legal, and so is one of a type that is not known yet. @throws UnreadableMessage */
+/** Missing values and values of unknown types are legal and become null. @throws UnreadableMessage */
 export function valueOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) throw UnreadableMessage.of('attribute_malformed');
@@ -108,7 +108,7 @@ export function valueOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOu
   return typeof bytes === 'string' ? bytes : null;
 }
 
-/** What of a list or map can be read. */
+/** Reads an element of a list or map; null if it is unreadable. */
 function partOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   try {
     return valueOfJson(value, depthLeft, leaveOut);
@@ -125,17 +125,20 @@ function scalarOfJson(value: unknown, type: 'string' | 'boolean'): AttributeValu
   return value as string | boolean;
 }
 
-/** JSON has no NaN and no infinities; proto3 writes them as words. */
+/** JSON has no NaN and infinities; proto3 encodes them as strings. */
 function doubleValue(value: unknown): AttributeValue {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;
 }
 
 export function tooManyFields(): RecalldError {
-  return tooLarge('The OTLP body holds more fields than are taken.');
+  return tooLarge('The OTLP body has too many fields.');
 }
 
-/** Reads one message after the other. Refuses to go on after so many fields: an empty message takes two bytes on the wire and a hundred in memory. */
+/**
+ * A protobuf reader that can be reused for several messages and limits the total number of fields: an empty message takes
+ * two bytes on the wire, but a hundred in memory.
+ */
 export class MessageReader extends protobuf.Reader {
   fieldsLeft: number;
 
@@ -167,7 +170,7 @@ export class MessageReader extends protobuf.Reader {
     return read;
   }
 
-  /** Where the message that begins here ends. */
+  /** Returns the end of the nested message at the current position. */
   endOfMessage(): number {
     const length = this.uint32();
     const end = this.pos + length;
@@ -176,7 +179,7 @@ export class MessageReader extends protobuf.Reader {
   }
 }
 
-/** @throws UnreadableMessage for whatever the reader throws of a message */
+/** Converts errors of the reader. @throws UnreadableMessage */
 export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
@@ -186,7 +189,7 @@ export function readOrRefuse<T>(read: () => T): T {
   }
 }
 
-/** Tags on the wire: the number of a field, shifted by three bits, and its wire type. */
+/** Wire tags: (field number << 3) | wire type. */
 const KEY = 0x0a;
 const VALUE = 0x12;
 const ITEM = 0x0a;
@@ -221,7 +224,7 @@ export function readAttribute(
   return [key, value];
 }
 
-/** Of several values the last. */
+/** Reads a value; of several values the last one counts. */
 function readValue(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   if (depthLeft <= 0) throw UnreadableMessage.of('attribute_too_deep');
   let value: AttributeValue = null;
@@ -240,7 +243,7 @@ function readValue(reader: MessageReader, end: number, depthLeft: number, leaveO
   return value;
 }
 
-/** What of a list or map can be read: its length says where the next part begins. */
+/** Reads an element of a list or map; null if it is unreadable. Its length tells where the next element starts. */
 function readPart(reader: MessageReader, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   const end = reader.endOfMessage();
   try {

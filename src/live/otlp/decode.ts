@@ -1,4 +1,4 @@
-/** From the body of an OTLP/HTTP request to spans and log records. What cannot be read costs itself alone. */
+/** Decodes OTLP/HTTP bodies to spans and log records. An unreadable item does not affect the others. */
 import type { RejectionCode } from '../../core/errors.ts';
 import type {
   Attributes,
@@ -25,16 +25,16 @@ import {
 import { type MessageName, type OtlpMessages, openMessages } from './messages.ts';
 import { malformed, type OtlpContent, type OtlpLimits, tooLarge } from './parse.ts';
 
-/** A count; 0 when the field is missing. */
+/** Returns a count; 0 if the field is missing. */
 function count(message: unknown, name: string): number {
   const value = Number(field(message, name) ?? 0);
   return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
 /**
- * An id as lower-case hexadecimal digits: bytes in protobuf, digits in JSON.
+ * Returns an id as lower-case hexadecimal digits; it is bytes in protobuf and digits in JSON.
  *
- * @returns null when it is missing, of another length, or all zero, which OpenTelemetry calls invalid.
+ * @returns null if it is missing, of the wrong length, or all zero, which is invalid in OpenTelemetry
  */
 function hexId(message: unknown, name: string, byteLength: number): string | null {
   const value = field(message, name);
@@ -43,13 +43,13 @@ function hexId(message: unknown, name: string, byteLength: number): string | nul
   return /^[0-9a-f]+$/i.test(digits) && /[^0]/.test(digits) ? digits.toLowerCase() : null;
 }
 
-/** A time in Unix nanoseconds: {low, high} in protobuf, digits or a number in JSON; 0 when it is missing. */
+/** Returns a time in Unix nanoseconds: {low, high} in protobuf, digits or a number in JSON; 0 if it is missing. */
 function nanoseconds(message: unknown, name: string): bigint {
   const value = integer(field(message, name), true);
   return value === null || value < 0n ? 0n : value;
 }
 
-/** A member of an enum, whether it is written as its number or as its name: `prefix` and a word of `words`. */
+/** Returns an enum member, encoded as its number or as its name (`prefix` plus an upper-case word of `words`). */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
@@ -59,26 +59,26 @@ function member<T extends string>(message: unknown, name: string, prefix: string
   return words[index] ?? words[0];
 }
 
-/** How many things could not be read, by the code that says what. */
+/** Numbers of unreadable things by code. */
 export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
   readonly items: readonly T[];
-  /** Items that were lost. */
+  /** Number of lost items. */
   readonly rejected: number;
-  /** Grows while attributes are read, since lists and maps are read when they are asked for. */
+  /** May still grow while attributes are accessed, because lists and maps are read lazily. */
   readonly flaws: Flaws;
-  /** A field of JSON that stands where one of OTLP should, such as `resource_spans`; null when there is none. */
+  /** A misspelled JSON field, such as `resource_spans`; null if there is none. */
   readonly misnamed: string | null;
 }
 
 /**
  * Decodes the body of `POST /v1/traces`.
  *
- * Unknown fields are skipped. Spans that cannot be read, or without a valid trace id and span id, are counted as
- * rejected; attributes, events, links and resources that cannot be read are left out and counted.
+ * Unknown fields are skipped. Spans that are unreadable or have no valid trace id and span id are rejected and counted.
+ * Unreadable attributes, events, links and resources are dropped and counted.
  *
- * @throws RecalldError when the body as a whole cannot be read, or is larger than the limits.
+ * @throws RecalldError if the body as a whole is unreadable or exceeds the limits
  */
 export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
   const messages = openMessages(content, 'ExportTraceServiceRequest', limits);
@@ -88,14 +88,14 @@ export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<
 /**
  * Decodes the body of `POST /v1/logs`, like `decodeTraces`. A log record needs no ids.
  *
- * @throws RecalldError as `decodeTraces` does.
+ * @throws RecalldError as `decodeTraces`
  */
 export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
   const messages = openMessages(content, 'ExportLogsServiceRequest', limits);
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Where the items are: a list in a list in a list. */
+/** Fields of the nested lists that contain the items. */
 interface ItemFields {
   readonly resources: readonly [field: string, type: MessageName];
   readonly scopes: readonly [field: string, type: MessageName];
@@ -114,7 +114,7 @@ const logFields: ItemFields = {
   items: ['logRecords', 'LogRecord'],
 };
 
-/** Fields of other writers of JSON: names of protobuf, and those that were renamed in 2022. */
+/** Common misspellings: protobuf field names, and names that were changed in 2022. */
 const OTHER_NAMES =
   /^(resource_(spans|logs)|scope_(spans|logs)|log_records|instrumentation_?library_?(spans|logs)|(trace|span)_id)$/i;
 
@@ -123,7 +123,6 @@ interface Origin {
   readonly scope: InstrumentationScope;
 }
 
-/** The decoding of one body. */
 class Decoding {
   readonly flaws: Flaws = {};
   private rejected = 0;
@@ -159,7 +158,7 @@ class Decoding {
     return { items: found, rejected: this.rejected, flaws: this.flaws, misnamed: this.misnamed };
   }
 
-  /** The messages of a list that can be opened; the others are rejected. */
+  /** Yields the readable messages of a list; rejects the others. */
   private *within(message: object, [name, type]: readonly [string, MessageName]): Generator<object> {
     const list = this.orRejected(() => elements(message, name, 'span_malformed')) ?? [];
     if (list.length === 0) this.misnamed ??= Object.keys(message).find((key) => OTHER_NAMES.test(key)) ?? null;
@@ -189,7 +188,7 @@ class Decoding {
     this.flaws[code] = (this.flaws[code] ?? 0) + 1;
   };
 
-  /** What can be opened and read of a list; the others are left out, and so is what is no list. */
+  /** Returns the readable elements of a list; drops and counts the others. */
   parts<T>(message: object, name: string, type: MessageName, read: (part: object) => T): readonly T[] {
     const found: T[] = [];
     for (const element of this.orLeftOut(() => elements(message, name, 'attribute_malformed')) ?? []) {
@@ -213,7 +212,7 @@ class Decoding {
     }
   }
 
-  /** The fields of a message; none when it is missing or cannot be opened. */
+  /** Opens a nested message; null if it is missing or unreadable. */
   part(message: unknown, type: MessageName): object | null {
     if (message === undefined || message === null) return null;
     const opened = this.messages.open(message, type);
@@ -221,14 +220,14 @@ class Decoding {
     return opened;
   }
 
-  /** By their keys; of a key that comes twice the last. @throws UnreadableMessage for what is no list of them */
+  /** Returns attributes by key; of duplicate keys the last one counts. @throws UnreadableMessage unless it is a list */
   attributes(message: object, code: RejectionCode): Attributes {
     const pairs = elements(message, 'attributes', code);
     if (pairs.length === 0) return noAttributes;
     const attributes: Record<string, AttributeValue> = {};
     let hasDeferred = false;
     for (const pair of pairs) {
-      // By hand, since there are many of them.
+      // Inlined for speed.
       try {
         const [key, value] = this.messages.attribute(pair, this.leaveOut);
         if (key === FORBIDDEN_KEY) continue;
@@ -243,7 +242,7 @@ class Decoding {
     return attributes;
   }
 
-  /** A value that is read when it is asked for costs nothing, and cannot be wrong, where nobody asks. */
+  /** Defines a lazy attribute: a list or map that is never accessed costs nothing and cannot be unreadable. */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
     if (typeof value !== 'function') {
@@ -260,7 +259,7 @@ class Decoding {
     });
   }
 
-  /** Without its attributes when they cannot be read: its spans are still spans. */
+  /** Reads a resource. If it is unreadable, its spans are kept without resource attributes. */
   private resource(message: unknown): TelemetryResource {
     const none: TelemetryResource = { serviceName: null, attributes: noAttributes };
     if (message === undefined || message === null) return none;

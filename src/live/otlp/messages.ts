@@ -1,6 +1,6 @@
 /**
- * The messages of an OTLP body, opened one by one: one that cannot be read costs itself alone. Of each the fields that
- * we use are read, and the others skipped.
+ * Opens the messages of an OTLP body one by one, so that an unreadable message does not affect the others. Reads only the
+ * fields that recalld uses.
  */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
@@ -21,13 +21,12 @@ import {
 import { malformed, type OtlpContent, type OtlpLimits } from './parse.ts';
 
 export interface OtlpMessages {
-  /** The body itself. */
   readonly body: object;
-  /** The fields of a message within the body, as `body` holds it; null when it cannot be read. */
+  /** Opens a nested message; null if it is unreadable. */
   open(message: unknown, type: MessageName): object | null;
   /**
-   * Key and value of an attribute; lists and maps are read when they are asked for, and then throw `UnreadableMessage`.
-   * What cannot be read within a list or map is null there.
+   * Returns key and value of an attribute. Lists and maps are read lazily and may then throw `UnreadableMessage`; their
+   * unreadable elements are null.
    *
    * @throws UnreadableMessage
    */
@@ -35,7 +34,7 @@ export interface OtlpMessages {
 }
 
 /**
- * @throws RecalldError when the bytes are no such message, or hold more fields than allowed; so do the methods for the latter
+ * @throws RecalldError if the bytes are not such a message or have too many fields; the methods also throw for the latter
  */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);
@@ -43,7 +42,7 @@ export function openMessages({ format, bytes }: OtlpContent, type: MessageName, 
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** JSON.parse takes some 300 bytes for each level that is open. Values are read no deeper than `OtlpLimits.maxDepth`. */
+/** JSON.parse needs about 300 bytes per open level. Attribute values are limited further by `OtlpLimits.maxDepth`. */
 const MAX_JSON_DEPTH = 50_000;
 
 function jsonMessages(bytes: Uint8Array, limits: OtlpLimits): OtlpMessages {
@@ -54,8 +53,11 @@ function jsonMessages(bytes: Uint8Array, limits: OtlpLimits): OtlpMessages {
     body = parseExactJson(json, { depth: MAX_JSON_DEPTH, containers: limits.maxFields });
   } catch (cause) {
     if (!(cause instanceof JsonBeyondLimit))
-      throw malformed(`The OTLP body says application/json but is not JSON. ${faultText(json) ?? ''}`.trimEnd(), cause);
-    throw cause.code === 'too_deep' ? malformed('The OTLP body nests too deep.', cause) : tooManyFields();
+      throw malformed(
+        `The OTLP body has Content-Type application/json but is not JSON. ${faultText(json) ?? ''}`.trimEnd(),
+        cause,
+      );
+    throw cause.code === 'too_deep' ? malformed('The OTLP body is nested too deeply.', cause) : tooManyFields();
   }
   if (!isObject(body)) throw malformed('The OTLP body is not a JSON object.');
   return {
@@ -95,8 +97,8 @@ function protobufMessages(bytes: Uint8Array, type: MessageName, limits: OtlpLimi
   };
 }
 
-// Field numbers are those of opentelemetry-proto v1 (collector, trace, logs, common and resource). Messages within a
-// message are bytes, which are opened on their own.
+// Field numbers of opentelemetry-proto v1 (collector, trace, logs, common and resource). Nested messages are declared as
+// bytes, so that each can be opened separately.
 const messages = (id: number) => ({ rule: 'repeated', type: 'bytes', id });
 const message = (id: number) => ({ type: 'bytes', id });
 

@@ -1,14 +1,14 @@
-/** The formats of OTLP over HTTP: how much a body may hold, and what is answered. */
+/** Formats, limits and responses of OTLP over HTTP. */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
 
-/** How much one OTLP request may hold, beside its bytes. */
+/** Limits of an OTLP request, beside its size in bytes. */
 export interface OtlpLimits {
   /** Spans or log records. */
   readonly maxItems: number;
-  /** Protobuf fields, or arrays and objects of JSON: each costs memory, however few bytes it has. */
+  /** Protobuf fields, or arrays and objects in JSON; each costs memory, even if it is empty. */
   readonly maxFields: number;
-  /** How deep the value of an attribute may nest. */
+  /** Maximum nesting of attribute values. */
   readonly maxDepth: number;
 }
 
@@ -21,9 +21,8 @@ export const defaultOtlpLimits: OtlpLimits = {
 type OtlpFormat = 'protobuf' | 'json';
 
 /**
- * The format of a request by its `Content-Type`; parameters such as a charset are ignored.
- *
- * @returns null for a type that OTLP/HTTP does not have.
+ * Returns the format for a `Content-Type`, ignoring parameters such as charset; null for a type that OTLP/HTTP does not
+ * define.
  */
 export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
   switch (contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '') {
@@ -37,13 +36,13 @@ export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
   }
 }
 
-/** A body without its compression. */
+/** An uncompressed body. */
 export interface OtlpContent {
   readonly format: OtlpFormat;
   readonly bytes: Uint8Array;
 }
 
-/** @throws RecalldError for a type that OTLP/HTTP does not have */
+/** @throws RecalldError for a type that OTLP/HTTP does not define */
 export function contentOf(bytes: Uint8Array, contentType: string | undefined): OtlpContent {
   const format = otlpFormat(contentType);
   if (format === null) throw unknownType(contentType);
@@ -52,18 +51,19 @@ export function contentOf(bytes: Uint8Array, contentType: string | undefined): O
 
 export function unknownType(contentType: string | undefined): RecalldError {
   const named = (contentType ?? '').slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?') || '(none)';
-  return malformed(`OTLP over HTTP has no Content-Type ${named}; send application/x-protobuf or application/json.`);
+  return malformed(
+    `OTLP over HTTP does not support Content-Type ${named}; send application/x-protobuf or application/json.`,
+  );
 }
 
-/** The bytes are not what the headers say; the same request can never succeed. */
+/** The body does not match its headers; the same request can never succeed. */
 export function malformed(message: string, cause?: unknown): RecalldError {
   return new RecalldError('otlp_malformed', message, { cause });
 }
 
-/** The request is larger than we take. */
 export function tooLarge(message: string, cause?: unknown): RecalldError {
-  const wayOut = 'Let the exporter send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).';
-  return new RecalldError('body_too_large', `${message} ${wayOut}`, { cause });
+  const fix = 'Configure the exporter to send smaller batches (OTEL_BSP_MAX_EXPORT_BATCH_SIZE).';
+  return new RecalldError('body_too_large', `${message} ${fix}`, { cause });
 }
 
 export interface OtlpAnswer {
@@ -71,11 +71,11 @@ export interface OtlpAnswer {
   readonly body: Uint8Array;
 }
 
-/** What was not taken; exporters log the message and do not send the items again. */
+/** Exporters log the message, and do not retry the rejected items. */
 export interface PartialSuccess {
-  /** Spans or log records that were not accepted. */
+  /** Number of rejected spans or log records. */
   readonly rejected: number;
-  /** Why, or what of the others was left out; empty when nothing was. */
+  /** Reasons, and warnings about accepted items; empty if there are none. */
   readonly message: string;
 }
 
@@ -85,8 +85,8 @@ const signals = {
 } as const;
 
 /**
- * The body of a 200: empty when all was taken, else a partial success. With `rejected` 0 the message is a warning,
- * which OTLP allows.
+ * Encodes the body of a 200: empty if everything was accepted, else a partial success. OTLP allows a message with 0
+ * rejections as a warning.
  */
 export function encodeSuccess(
   signal: keyof typeof signals,
@@ -94,16 +94,16 @@ export function encodeSuccess(
   partial: PartialSuccess | null,
 ): OtlpAnswer {
   const { type, rejected } = signals[signal];
-  // A 64-bit integer is a string in the JSON form of protobuf.
+  // Protobuf JSON encodes 64-bit integers as strings.
   const count = format === 'json' ? String(partial?.rejected) : partial?.rejected;
   const message = partial === null ? {} : { partialSuccess: { [rejected]: count, errorMessage: partial.message } };
   return format === 'protobuf' ? protobufAnswer(type, message) : jsonAnswer(message);
 }
 
 /**
- * The body of a 4xx or 5xx: a google.rpc.Status.
+ * Encodes the body of a 4xx or 5xx, a google.rpc.Status.
  *
- * @param code of gRPC: 3 for a request that is wrong, 8 for one too many, 14 for a service that is not available
+ * @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable
  */
 export function encodeFailure(format: OtlpFormat, code: number, message: string): OtlpAnswer {
   return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
@@ -118,7 +118,7 @@ function jsonAnswer(message: object): OtlpAnswer {
   return { contentType: 'application/json', body: Buffer.from(JSON.stringify(message)) };
 }
 
-// Field numbers are those of opentelemetry-proto v1 (collector) and google.rpc.Status.
+// Field numbers of opentelemetry-proto v1 (collector) and google.rpc.Status.
 const answers = protobuf.Root.fromJSON({
   nested: {
     ExportTraceServiceResponse: { fields: { partialSuccess: { type: 'TracePartialSuccess', id: 1 } } },

@@ -1,6 +1,6 @@
 /**
- * What takes the place of people in the database, by the privacy section of a pipeline. Names are found by the
- * analyzer of Presidio, or a service that speaks as it does: `POST /analyze`.
+ * Replaces personal data before it is stored, by the privacy settings of a pipeline. Names are detected by a Presidio
+ * analyzer or a compatible service (`POST /analyze`).
  */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
@@ -20,20 +20,19 @@ export interface PresidioConfig {
   readonly headers: Readonly<Record<string, string>>;
   readonly language: string;
   readonly scoreThreshold: number;
-  /** Types to look for; null for all that the service knows. */
+  /** Entity types to detect; null for all that the service knows. */
   readonly entities: readonly string[] | null;
-  /** For one text, its wait for a turn included. */
+  /** Per text, including its time in the queue. */
   readonly timeoutMs: number;
-  /** Most texts that are with the service at a time. */
   readonly concurrency: number;
-  /** Where the config describes it, for messages. */
+  /** Path in the config, for messages. */
   readonly configField: string;
 }
 
-/** A text of 100,000 characters, each a find, and explanations that nobody asked for. */
+/** Enough for a text of 100,000 characters with an entity each, and for explanations. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** @throws RecalldError config_invalid for a URL that cannot be called */
+/** @throws RecalldError config_invalid for an invalid URL */
 export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer {
   const { configField, timeoutMs, language, scoreThreshold, entities, concurrency } = settings;
   const api = createJsonApi(
@@ -58,7 +57,7 @@ export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer
     }
     const found = readEntities(answer.json);
     if (found !== null) return { kind: 'found', entities: found };
-    return { kind: 'malformed', message: `Presidio answered no list of entities; check ${configField}.url.` };
+    return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${configField}.url.` };
   };
 
   return {
@@ -68,8 +67,8 @@ export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer
       try {
         return await semaphore(() => ask(text, deadline.signal), deadline.signal);
       } catch {
-        const wayOut = `raise ${configField}.timeout_ms or .concurrency, or give it more power`;
-        return { kind: 'timeout', message: `Presidio did not answer within ${timeoutMs} ms; ${wayOut}.` };
+        const fix = `raise ${configField}.timeout_ms or .concurrency, or scale the service up`;
+        return { kind: 'timeout', message: `Presidio did not answer within ${timeoutMs} ms; ${fix}.` };
       } finally {
         clearTimeout(timer);
       }
@@ -77,7 +76,7 @@ export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer
   };
 }
 
-/** Null for anything but a list of finds. */
+/** Returns null for anything but a list of entities. */
 function readEntities(json: unknown): FoundEntity[] | null {
   if (!Array.isArray(json)) return null;
   const entities: FoundEntity[] = [];
@@ -90,11 +89,11 @@ function readEntities(json: unknown): FoundEntity[] | null {
   return entities;
 }
 
-/** Lets a bounded number of tasks run at a time; others wait for their turn. */
+/** Runs a bounded number of tasks at a time. */
 type Semaphore = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** A task whose signal aborts before its turn is never started, and rejects with the reason. */
-export function createSemaphore(most: number): Semaphore {
+/** A task whose signal aborts while it is queued is never started, and rejects with the reason. */
+export function createSemaphore(max: number): Semaphore {
   const waiting = new Set<() => void>();
   let running = 0;
 
@@ -110,7 +109,7 @@ export function createSemaphore(most: number): Semaphore {
         reject(signal.reason);
       };
       if (signal.aborted) return reject(signal.reason);
-      if (running < most) return start();
+      if (running < max) return start();
       waiting.add(start);
       signal.addEventListener('abort', giveUp, { once: true });
     });
@@ -130,27 +129,24 @@ export function createSemaphore(most: number): Semaphore {
   };
 }
 
-/**
- * What a service found in a text, or why that is not known: it failed, did not answer in time (or had no turn for it), or
- * answered what cannot be understood.
- */
+/** The entities in a text, or why they are unknown. */
 type EntityAnalysis =
   | { readonly kind: 'found'; readonly entities: readonly FoundEntity[] }
   | {
       readonly kind: 'failed' | 'timeout' | 'malformed';
-      /** For the log: names the service and the way out, never the text. */
+      /** For the log: names the service and the fix, never the text. */
       readonly message: string;
     };
 
-/** A service that finds names and other personal data in texts. */
+/** A service that detects names and other personal data in texts. */
 interface EntityAnalyzer {
-  /** Resolves within the timeout of the config, waiting for its turn included. Never rejects. */
+  /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
   analyze(text: string): Promise<EntityAnalysis>;
 }
 
-interface RedactTextDeps {
+interface Redaction {
   readonly pipeline: string;
-  /** By our own rules. */
+  /** Redacts by the built-in rules. */
   readonly redact: (text: string) => Promise<string> | string;
   readonly analyzer: EntityAnalyzer;
   readonly meter: Meter;
@@ -158,18 +154,17 @@ interface RedactTextDeps {
   readonly clock: Clock;
 }
 
-/** Null for a text that could not be looked at and so must not be stored. Rejects as `redact` of its settings does. */
+/** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** A service that is down fails with every text; once a minute is enough to know. */
+/** Limits the log, because a failing service fails for every text. */
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Texts -> redacted texts, by our own rules and then by a service that knows names. It never fails open.
- *
- * The service sees a text only after our own rules took out what they find.
+ * Creates a function that redacts texts by the built-in rules and then by the service. It never fails open. The service
+ * sees only texts that the built-in rules have already redacted.
  */
-function createRedactText(deps: RedactTextDeps): RedactText {
+function createRedactText(deps: Redaction): RedactText {
   const { pipeline, redact, analyzer, meter, logger, clock } = deps;
   let loggedAtMs: number | null = null;
   const count = (outcome: string): void => meter.increment('recalld_redaction_service_total', { pipeline, outcome });
@@ -178,7 +173,7 @@ function createRedactText(deps: RedactTextDeps): RedactText {
     const nowMs = clock.monotonicMs();
     if (loggedAtMs === null || nowMs - loggedAtMs >= LOG_EVERY_MS) {
       loggedAtMs = nowMs;
-      logger.warn('texts are stored as hashes alone, because they could not be redacted', {
+      logger.warn('storing only hashes of texts, because they could not be redacted', {
         pipeline,
         reason,
       });
@@ -191,40 +186,44 @@ function createRedactText(deps: RedactTextDeps): RedactText {
     const analysis = await analyzer.analyze(redacted);
     if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);
     const clean = redactFound(redacted, analysis.entities);
-    if (clean === null) return refuse('malformed', 'The service found something outside of the text.');
+    if (clean === null) return refuse('malformed', 'The service returned an entity outside the text.');
     count('ok');
     return clean;
   };
 }
 
-export interface PersonalDataSettings extends Pick<RedactTextDeps, 'pipeline' | 'meter' | 'logger' | 'clock'> {
+export interface PersonalDataParts {
+  readonly pipeline: string;
+  readonly meter: Meter;
+  readonly logger: Logger;
+  readonly clock: Clock;
   readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
   /** Key of the hashes. */
   readonly key: string;
-  /** For long texts. */
+  /** Redacts long texts. */
   readonly thread: Pick<RedactionThread, 'redact'>;
 }
 
-/** What stands for a text that says what went wrong and could not be redacted. */
+/** Replaces an error text that could not be redacted. */
 const REFUSED = '[REDACTED]';
 
-/** Longer texts go to the thread: so many characters take ten milliseconds when they are made to. */
+/** Longer texts are redacted in the thread: a hostile text of this length takes ten milliseconds. */
 const MAX_HERE = 20_000;
 
-/** A thousand texts come in one request. All pipelines share the turns, as they share the main thread. */
+/** Yields between texts: a request may have a thousand. Shared by all pipelines, like the main thread. */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
-/** @throws RecalldError config_invalid for a pattern or a URL that cannot be used */
-export function assertUsablePrivacy({ patterns, presidio }: PersonalDataSettings['privacy']): void {
+/** @throws RecalldError config_invalid for an invalid pattern or URL */
+export function assertUsablePrivacy({ patterns, presidio }: PersonalDataParts['privacy']): void {
   createRedactor({ patterns: patterns.map(({ name, regex }) => ({ name, source: regex })) });
   createAnalyzer(presidio);
 }
 
 /** @throws RecalldError as assertUsablePrivacy */
-export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataSettings): PersonalData {
+export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataParts): PersonalData {
   const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
   const redactHere = createRedactor({ patterns });
-  // Nearly all texts are short and have their turn at once: a promise for each would cost as much as the search.
+  // Avoids a promise for short texts, which would cost as much as the redaction.
   const redact = (text: string): Promise<string> | string => {
     if (text.length > MAX_HERE) return thread.redact({ text, patterns });
     const turn = takeTurn(text.length);
@@ -236,7 +235,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
   };
-  // What went wrong is for operators, and may quote what was asked: in one word, too, where that names a class of errors.
+  // Errors are for operators and may quote the query, so they are redacted, even if they look like the name of a class.
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
@@ -281,19 +280,18 @@ function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): Entity
   });
 }
 
-/** Keyed hashes of the session, else of the trace, else of the query, and of the user. */
 interface PeopleHashes {
+  /** Keyed hash of the session, else of the trace, else of the query. */
   readonly sessionHash: string;
   readonly userHash: string | null;
 }
 
-/** At most one of the two is there. */
+/** At most one of the two is set. */
 interface PrivateText {
   readonly text: string | null;
   readonly textHash: string | null;
 }
 
-/** What is stored of a query in the place of what could tell who asked. */
 interface PrivateQuery extends PeopleHashes, PrivateText {
   readonly error: string | null;
 }
@@ -304,28 +302,28 @@ interface PrivateFeedback {
 }
 
 /**
- * What is stored in the place of what could tell who asked: redacted, hashed with a key, or left out. What cannot be
- * made private is left out, and what is found by a service takes no longer than its timeout. Rejects with RecalldError
- * overloaded alone, when too many long texts wait: nothing is stored then.
+ * Replaces personal data: redacts texts, hashes ids with a key, or drops the data if it cannot be redacted. Takes at most
+ * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; nothing is
+ * stored then.
  */
 export interface PersonalData {
-  hashPeople(query: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
+  hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
   toPrivateText(text: string | null): Promise<PrivateText>;
   toPrivateQuery(query: LiveQuery): Promise<PrivateQuery>;
   toPrivateFeedback(feedback: Feedback): Promise<PrivateFeedback>;
-  /** A keyed hash of any text. */
+  /** Returns a keyed hash of any text. */
   hash(text: string): string;
 }
 
 /**
- * The key of the hashes that stand for people, made at the first call and the same for every process of the database.
- * Whoever can read the database can read it too; a key in the config keeps the two apart.
+ * Returns the key of the hashes of people. It is created at the first call and shared by all processes of the database.
+ * Anyone who can read the database can read it; to avoid that, set a key in the config.
  */
 export async function storedHashKey(pool: Pool): Promise<string> {
   await pool.query(`insert into hash_keys (name, key) values ('people', $1::text) on conflict do nothing`, [
     randomBytes(32).toString('hex'),
   ]);
   const { rows } = await pool.query<{ key: string }>(`select key from hash_keys where name = 'people'`);
-  if (rows[0] === undefined) throw new Error('the hash key is gone right after it was made');
+  if (rows[0] === undefined) throw new Error('the hash key does not exist although it was just created');
   return rows[0].key;
 }

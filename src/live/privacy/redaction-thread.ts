@@ -1,15 +1,14 @@
-/** Redacts long texts in a thread of its own: one can be made to take a twentieth of a second. */
+/** Redacts long texts in a worker thread, because a hostile text can take 50 ms. */
 import { createThreadPool } from '../../platform/threads/thread-pool.ts';
 import type { CustomPattern } from './rules/detector.ts';
 import { createRedactor, type Redactor } from './rules/redactor.ts';
 
 interface TextToRedact {
   readonly text: string;
-  /** Those of the pipeline. */
   readonly patterns: readonly CustomPattern[];
 }
 
-/** By their patterns, of which the config has a few. */
+/** Redactors by their patterns. */
 const redactors = new Map<string, Redactor>();
 
 export const tasks = {
@@ -21,7 +20,7 @@ export const tasks = {
   },
 } as const;
 
-/** Two for each item of a request: its text, and what went wrong. */
+/** Two for each item of the largest request: its text and its error. */
 const MAX_WAITING = 2000;
 
 export type RedactionThread = ReturnType<typeof createRedactionThread>;
@@ -32,10 +31,10 @@ export function createRedactionThread() {
     tasks: import.meta.url,
     threads: 1,
     mostWaiting: MAX_WAITING,
-    refusal: 'Too many long texts wait to be redacted; send again later.',
+    refusal: 'Too many long texts are waiting to be redacted; send again later.',
   });
   return {
-    /** @throws RecalldError overloaded when too many wait */
+    /** @throws RecalldError overloaded if too many texts are queued */
     redact: (text: TextToRedact): Promise<string> => pool.run('redact', text, new AbortController().signal),
     close: (): Promise<void> => pool.close(),
   };

@@ -1,4 +1,4 @@
-/** What finds personal data and secrets in a text, and how what a service found is taken out of it. */
+/** Detectors of personal data and secrets, and the redaction of entities that a service detected. */
 import { RecalldError } from '../../../core/errors.ts';
 
 export interface CustomPattern {
@@ -9,18 +9,18 @@ export interface CustomPattern {
 }
 
 const MAX_SOURCE = 500;
-/** Positions of groups, all matches, whole characters. */
+/** Group positions (d), all matches (g), whole characters (u). */
 const FLAGS = 'dgu';
 
 /**
- * The detector of a pattern of the config. A group named `value` narrows a find to it.
+ * Creates the detector of a configured pattern. If it has a group named `value`, only that group is redacted.
  *
- * A repetition without bound inside another repetition, such as `(a+)+`, is refused, because a hostile text can make
- * it run for years. Other slow forms exist, `\d*\d*\d*x` and `(a|a)*` among them, and no cheap check finds them all:
- * give repetitions a bound (`\d{4,12}`), and let alternatives begin differently.
+ * Unbounded repetitions inside another repetition, such as `(a+)+`, are rejected, because a hostile text could make them
+ * run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your repetitions
+ * (`\d{4,12}`), and let alternatives start differently.
  *
- * @param taken names that are in use, the built-in kinds among them
- * @throws RecalldError `config_invalid` with the pattern's name for a name or a source that cannot be used
+ * @param taken names in use, including the built-in kinds
+ * @throws RecalldError `config_invalid` with the name of the pattern, for an invalid name or source
  */
 export function customDetector({ name, source }: CustomPattern, taken: ReadonlySet<string>): Detector {
   const problem = patternProblem({ name, source }, taken);
@@ -31,16 +31,16 @@ export function customDetector({ name, source }: CustomPattern, taken: ReadonlyS
   return { kind: name, find: (text) => findByRules(text, rules) };
 }
 
-/** What is wrong with a pattern, to complete `The redaction pattern "x" ...`; null when it can be used. */
+/** Describes an invalid pattern, to complete `The redaction pattern "x" ...`; null if it is valid. */
 export function patternProblem({ name, source }: CustomPattern, taken: ReadonlySet<string>): string | null {
   return nameProblem(name, taken) ?? sourceProblem(source);
 }
 
 function nameProblem(name: string, taken: ReadonlySet<string>): string | null {
   if (!/^[a-z][a-z0-9_]{0,31}$/.test(name)) {
-    return 'needs a name of 1 to 32 lower-case letters, digits and underscores that begins with a letter';
+    return 'needs a name of 1 to 32 lower-case letters, digits and underscores that starts with a letter';
   }
-  return taken.has(name) ? 'has a name that is taken; choose another' : null;
+  return taken.has(name) ? 'has a name that is already in use; choose another' : null;
 }
 
 function sourceProblem(source: string): string | null {
@@ -49,18 +49,18 @@ function sourceProblem(source: string): string | null {
   }
   try {
     if (new RegExp(source, FLAGS).test('')) {
-      return 'matches the empty text; let it need at least one character';
+      return 'matches the empty text; require at least one character';
     }
   } catch (error) {
     return `cannot be read (${error instanceof Error ? error.message : String(error)}); correct the regular expression`;
   }
   if (!hasNestedRepetition(source)) return null;
-  return 'repeats without bound inside a repetition, which can take forever; give the inner one a bound such as {1,20}';
+  return 'has an unbounded repetition inside a repetition, which can take forever; bound the inner one, such as {1,20}';
 }
 
-/** Whether a group that may be repeated holds a repetition without bound. The source is a valid expression. */
+/** True if a repeated group contains an unbounded repetition. The source must be a valid expression. */
 function hasNestedRepetition(source: string): boolean {
-  /** For each open group, whether it holds a repetition without bound so far. */
+  /** For each open group, whether it contains an unbounded repetition so far. */
   const open = [false];
   let rest = source;
   while (rest !== '') {
@@ -71,8 +71,8 @@ function hasNestedRepetition(source: string): boolean {
       continue;
     }
     const holdsUnbounded = atom === ')' && open.pop() === true;
-    const quantifier = /^(?:[*+]|\{(?<least>\d+)(?<comma>,?)(?<most>\d*)\})/.exec(rest);
-    const times = quantifier === null ? 1 : mostTimes(quantifier.groups ?? {});
+    const quantifier = /^(?:[*+]|\{(?<min>\d+)(?<comma>,?)(?<max>\d*)\})/.exec(rest);
+    const times = quantifier === null ? 1 : maxTimes(quantifier.groups ?? {});
     if (holdsUnbounded && times > 1) return true;
     if (holdsUnbounded || times === Number.POSITIVE_INFINITY) open[open.length - 1] = true;
     rest = rest.slice(quantifier?.[0].length ?? 0);
@@ -80,10 +80,10 @@ function hasNestedRepetition(source: string): boolean {
   return false;
 }
 
-function mostTimes({ least, comma, most }: Readonly<Record<string, string | undefined>>): number {
-  if (least === undefined) return Number.POSITIVE_INFINITY;
-  if (comma === '') return Number(least);
-  return most === '' ? Number.POSITIVE_INFINITY : Number(most);
+function maxTimes({ min, comma, max }: Readonly<Record<string, string | undefined>>): number {
+  if (min === undefined) return Number.POSITIVE_INFINITY;
+  if (comma === '') return Number(min);
+  return max === '' ? Number.POSITIVE_INFINITY : Number(max);
 }
 
 /** Half-open range of code units. */
@@ -93,40 +93,37 @@ export interface Span {
 }
 
 export interface Detector {
-  /** Lower-case name under which finds are counted; its upper case is the placeholder, `email` giving `[EMAIL]`. */
+  /** Lower-case name for counts; its upper case is the placeholder: `email` becomes `[EMAIL]`. */
   readonly kind: string;
-  /** Spans in ascending order that do not overlap, in time linear in the length of a folded text. */
+  /** Returns ascending, disjoint spans of a folded text, in linear time. */
   readonly find: (text: string) => Span[];
 }
 
 export interface Rule {
   /**
-   * With the flags `g` and `u`. A group named `value` narrows the find to it, with the flag `d`. It must not take more
-   * than linear time: quantifiers are bounded, or they repeat one class and cannot be entered again within what they matched.
+   * With flags `g` and `u`. With a group named `value` (and flag `d`), only that group is a find. It must run in linear
+   * time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
    */
   readonly pattern: RegExp;
-  /** Part of every match, as it is written: a text without it is not searched. */
+  /** Literal part of every match; texts without it are skipped. */
   readonly needs?: string;
-  /** Whether a match is meant; left out, each is. */
+  /** Filters matches; default: accept all. */
   readonly accepts?: (value: string) => boolean;
-  /**
-   * Looks again inside a match that was not accepted, from its second character. Only for patterns whose matches are
-   * bounded in length.
-   */
+  /** Continues after the first character of a rejected match. Only for patterns with matches of bounded length. */
   readonly retries?: boolean;
 }
 
-/** Whether a text has at least `fewest` digits: most texts have not, and need no search for numbers. */
-export function hasDigits(text: string, fewest: number): boolean {
+/** True if a text has at least `min` digits; most texts do not, and can be skipped quickly. */
+export function hasDigits(text: string, min: number): boolean {
   let digits = 0;
-  for (let index = 0; index < text.length && digits < fewest; index++) {
+  for (let index = 0; index < text.length && digits < min; index++) {
     const code = text.charCodeAt(index);
     if (code >= 0x30 && code <= 0x39) digits++;
   }
-  return digits >= fewest;
+  return digits >= min;
 }
 
-/** The spans of all rules; those that overlap become one. */
+/** Returns the spans of all rules; overlapping spans are merged. */
 export function findByRules(text: string, rules: readonly Rule[]): Span[] {
   const possible = rules.filter(({ needs }) => needs === undefined || text.includes(needs));
   const spans = possible.flatMap((rule) => findByRule(text, rule)).toSorted((a, b) => a.start - b.start);
@@ -143,7 +140,7 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
   const spans: Span[] = [];
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    // Reading the indices of a match costs as much as matching.
+    // Reads the indices only when needed: they cost as much as matching.
     const value = match.groups?.['value'] === undefined ? undefined : match.indices?.groups?.['value'];
     const [start, end] = value ?? [match.index, match.index + match[0].length];
     const isMeant = end > start && (accepts === undefined || accepts(text.slice(start, end)));
@@ -153,12 +150,12 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
   return spans;
 }
 
-/** A pattern in Unicode mode set between the halves of a pair would step back and match there forever. */
+/** Skips surrogate pairs: a Unicode pattern that starts between their halves would step back and loop forever. */
 function nextCharacter(text: string, index: number): number {
   return index + ((text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1);
 }
 
-/** A find, as Presidio tells it. Offsets count code points, as Python does, from 0; `end` is exclusive. */
+/** An entity as Presidio returns it. Offsets count code points from 0; `end` is exclusive. */
 export interface FoundEntity {
   /** Such as PERSON. */
   readonly entityType: string;
@@ -167,18 +164,17 @@ export interface FoundEntity {
   readonly score: number;
 }
 
-/** A find whose offsets count code units. */
+/** An entity with offsets in code units. */
 type Region = FoundEntity;
 
 const typeName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const placeholder = /\[[A-Z][A-Z0-9_]*\]/g;
 
 /**
- * The text with each find replaced by its type, `[PERSON]`. Finds that overlap become one, of the type of the highest
- * score; one that touches the placeholder of an earlier redaction takes the whole of it, so that no half of one stays.
+ * Replaces each entity by its type, such as `[PERSON]`. Overlapping entities are merged and get the type of the highest
+ * score. An entity that overlaps the placeholder of an earlier redaction extends to the whole placeholder.
  *
- * Null when a find does not fit the text: an offset that is no whole number, beyond the end or before the start, or a
- * type that is no name. A service that counts otherwise than we do has then found nothing that can be trusted.
+ * @returns null if an entity does not fit the text (invalid offsets or type), because then no entity can be trusted
  */
 export function redactFound(text: string, found: readonly FoundEntity[]): string | null {
   if (found.length === 0) return text;
@@ -200,7 +196,7 @@ export function redactFound(text: string, found: readonly FoundEntity[]): string
   return parts.join('');
 }
 
-/** Where each code point begins in code units, and the end of the text. */
+/** Returns the offset of each code point in code units, and the end of the text. */
 function codeUnitOffsets(text: string): number[] {
   const offsets: number[] = [];
   let position = 0;
@@ -212,7 +208,7 @@ function codeUnitOffsets(text: string): number[] {
   return offsets;
 }
 
-/** Regions that do not overlap, ascending, none of which ends within a placeholder. */
+/** Returns ascending, disjoint regions, none of which ends inside a placeholder. */
 function mergeRegions(text: string, regions: readonly Region[]): Region[] {
   const fixed = Array.from(text.matchAll(placeholder), ({ index, 0: match }) => ({
     start: index,

@@ -1,23 +1,22 @@
-/** Personal data in a text: e-mail addresses, phone numbers, payment cards, IBANs, IP addresses. */
+/** Detectors of e-mail addresses, phone numbers, payment cards, IBANs and IP addresses. */
 import { type Detector, findByRules, hasDigits, type Rule, type Span } from './detector.ts';
 
 /** RFC 5321 allows 64 characters before the at sign and 255 after it. */
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 255;
 
-/** Scripts whose words are set apart by spaces; in others the words around an address touch it. */
+/** Letters of scripts that separate words by spaces; in other scripts an address may touch the words around it. */
 const spacedLetter = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
 const anyLetter = /^[\p{L}\p{M}]$/u;
-/** Of the signs that RFC 5322 allows, those that people use; the others set an address apart in URLs and code. */
+/** Commonly used characters of RFC 5322; the others delimit addresses in URLs and code. */
 const localSign = /^[0-9.!#$%'+_~-]$/;
 const domainSign = /^[0-9.-]$/;
-/** The last label of a domain, from its start: letters, or a name in Punycode. */
+/** Top-level domain: letters, or Punycode. */
 const topLevel = /^(?:xn--[0-9a-z-]{1,59}|[\p{L}\p{M}]{2,63})/iu;
 
 /**
- * Addresses `local@domain.tld`, with letters of any script on either side, quoted local parts too. An address without
- * a dot after the at sign is none: too much code has that form. Each at sign is looked at once, over at most 64
- * characters before it and 255 after it.
+ * Detects addresses `local@domain.tld` with letters of any script, and quoted local parts. The domain must have a dot,
+ * because much code contains `a@b`. Examines each at sign once, with at most 64 characters before and 255 after it.
  */
 export const email: Detector = {
   kind: 'email',
@@ -42,12 +41,12 @@ function localStart(text: string, at: number): number {
   }
   let start = reach(text, at, -1, MAX_LOCAL, isSpacedLocal);
   if (start === at) start = reach(text, at, -1, MAX_LOCAL, isAnyLocal);
-  // A quotation or a list may open right before an address, and a sentence may end there.
+  // Strips quotation marks, list markers and punctuation before the address.
   const lead = /^['.!#~-]+/.exec(text.slice(start, at));
   return start + (lead?.[0].length ?? 0);
 }
 
-/** Where the domain from `start` ends: after the last label that can be a top level; null when there is none. */
+/** Returns the end of the domain after its last label that can be a top-level domain; null if there is none. */
 function domainEnd(text: string, start: number): number | null {
   let stop = reach(text, start, 1, MAX_DOMAIN, isSpacedDomain);
   if (stop === start) stop = reach(text, start, 1, MAX_DOMAIN, isAnyDomain);
@@ -62,17 +61,11 @@ function domainEnd(text: string, start: number): number | null {
   return end;
 }
 
-/** The furthest index from `from`, forwards (1) or backwards (-1), with nothing but accepted characters between. */
-function reach(
-  text: string,
-  from: number,
-  step: 1 | -1,
-  most: number,
-  accepts: (character: string) => boolean,
-): number {
+/** Returns the furthest index from `from`, forwards (1) or backwards (-1), over accepted characters. */
+function reach(text: string, from: number, step: 1 | -1, max: number, accepts: (character: string) => boolean): number {
   let index = from;
   const offset = step === 1 ? 0 : -1;
-  while (Math.abs(index - from) < most && accepts(text.charAt(index + offset))) index += step;
+  while (Math.abs(index - from) < max && accepts(text.charAt(index + offset))) index += step;
   return index;
 }
 
@@ -92,7 +85,7 @@ function isAnyDomain(character: string): boolean {
   return anyLetter.test(character) || domainSign.test(character);
 }
 
-/** Not in the middle of a word, a number, a decimal, a date, an id or a path. */
+/** Not inside a word, number, decimal, date, id or path. */
 const phoneStart = '(?<![\\p{L}\\p{N}_+#$€£])(?<!\\p{N}[./:-])(?<!\\p{L}[/-])';
 const phoneEnd = '(?![\\p{L}\\p{N}_%€]|[.:/-]\\d)';
 const extension = '(?:,? ?(?:x|ext\\.?|extension) ?\\d{1,5})?';
@@ -100,11 +93,11 @@ const extension = '(?:,? ?(?:x|ext\\.?|extension) ?\\d{1,5})?';
 const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
-/** Scripts without spaces, or with endings: the word may touch its neighbours. */
+/** Words of scripts without spaces or with endings, which may touch their neighbours. */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
 
-/** Of the shortest number that a rule finds. */
+/** Digits of the shortest number that a rule matches. */
 const MIN_PHONE_DIGITS = 7;
 
 const phoneRules: readonly Rule[] = [
@@ -129,7 +122,7 @@ const phoneRules: readonly Rule[] = [
     retries: true,
   },
   {
-    // National with a leading zero, in one piece: 0612345678, 07700900123. Not what an id or an ISBN stands before.
+    // National with a leading zero, without separators: 0612345678, 07700900123. Not after words such as id or ISBN.
     pattern: new RegExp(
       `${phoneStart}(?<!(?:isbn|id|order|invoice|ticket|ref|reference|case|sku|serial|account|part|model|no|nr|number)[.:=# -]{1,3})` +
         `0[1-9]\\d{8,9}${phoneEnd}`,
@@ -144,7 +137,7 @@ const phoneRules: readonly Rule[] = [
     ),
   },
   {
-    // An area code in brackets that is no year: (11) 91234-5678.
+    // An area code in parentheses that is not a year: (11) 91234-5678.
     pattern: new RegExp(
       `${phoneStart}\\((?!(?:19|20)\\d\\d\\))\\d{2,5}\\) ?\\d{3,5}(?:[ -]\\d{3,5}){1,2}${phoneEnd}`,
       'gu',
@@ -167,29 +160,29 @@ const phoneRules: readonly Rule[] = [
 ];
 
 /**
- * Phone numbers in international and common national forms, told from years, prices, dates and ids by how people write
- * them; plain digits only after a word that announces them.
+ * Detects phone numbers in international and common national formats, and plain digits after a word such as "call".
+ * Formatting distinguishes them from years, prices, dates and ids.
  */
 export const phone: Detector = {
   kind: 'phone',
   find: (text) => (hasDigits(text, MIN_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),
 };
 
-/** Whether it begins as a date with a full year, such as 01.02.2024, or is one from the year on, 2024-01-02. */
+/** True if it starts with a date with a full year, such as 01.02.2024 or 2024-01-02. */
 function isDate(value: string): boolean {
   return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(value);
 }
 
 const MIN_CARD_DIGITS = 13;
 const MAX_CARD_DIGITS = 19;
-/** First digits of the card schemes: 2 to 6 (Mir, Amex, Diners, JCB, Visa, Mastercard, Maestro, UnionPay), RuPay, Troy. */
+/** Prefixes of card schemes: 2 to 6 (Mir, Amex, Diners, JCB, Visa, Mastercard, Maestro, UnionPay), RuPay, Troy. */
 const cardScheme = /^(?:[2-6]|8[12]|9792)/;
-/** Groups of digits with one space, dash or nothing between them. */
+/** Groups of digits separated by single spaces or dashes. */
 const digitRun = /\d+(?:[ -]\d+)*/g;
 
 /**
- * Card numbers of 13 to 19 digits, in groups set apart by single spaces or dashes or in one piece, that satisfy the
- * formula of Luhn (ISO/IEC 7812-1). A number starts and ends with a group, whatever groups stand around it.
+ * Detects card numbers of 13 to 19 digits that satisfy the Luhn formula (ISO/IEC 7812-1), without separators or in groups
+ * separated by single spaces or dashes. A number consists of whole groups and may be surrounded by other groups.
  */
 export const card: Detector = {
   kind: 'card',
@@ -201,7 +194,7 @@ export const card: Detector = {
   },
 };
 
-/** Takes the longest number from each group on; each start looks at no more than 19 digits. */
+/** Finds the longest number that starts at each group, over at most 19 digits. */
 function cardsOfRun(run: string, offset: number): Span[] {
   const spans: Span[] = [];
   const groups = [...run.matchAll(/\d+/g)].map((group) => ({ digits: group[0], start: group.index }));
@@ -223,7 +216,7 @@ function cardsOfRun(run: string, offset: number): Span[] {
   return spans;
 }
 
-/** From the right, every second digit counts double, nines cast out; the sum must be a multiple of ten. */
+/** Luhn: doubles every second digit from the right, subtracts 9 from results above 9; the sum must be a multiple of 10. */
 function satisfiesLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) {
@@ -234,7 +227,7 @@ function satisfiesLuhn(digits: string): boolean {
   return sum % 10 === 0 && /[1-9]/.test(digits);
 }
 
-/** Lengths by country, from the IBAN registry of SWIFT. */
+/** IBAN lengths by country, from the SWIFT IBAN registry. */
 const ibanLengths: ReadonlyMap<string, number> = new Map(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ' +
@@ -251,8 +244,8 @@ const ibanStart = /(?<![\p{L}\p{N}_])[A-Z]{2}\d{2}(?=[ -]?[A-Z0-9])/giu;
 const letterOrDigit = /^[\p{L}\p{N}_]$/u;
 
 /**
- * IBANs in one piece or in groups set apart by single spaces or dashes, of the length of their country, whose
- * remainder modulo 97 is 1 (ISO 13616, ISO 7064).
+ * Detects IBANs with the length of their country and remainder 1 modulo 97 (ISO 13616, ISO 7064), without separators or in
+ * groups separated by single spaces or dashes.
  */
 export const iban: Detector = {
   kind: 'iban',
@@ -270,7 +263,7 @@ export const iban: Detector = {
   },
 };
 
-/** Where the IBAN from `start` ends, or null when it is none. */
+/** Returns the end of the IBAN at `start`; null if it is not an IBAN. */
 function ibanEnd(text: string, start: number, length: number): number | null {
   let account = '';
   let index = start;
@@ -286,7 +279,7 @@ function ibanEnd(text: string, start: number, length: number): number | null {
   return letterOrDigit.test(text.charAt(index)) || remainder97(account) !== 1 ? null : index;
 }
 
-/** With the first four characters at the end and A = 10 to Z = 35, modulo 97. */
+/** Moves the first four characters to the end, maps A to Z to 10 to 35, and returns the remainder modulo 97. */
 function remainder97(account: string): number {
   let remainder = 0;
   for (const character of account.slice(4) + account.slice(0, 4)) {
@@ -297,12 +290,12 @@ function remainder97(account: string): number {
 }
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-/** Words before four numbers with dots that are no address. */
+/** Words before four dotted numbers that are not an address. */
 const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clause|paragraph|§)\\.?';
 
 const addressRules: readonly Rule[] = [
   {
-    // Four octets that are not part of a longer sequence (1.3.6.1.4.1), a version (v1.2.3.4, 1.2.3.4-rc1) or a name.
+    // Four octets outside longer sequences (1.3.6.1.4.1), versions (v1.2.3.4, 1.2.3.4-rc1) and names.
     pattern: new RegExp(
       `(?<![\\p{L}\\p{N}_.-])(?<!(?<!\\p{L})${numbered}[ :=]{1,2})(?:${octet}\\.){3}${octet}(?![\\p{L}\\p{N}_]|\\.\\d|-\\p{L})`,
       'giu',
@@ -318,12 +311,12 @@ const addressRules: readonly Rule[] = [
 ];
 
 /**
- * IPv4 addresses in dotted form and IPv6 addresses in every form of RFC 4291, the shortest ones that could as well be
- * code (`::1`, `a::b`, `[1::2]`) left alone.
+ * Detects dotted IPv4 addresses, and IPv6 addresses in all forms of RFC 4291 except short ones that may be code (`::1`,
+ * `a::b`, `[1::2]`).
  */
 export const ip: Detector = { kind: 'ip', find: (text) => findByRules(text, addressRules) };
 
-/** Eight groups of up to four hex digits, or fewer with one `::`; the last two may be an IPv4 address. */
+/** Accepts eight groups of up to four hex digits, or fewer with one `::`; the last two may be an IPv4 address. */
 function isIpv6(value: string): boolean {
   const dotted = /^(.*:)(\d{1,3}(?:\.\d{1,3}){3})$/.exec(value);
   if (dotted !== null && !new RegExp(`^(?:${octet}\\.){3}${octet}$`).test(dotted[2] ?? '')) return false;

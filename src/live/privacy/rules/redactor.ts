@@ -1,6 +1,6 @@
 /**
- * Takes personal data and secrets out of a text before anything stores, queues or logs it, or puts a stand-in in its
- * place: the same input gives the same one, and without the key nobody can guess.
+ * Redacts personal data and secrets from a text before it is stored, queued or logged, or replaces the text by a keyed hash.
+ * Equal inputs have equal hashes, which cannot be guessed without the key.
  */
 import { createHmac } from 'node:crypto';
 import { type CustomPattern, customDetector, type Detector, patternProblem, type Span } from './detector.ts';
@@ -8,29 +8,28 @@ import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
 /**
- * `text` is the original in plain writing: full-width and styled letters and digits, digits of other scripts, dashes
- * and spaces of every kind become ASCII; invisible characters are left out. Everything else is as it was. Only
- * matching uses it: what is not redacted keeps its own characters.
+ * A normalized text for matching only: full-width and styled letters and digits, digits of other scripts, dashes and spaces
+ * become ASCII; invisible characters are removed. Text that is not redacted keeps its original characters.
  */
 interface FoldedText {
   readonly text: string;
-  /** The part of the original that `text.slice(start, end)` stands for; `start < end`. */
+  /** Returns the part of the original that corresponds to `text.slice(start, end)`; `start < end`. */
   readonly originalSpan: (start: number, end: number) => { readonly start: number; readonly end: number };
 }
 
 const notAscii = /[\u0080-\uffff]/;
-/** Zero-width characters, soft hyphens, marks of direction, variation selectors, the grapheme joiner. */
+/** Zero-width characters, soft hyphens, direction marks, variation selectors, the grapheme joiner. */
 const invisible = /^(?:\p{Cf}|\p{Variation_Selector}|\u034f)$/u;
 const space = /^\p{Zs}$/u;
 const dash = /^[\p{Pd}\u2212]$/u;
 const decimalDigit = /^\p{Nd}$/u;
 const printableAscii = /^[!-~]$/;
 
-/** Folds a text in one pass, linear in its length. */
+/** Normalizes a text in linear time. */
 export function foldText(original: string): FoldedText {
   if (!notAscii.test(original)) return { text: original, originalSpan: (start, end) => ({ start, end }) };
   const parts: string[] = [];
-  // Where each code unit of the folded text begins in the original.
+  // Start in the original of each code unit of the folded text.
   const origins: number[] = [];
   const known = new Map<string, string>();
   let position = 0;
@@ -70,34 +69,33 @@ function digitValue(code: number): string {
 
 interface Redaction {
   readonly text: string;
-  /** Finds by kind; only kinds that were found. */
+  /** Number of redactions by kind; only kinds that occur. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
 export type Redactor = (text: string) => Redaction;
 
-/** In order: what is found first is out of reach of those after it. */
+/** In order: text that a detector redacts is not seen by later ones. */
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 
-/** In less there is nothing to find for them; between the finds of a long list there are thousands of such places. */
-const SHORTEST = 5;
+/** Shorter gaps cannot contain a find of a built-in detector; a long list of finds has thousands of them. */
+const MIN_GAP = 5;
 
-/** Kind of a text that was replaced as a whole. */
+/** Kind of a text that was redacted completely. */
 const WHOLE = 'redacted';
 
-/** Taking something out changes what stands beside it, which may then be found too; ordinary text settles in two. */
+/** Redaction changes the context of neighboring text, which may then match too. Ordinary text needs two passes. */
 const MAX_PASSES = 6;
 
 /**
- * A redactor of e-mail addresses, phone numbers, payment cards, IBANs, IP addresses, keys, tokens and passwords,
- * credentials in URLs, and of the patterns of the config, which come last. Each find is replaced by its kind, such as
- * `[EMAIL]`; the rest of the text keeps its characters.
+ * Creates a redactor of e-mail addresses, phone numbers, payment cards, IBANs, IP addresses, keys, tokens, passwords,
+ * credentials in URLs, and the configured patterns, which come last. Each find is replaced by its kind, such as `[EMAIL]`;
+ * other text is unchanged.
  *
- * The redactor takes time linear in the length of the text (custom patterns: see `customDetector`), finds nothing more
- * in what it returned, and never throws: if it fails, or if finds keep appearing, it returns `[REDACTED]` for the text
- * as a whole, never a text that it did not finish.
+ * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws: if it fails,
+ * or if finds keep appearing, it replaces the whole text by `[REDACTED]`.
  *
- * @throws RecalldError `config_invalid` for a pattern that cannot be used; the redactor itself throws nothing
+ * @throws RecalldError `config_invalid` for an invalid pattern
  */
 export function createRedactor(options: { readonly patterns?: readonly CustomPattern[] } = {}): Redactor {
   const taken = takenNames();
@@ -116,12 +114,12 @@ export function createRedactor(options: { readonly patterns?: readonly CustomPat
   };
 }
 
-/** Names that no pattern of the config may have. */
+/** Returns the names that configured patterns must not use. */
 function takenNames(): Set<string> {
   return new Set([...detectors.map(({ kind }) => kind), WHOLE]);
 }
 
-/** What is wrong with each pattern, to complete "The pattern ..."; null for one that can be used. */
+/** Describes each invalid pattern, to complete "The pattern ..."; null for a valid one. */
 export function patternProblems(patterns: readonly CustomPattern[]): (string | null)[] {
   const taken = takenNames();
   return patterns.map((pattern) => {
@@ -153,7 +151,7 @@ interface Find extends Span {
 
 function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): { finds: Find[]; redacted: string } {
   const folded = foldText(text);
-  // Placeholders of an earlier pass, or of an earlier redactor, are out of reach of every detector.
+  // Placeholders of an earlier pass or redactor are hidden from all detectors.
   let taken: Span[] = Array.from(folded.text.matchAll(placeholders), (match) => ({
     start: match.index,
     end: match.index + match[0].length,
@@ -162,10 +160,10 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
   let finds: Find[] = [];
   for (const detector of all) {
     const { kind, find } = detector;
-    const shortest = detectors.includes(detector) ? SHORTEST : 1;
+    const minGap = detectors.includes(detector) ? MIN_GAP : 1;
     const found: Find[] = [];
     for (const gap of gaps) {
-      if (gap.end - gap.start < shortest) continue;
+      if (gap.end - gap.start < minGap) continue;
       for (const { start, end } of find(folded.text.slice(gap.start, gap.end))) {
         found.push({ kind, start: gap.start + start, end: gap.start + end });
       }
@@ -187,7 +185,7 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
   return { finds, redacted: parts.join('') };
 }
 
-/** What lies between spans in ascending order. */
+/** Returns the gaps between ascending spans. */
 function gapsBetween(spans: readonly Span[], length: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
@@ -203,27 +201,27 @@ function placeholderOf(kind: string): string {
   return `[${kind.toUpperCase()}]`;
 }
 
-/** Fewer bytes could be tried out. */
+/** Shorter keys could be found by brute force. */
 const MIN_KEY_BYTES = 16;
 
 /**
- * HMAC-SHA-256 of a query text, for pipelines that keep no text: equal questions stay countable. Texts are equal when
- * they are so after Unicode normalisation (NFC), without white space at either end and without regard to case.
+ * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts: equal queries can still be counted. Case,
+ * Unicode normalization (NFC) and surrounding white space do not matter.
  *
- * @param key the secret of this installation, at least 16 bytes; another key gives unrelated hashes
+ * @param key secret of this installation, at least 16 bytes
  * @returns 64 hexadecimal digits
- * @throws RangeError for a shorter key, which the config schema refuses
+ * @throws RangeError for a shorter key, which the config schema rejects
  */
 export function textHash(text: string, key: string): string {
   return keyedHash('recalld/text/v1', foldCase(text.normalize('NFC').trim()).normalize('NFC'), key);
 }
 
 /**
- * HMAC-SHA-256 of a user id as it stands; the id itself is never stored. Erasure of a user finds rows by it.
+ * Returns the HMAC-SHA-256 of a user id, which itself is never stored. Erasure of a user finds rows by it.
  *
- * @param key as for `textHash`, from which it is separated: a text that is an id has another hash
+ * @param key as for `textHash`; a text that equals an id has a different hash
  * @returns 64 hexadecimal digits
- * @throws RangeError for a shorter key, which the config schema refuses
+ * @throws RangeError for a shorter key, which the config schema rejects
  */
 export function userIdHmac(userId: string, key: string): string {
   return keyedHash('recalld/user/v1', userId, key);
@@ -236,7 +234,7 @@ function keyedHash(domain: string, value: string, key: string): string {
   return createHmac('sha256', key).update(`${domain}\0`).update(value).digest('hex');
 }
 
-/** Upper case in between brings together what lower case alone keeps apart, such as ß and SS. */
+/** Converts via upper case, because lower case alone does not unify ß and SS. */
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase();
 }

@@ -1,10 +1,10 @@
-/** Keys, tokens and passwords. */
+/** Detectors of keys, tokens and passwords. */
 import { type Detector, findByRules, type Rule, type Span } from './detector.ts';
 
 const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 
-/** PEM and PGP private key blocks, from their first line to their last; without a last line, to the end of the text. */
+/** Detects PEM and PGP private key blocks; without an END line, up to the end of the text. */
 export const privateKey: Detector = {
   kind: 'private_key',
   find: (text) => {
@@ -26,13 +26,13 @@ const credentialsRules: readonly Rule[] = [
   { needs: '://', pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
 ];
 
-/** User name and password of a URL: what stands before the at sign of its host. */
+/** Detects user name and password in a URL. */
 export const credentials: Detector = {
   kind: 'credentials',
   find: (text) => findByRules(text, credentialsRules),
 };
 
-/** Before a key that begins with a known prefix. */
+/** Boundary before a key with a known prefix. */
 const alone = '(?<![A-Za-z0-9_-])';
 
 const tokenRules: readonly Rule[] = [
@@ -55,7 +55,7 @@ const tokenRules: readonly Rule[] = [
   { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
   { needs: 'AIza', pattern: rule(`AIza[\\w-]{35,}`) },
   { needs: 'ya29.', pattern: rule(`ya29\\.[\\w-]{20,}`) },
-  // OpenAI, Anthropic and those who follow them; sk-learn and the like have no such run of letters and digits.
+  // OpenAI, Anthropic and similar services. Words such as sk-learn have no such run of letters and digits.
   {
     needs: 'sk-',
     pattern: rule(`sk-[\\w-]{20,}`),
@@ -75,24 +75,24 @@ const tokenRules: readonly Rule[] = [
   },
 ];
 
-/** Keys of well-known services, JSON Web Tokens and what follows `Bearer`. */
+/** Detects keys of well-known services, JSON Web Tokens and bearer tokens. */
 export const token: Detector = { kind: 'token', find: (text) => findByRules(text, tokenRules) };
 
 const passwordWord =
   '(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contraseña|senha|mot de passe|пароль|密码|密碼)';
 const keyWord = '(?:secret|token|key|credentials?|auth|signature)';
 const quote = '["\'`]';
-/** As code and config assign; a colon with a space is as often the start of a sentence. */
+/** Assignment in code and config. A colon followed by a space is excluded, because it is also common in prose. */
 const codeAssignment = `${quote}?[ \\t]{0,3}(?:(?:=>|:=|=)[ \\t]{0,3}${quote}?|:[ \\t]{0,3}${quote})`;
 const assignment = `${quote}?[ \\t]{0,3}(?:=>|:=|[:=])[ \\t]{0,3}${quote}?`;
 const isOrAssignment = `(?:${assignment}|[ \\t]{1,3}(?:is|was|ist|es|est)[ \\t]{1,3}${quote}?)`;
-/** To the next space or quote; signs that may go on with the text or with a URL count if they do not. */
+/** Up to the next space or quote, without trailing punctuation and further URL parameters. */
 const passwordValue = '(?<value>(?:[^\\s"\'`,;&]|[,;](?=[^\\s"\'`])|&(?!\\w{1,40}=)){4,}(?<![.!?)\\]}]))';
 
 const secretRules: readonly Rule[] = [
   { pattern: new RegExp(`${passwordWord}s?${codeAssignment}${passwordValue}`, 'dgiu') },
   {
-    // After a colon in prose, only what is no word.
+    // After a colon in prose: only values that are not words.
     pattern: new RegExp(`${passwordWord}s?${assignment}${passwordValue}`, 'dgiu'),
     accepts: (value) => isPassword(value) || /^\d+$/.test(value),
   },
@@ -105,7 +105,7 @@ const secretRules: readonly Rule[] = [
     accepts: looksRandom,
   },
   {
-    // With nothing but a space between, only what can be no word.
+    // After a space only: values that cannot be words.
     pattern: new RegExp(`(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`, 'dgiu'),
     accepts: looksRandom,
   },
@@ -113,7 +113,7 @@ const secretRules: readonly Rule[] = [
 
 const announcement = new RegExp(`${passwordWord}|${keyWord}`, 'iu');
 
-/** Passwords, and long random strings, after a word that says what they are. */
+/** Detects passwords and long random strings after a word such as "password" or "token". */
 export const secret: Detector = {
   kind: 'secret',
   find: (text) => (announcement.test(text) ? findByRules(text, secretRules) : []),
@@ -123,17 +123,17 @@ function rule(source: string): RegExp {
   return new RegExp(`${alone}${source}`, 'gu');
 }
 
-/** Whether it has digits or capitals inside, as encoded bytes do. */
+/** True if it has digits or inner capitals, like encoded bytes. */
 function isNoWord(value: string): boolean {
   return /\d/.test(value) || /[a-z][A-Z]/.test(value);
 }
 
-/** Six characters with letters and either digits or signs that words do not have. */
+/** At least six characters with letters, and digits or symbols that words do not have. */
 function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);
 }
 
-/** Shannon entropy of at least 3 bits a character, with digits and letters: hex and base64 have it, words do not. */
+/** Letters, digits, and a Shannon entropy of at least 3 bits per character: true of hex and base64, not of words. */
 function looksRandom(value: string): boolean {
   if (value.length < 16 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** The shapes in which retrievers return documents, read into one: lists, columns, pairs with a score, and wrappers of them. */
+/** Parses the shapes in which retrievers return documents: lists, columns, pairs with a score, and wrappers of these. */
 import { endsEarly, parseLooseJson } from '../../../core/text/loose-json.ts';
 import {
   type Attributes,
@@ -13,27 +13,28 @@ import {
   readStructure,
 } from './span.ts';
 
-/** A document as it was traced: each of its parts may be missing. */
+/** A document as it was traced; every field may be missing. */
 export interface TracedDocument {
   readonly id: string | null;
   readonly score: number | null;
   readonly content: string | null;
   readonly metadata: Attributes | null;
-  /** Its own fields, which may hold what others put into metadata. */
+  /** Its own fields, which may contain what other instrumentations put into metadata. */
   readonly fields: Attributes | null;
 }
 
 type Value = AttributeValue | undefined;
 
-/** The most results that a live query holds. */
+/** Maximum number of results of a live query. */
 export const MAX_DOCUMENTS = 1000;
 
 export const noDocument: TracedDocument = { id: null, score: null, content: null, metadata: null, fields: null };
 
 /**
- * Where the list is when the output is an object. `source_nodes` is LlamaIndex, `hits` Elasticsearch (twice) and Marqo,
- * `points` Qdrant, `objects` Weaviate, `retrievalResults` Bedrock, `data` Milvus and OpenAI, `rows` PostgreSQL, `value`
- * Azure AI Search, `passages` DSPy, `ResultItems` Kendra, `root` and `children` Vespa, `outputs` OpenLLMetry's callbacks.
+ * Fields that contain the list if the output is an object. `source_nodes` is LlamaIndex, `hits` Elasticsearch (twice) and
+ * Marqo, `points` Qdrant, `objects` Weaviate, `retrievalResults` Bedrock, `data` Milvus and OpenAI, `rows` PostgreSQL,
+ * `value` Azure AI Search, `passages` DSPy, `ResultItems` Kendra, `root` and `children` Vespa, `outputs` OpenLLMetry's
+ * callbacks.
  */
 const listNames = [
   'documents',
@@ -62,17 +63,17 @@ const listNames = [
   'value',
 ];
 
-/** No output wraps its list deeper. */
+/** Maximum nesting of the list in an output. */
 const MAX_LEVELS = 4;
 
-/** The documents of an output, best first; null when it holds no list of documents in a shape that is known. */
+/** Returns the documents of an output, best first; null if it contains no list in a known shape. */
 export function readDocuments(value: Value): readonly TracedDocument[] | null {
   return documentsWithin(value, MAX_LEVELS);
 }
 
 /**
- * Documents that are texts of a list whose writer puts quotes around them and escapes none within, as Spring AI does:
- * `["a", "b"]`. It cannot be told from a list of one text with `", "` in it.
+ * Parses a list of quoted texts without escapes, as Spring AI writes it: `["a", "b"]`. A text that contains `", "` is
+ * ambiguous and is split.
  */
 export function readQuotedTexts(value: Value): readonly TracedDocument[] | null {
   const inner = typeof value === 'string' ? /^\["(.*)"\]$/s.exec(value)?.[1] : undefined;
@@ -90,7 +91,7 @@ function documentsWithin(value: Value, levelsLeft: number): readonly TracedDocum
 function documentsOfList(list: readonly AttributeValue[], levelsLeft: number): readonly TracedDocument[] | null {
   if (list.length > 0 && list.every(isPair)) return firstOf(list).map((pair) => documentOfPair(pair));
   if (!list.some(isArray)) return firstOf(list).map(toDocument);
-  // The answers to one query of a batch of one. Those to several cannot be told apart.
+  // The results of a batch of one query. Results of several queries cannot be separated.
   return list.length === 1 ? documentsWithin(list[0], levelsLeft - 1) : null;
 }
 
@@ -100,7 +101,7 @@ function firstOf<Item>(list: readonly Item[]): readonly Item[] {
 
 type Pair = readonly [AttributeValue, AttributeValue];
 
-/** A document with its score behind it or before it; a score that is no number is null. */
+/** A document followed or preceded by its score. */
 function isPair(value: AttributeValue): value is Pair {
   if (!isArray(value) || value.length !== 2) return false;
   const [first, second] = value as Pair;
@@ -124,8 +125,8 @@ const scoreColumns = ['scores', 'similarities', 'relevance_scores'];
 const metadataColumns = ['metadatas', 'metadata', 'payloads'];
 
 /**
- * Lists beside each other, as Chroma answers: ids, texts and metadata, each in a list of its own, for one query in
- * another list around it. Distances are no scores.
+ * Parses parallel lists of ids, texts and metadata, as Chroma returns them, possibly nested in a list for one query.
+ * Distances are not scores.
  */
 function documentsOfColumns(output: Attributes): readonly TracedDocument[] | null {
   const column = (names: readonly string[]) => readFirst(output, names, (value) => columnOf(readStructure(value)));
@@ -149,7 +150,7 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/** A list of plain values, or the only such list within a list. */
+/** Returns a list of plain values, or the only such list in a list. */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;
@@ -190,7 +191,7 @@ const scoreNames = [
   'certainty',
 ];
 
-/** The last ones say little, and still tell documents apart. */
+/** The last names carry little content, but still distinguish documents. */
 const contentNames = [
   'document.content',
   'content',
@@ -220,10 +221,10 @@ const metadataNames = [
   'fields',
 ];
 
-/** Where the document is when the result only wraps it: LlamaIndex' nodes with scores, LangChain's serialised form. */
+/** Fields that wrap the document: LlamaIndex nodes with scores, LangChain's serialized form. */
 const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
 
-/** Names of the text in metadata, where stores keep it beside the vector. */
+/** Names of the text in metadata, where many stores put it. */
 const storedContentNames = ['page_content', 'text', 'content', 'chunk_text', '_node_content'];
 
 export function toDocument(value: Value): TracedDocument {
@@ -242,7 +243,7 @@ export function toDocument(value: Value): TracedDocument {
   };
 }
 
-/** Text, or the texts of the parts that a message or a store's answer is made of. */
+/** Returns a text, or the joined texts of the parts of a message. */
 function readContent(value: Value): string | null {
   if (isObject(value)) return readString(value['text']);
   if (!isArray(value)) return readString(value);
@@ -250,21 +251,21 @@ function readContent(value: Value): string | null {
   return parts.length === 0 ? null : parts.join('\n');
 }
 
-/** What LangChain prints of a document. */
+/** Printed form of a LangChain document. */
 const printedDocument = /^page_content=(['"])/;
 const calledDocument = /^[A-Z]\w*\(/;
 
-/** What Haystack prints of one: the text stands in it as it is, so that only what is before and behind it can be read. */
+/** Printed form of a Haystack document. Its text is not quoted, so only the fields before and after it can be parsed. */
 const haystackDocument = /^Document\(id=([^\s,()]+)(?:, .*)?\)$/s;
 
-/** A score as whatever is printed has it: the text would change with it. */
+/** Scores in printed documents, which are removed because they would change the text. */
 const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+\w.]+/gi;
 const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
 
 /**
- * A text that is a document as JSON, or as Python prints one, is that document: its own text would change with its
- * score. Without a part that is known, its text is that of its fields but for the scores. JSON that was cut off is none,
- * and keeps its place.
+ * Parses a text that is a document in JSON or printed by Python; otherwise its content would change with its score. Without
+ * known fields, the content is the JSON of all fields except scores. Truncated JSON gives an empty document that keeps its
+ * rank.
  */
 function documentOfText(text: string): TracedDocument {
   const [, haystackId] = haystackDocument.exec(text) ?? [];
@@ -274,8 +275,8 @@ function documentOfText(text: string): TracedDocument {
   if (fields === null) return { ...noDocument, content: textOfUnread(text) };
   const document = toDocument(fields);
   if (document.id !== null || document.content !== null) return document;
-  const told = Object.entries(fields).filter(([name]) => !scoreNames.includes(name));
-  return { ...document, content: JSON.stringify(Object.fromEntries(told)) };
+  const unscored = Object.entries(fields).filter(([name]) => !scoreNames.includes(name));
+  return { ...document, content: JSON.stringify(Object.fromEntries(unscored)) };
 }
 
 function textOfUnread(text: string): string | null {

@@ -1,4 +1,4 @@
-/** From the spans of one export to live queries and feedback: the one entry for traces, in the order of its steps. */
+/** Extracts live queries and feedback from the spans of one export. */
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contextSize } from '../../../core/text/context-size.ts';
 import { DAY_MS } from '../../../core/time.ts';
@@ -34,38 +34,37 @@ export interface Extraction {
   readonly queries: readonly LiveQuery[];
   readonly feedback: readonly TracedFeedback[];
   /**
-   * What may belong to live queries of these traces that came earlier or will come later: see `completeQueries`. People
-   * are among them though a query of this export has them, because they are those of its whole trace.
+   * Fragments that may complete earlier or later live queries of these traces: see `completeQueries`. Fragments of people are
+   * included even if a query of this export already has them, because they apply to the whole trace.
    */
   readonly fragments: readonly TraceFragment[];
-  /** Retriever, embedding, reranker and evaluator spans of which the service dropped or shortened attributes or events. */
+  /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
   readonly truncatedSpans: number;
-  /** Spans that are no retriever, and gave neither a fragment nor feedback; most spans of a trace are such. */
+  /** Spans that are not retrievers and gave neither a fragment nor feedback; most spans of a trace. */
   readonly ignoredSpans: number;
-  /** Retriever spans that belong to no pipeline. */
+  /** Retriever spans without a pipeline. */
   readonly spansWithoutPipeline: number;
-  /** Retriever spans of a pipeline that gave no query, by kind. One that says that nothing was retrieved is a query. */
+  /** Retriever spans of a pipeline that gave no query, by kind. (An explicitly empty result is a query.) */
   readonly unreadableRetrievers: readonly UnreadableRetriever[];
-  /** Annotations and evaluations that no person made. */
+  /** Annotations and evaluations that were not made by people. */
   readonly machineJudgments: number;
-  /** Annotations and evaluations that are no feedback of a known kind, or about no span. */
+  /** Annotations and evaluations without a known kind or a span. */
   readonly unusableAnnotations: number;
 }
 
 const MAX_LATENCY_MS = DAY_MS;
 
 /**
- * Reads live queries and feedback from the spans of one export.
+ * Extracts live queries and feedback from the spans of one export.
  *
- * - A live query is a retriever span with no retriever around it: an ensemble is one query, and so is a retriever
- *   with the vector store's own span below it. What the outer span does not tell is taken from below it: the vector,
- *   and the documents when only one retriever lies within. A `pipelineOf` that gives null for the outer span makes
- *   the inner ones the queries.
- * - Its id is `<trace id>-<span id>`: an export that is retried gives the same queries again.
- * - A retriever span that does not tell what was retrieved is no live query: its empty results would count as a
- *   retrieval that found nothing. One that failed is.
- * - Exports are read one by one, so nothing has to be held before the answer. The spans of one trace may come in
- *   several, so what belongs to a query of another export is returned as `fragments`.
+ * - A live query is an outermost retriever span: an ensemble is one query, and so is a retriever with a vector store span
+ *   below it. Missing data is taken from inner spans: the vector, and the documents if there is only one inner retriever.
+ *   If `pipelineOf` returns null for the outer span, the inner ones are the queries.
+ * - Its id is `<trace id>-<span id>`, so a retried export gives the same queries.
+ * - A retriever span that does not report its documents is not a live query, because it would count as an empty result. A
+ *   failed one is.
+ * - Each export is processed on its own. The spans of a trace may arrive in several exports, so data for queries of other
+ *   exports is returned as `fragments`.
  */
 export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions): Extraction {
   const index = indexSpans(spans, (span) => options.pipelineOf(span) !== null);
@@ -145,7 +144,7 @@ function readLiveQuery(
   };
 }
 
-/** From the first start to the last end; null for what no retrieval takes, and where a span does not tell its times. */
+/** Returns the time from the first start to the last end; null if it is implausible or a span has no times. */
 function latencyOf(spans: readonly OtlpSpan[]): number | null {
   if (spans.some(({ startTimeUnixNano: start, endTimeUnixNano: end }) => start <= 0n || end <= 0n)) return null;
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);
@@ -154,7 +153,7 @@ function latencyOf(spans: readonly OtlpSpan[]): number | null {
   return latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null;
 }
 
-/** What all retrievers within a retriever brought, as one stage: an ensemble, or one that asks several times. */
+/** Returns all inner retrievers as one stage: those of an ensemble, or repeated calls. */
 function readStages(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
@@ -177,7 +176,7 @@ function readStages(
   ];
 }
 
-/** Every document at its best rank. */
+/** Merges lists; every document gets its best rank. */
 function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[] {
   const ranked = lists.flatMap((list) => list.map(({ id }, rank) => ({ id, rank })));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);
@@ -197,7 +196,7 @@ function readResults(
   return identifyAny(only.documents, identity, only.one);
 }
 
-/** Unreadable when there are documents but none can be told from others, as when their content is hidden. */
+/** Returns a reason if no document can be identified, for example because all contents are hidden. */
 function identifyAny(
   traced: readonly TracedDocument[],
   identity: DocumentIdentity,
@@ -214,7 +213,7 @@ function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {
   return isOurs && (span.droppedAttributesCount > 0 || span.droppedEventsCount > 0);
 }
 
-/** Services put the same session on every span of a trace; once is enough. */
+/** Removes duplicates: services put the same session on every span of a trace. */
 function peopleOf(fragments: readonly TraceFragment[]): readonly TraceFragment[] {
   const people = new Map<string, TraceFragment>();
   for (const fragment of fragments) {
@@ -229,17 +228,17 @@ function byEnd(a: OtlpSpan, b: OtlpSpan): number {
   return Number(a.endTimeUnixNano - b.endTimeUnixNano);
 }
 
-/** The model that made an embedding: OpenInference, OTel GenAI, Langfuse. */
+/** Returns the embedding model: OpenInference, OTel GenAI, Langfuse. */
 function readEmbeddingModel(span: OtlpSpan): string | null {
   const names = ['embedding.model_name', 'gen_ai.request.model', 'langfuse.observation.model.name'];
   return readFirst(span.attributes, names, readShortText);
 }
 
 /**
- * What one span can add to the live queries of its trace; empty for most spans.
+ * Returns what a span can add to the live queries of its trace; nothing for most spans.
  *
- * @param wantedTexts texts of the queries of this export: of an embedding span with many texts only these are read,
- *   because a service that fills its store embeds documents by the thousand
+ * @param wantedTexts texts of the queries of this export. Of an embedding span with many texts, only these are read, because
+ *   a service that indexes documents embeds thousands of texts
  */
 function readFragments(
   span: OtlpSpan,
@@ -268,7 +267,7 @@ function readFragments(
     }
     case 'reranker': {
       const { documents, unidentified } = identifyDocuments(readRerankedDocuments(span) ?? [], options, span);
-      // An order with unknown documents in it says nothing of the documents of a query.
+      // An order that contains unknown documents cannot be applied to a query.
       const results = unidentified > 0 ? [] : documents;
       const latencyMs = latencyOf([span]);
       if (results.length === 0 && latencyMs === null) return [];
@@ -286,13 +285,13 @@ function readFragments(
     case 'other':
     case 'none': {
       const person = readPerson([span.attributes]);
-      const isTold = person.sessionId !== null || person.userId !== null;
-      return isTold ? [{ kind: 'person', ...place, ...person }] : [];
+      const isKnown = person.sessionId !== null || person.userId !== null;
+      return isKnown ? [{ kind: 'person', ...place, ...person }] : [];
     }
   }
 }
 
-/** `embedding.embeddings.N.embedding.{text,vector}`, else one vector on the span with the span's input. */
+/** Reads `embedding.embeddings.N.embedding.{text,vector}`, or a single vector with the input of the span. */
 function readEmbeddings(span: OtlpSpan, wantedTexts: ReadonlySet<string>) {
   const listed = readFlattened(span.attributes, 'embedding.embeddings') ?? [];
   const input = readEmbeddedText(span);

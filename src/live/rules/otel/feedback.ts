@@ -1,7 +1,4 @@
-/**
- * From the annotations and evaluations of spans and log records to feedback: which judgments are a user's, and of what
- * kind.
- */
+/** Extracts user feedback from the annotations and evaluations of spans and log records. */
 import type { Feedback, FeedbackKind, LiveQuery } from '../live-query.ts';
 import { readPerson } from './request-tags.ts';
 import type { ExtractionOptions } from './retrieved-documents.ts';
@@ -23,27 +20,27 @@ import {
 } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 
-/** Annotations and evaluations as spans and log records carry them. */
+/** An annotation or evaluation of a span or log record. */
 export interface Annotation {
-  /** What was judged: the span, or its whole trace, or the session. */
+  /** What it rates: the span, its whole trace, or the session. */
   readonly scope: 'span' | 'trace' | 'session';
   readonly name: string;
   readonly score: number | null;
   readonly label: string | null;
   readonly explanation: string | null;
-  /** Who judged: HUMAN, LLM, CODE or a word of the service's own; null when it is not told. */
+  /** HUMAN, LLM, CODE or a value of the service; null if unknown. */
   readonly annotatorKind: string | null;
-  /** Tells judgments of the same thing by the same name apart; null when there is only one. */
+  /** Distinguishes annotations of the same name on the same target; null if there is only one. */
   readonly identifier: string | null;
   readonly metadata: Attributes | null;
 }
 
-/** The name of the event with which OTel GenAI tells of an evaluation. */
+/** Name of the evaluation event of OTel GenAI. */
 const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 /**
- * The annotations on a span, by OpenInference's `annotations.N.annotation.*` or `evaluations.N.evaluation.*`, alone or
- * behind `trace.` or `session.`. A judgment that is told in both forms is one.
+ * Reads OpenInference's `annotations.N.annotation.*` and `evaluations.N.evaluation.*`, with an optional prefix `trace.` or
+ * `session.`. An annotation that appears in both forms counts once.
  */
 function readAnnotations(attributes: Attributes): readonly Annotation[] {
   const found = new Map<string, Annotation>();
@@ -58,7 +55,7 @@ function readAnnotations(attributes: Attributes): readonly Annotation[] {
   return [...found.values()];
 }
 
-/** The evaluation that an event or log record `gen_ai.evaluation.result` tells of; null when it names none. */
+/** Reads the evaluation of an event or log record `gen_ai.evaluation.result`; null if it has no name. */
 function readEvaluationEvent(attributes: Attributes): Annotation | null {
   const form = 'gen_ai.evaluation';
   return readAnnotation(attributes, 'span', form, `${form}.score.value`, `${form}.score.label`);
@@ -79,7 +76,7 @@ function readAnnotation(
 ): Annotation | null {
   const name = readShortText(fields[`${form}.name`]);
   if (name === null) return null;
-  // The event has no field for these; OpenInference asks gateways to keep them as further attributes.
+  // The event has no fields for these; by the OpenInference spec, gateways keep them as additional attributes.
   const either = (field: string) => [`${form}.${field}`, `annotation.${field}`];
   return {
     scope,
@@ -93,23 +90,22 @@ function readAnnotation(
   };
 }
 
-/** Feedback whose live query may still have to be found. Its `id` is no sender's: see `annotationFeedbackId`. */
+/** Feedback whose live query may not be known yet. For its `id` see `annotationFeedbackId`. */
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
-   * Whether `queryId` is a live query of the same export. When it is not, the span that was judged may be one of
-   * another export, or no retriever: then the feedback is about the live query of `traceId`, if it has only one.
+   * True if `queryId` is a live query of the same export. Otherwise the annotated span may belong to another export, or may
+   * not be a retriever; the feedback is then about the live query of `traceId`, if there is only one.
    */
   readonly isResolved: boolean;
 }
 
-/** What an annotation says, as feedback. */
 interface Opinion {
   readonly kind: FeedbackKind;
   readonly value: Feedback['value'];
 }
 
-/** `machine`: no person judged. `unknown`: nothing that we know how to count. */
+/** `machine`: not made by a person. `unknown`: not a known kind of feedback. */
 type AnnotationReading =
   | { readonly kind: 'opinion'; readonly opinion: Opinion }
   | { readonly kind: 'machine' }
@@ -127,19 +123,19 @@ const relevantLabels = /^(relevant|highly[\s_-]relevant)$/i;
 const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
 
 /**
- * Reads an annotation as feedback.
+ * Interprets an annotation as feedback.
  *
- * Judgments by an `annotator_kind` other than HUMAN are not feedback of users. Where the kind is not told, as in
- * every `gen_ai.evaluation.result`, the name has to say that it is one of these:
+ * Annotations with an `annotator_kind` other than HUMAN are not user feedback. If the kind is missing, as in every
+ * `gen_ai.evaluation.result`, the name decides:
  *
- * | name holds | kind | value |
+ * | name contains | kind | value |
  * |---|---|---|
  * | `relevan` | relevance | the score, else 1 or 0 for the labels relevant and not_relevant |
  * | `rating`, `stars`, `csat` | rating | the score |
- * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label, else by a score of 1, 0 or -1; another score is a rating |
- * | anything else, by a HUMAN | thumb | up or down by the label |
+ * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label, else by a score of 1, 0 or -1; other scores are ratings |
+ * | anything else, if HUMAN | thumb | up or down by the label |
  *
- * A score alone says nothing under a name that we do not know: a `hallucination` of 1 is bad.
+ * A score under an unknown name has no known direction: a `hallucination` of 1 is bad.
  */
 function readOpinion(annotation: Annotation): AnnotationReading {
   const { name, score, label, annotatorKind } = annotation;
@@ -165,8 +161,8 @@ function relevanceOf(label: string | null): number | null {
 
 const MAX_RANK = 10_000;
 
-/** The document that a judgment is about, by the `metadata` that Phoenix gives document annotations. */
-function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 'documentId' | 'rank'> {
+/** Returns the annotated document, from the `metadata` of Phoenix document annotations. */
+function readAnnotatedDocument(metadata: Attributes | null): Pick<Feedback, 'documentId' | 'rank'> {
   const rank = (readNumber(metadata?.['document_position']) ?? -1) + 1;
   return {
     documentId: readFirst(metadata ?? {}, ['document_id', 'document.id'], readId),
@@ -175,21 +171,20 @@ function readJudgedDocument(metadata: Attributes | null): Pick<Feedback, 'docume
 }
 
 /**
- * The idempotency key of an annotation that has an identifier: a later one about the same target by the same name and
- * identifier stands in for it. Null without an identifier: then it is derived from what the feedback says. Identifiers
- * are names of users in many services, so a keyed hash takes its place in the database.
+ * Returns the idempotency key of an annotation with an identifier: a later annotation of the same target, name and
+ * identifier replaces it. Returns null without an identifier; the key is then derived from the content. Identifiers are
+ * often user names, so only a keyed hash of the key is stored.
  */
 function annotationFeedbackId({ scope, name, identifier }: Annotation, queryId: string): string | null {
   return identifier === null ? null : JSON.stringify([scope, queryId, name, identifier]);
 }
 
-/** The feedback in log records: the one entry for `/v1/logs`. */
 export type LogExtraction = ReturnType<typeof extractLogFeedback>;
 
 /**
- * Reads the events `gen_ai.evaluation.result` (OTel GenAI) among log records as feedback on the span that they were
- * written in. The live query is never known here: see `TracedFeedback.isResolved`. An event that names only a
- * `gen_ai.response.id` is about an answer that we do not know.
+ * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
+ * record. The live query is not known here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id` cannot
+ * be assigned.
  */
 export function extractLogFeedback(records: readonly OtlpLogRecord[], options: Pick<ExtractionOptions, 'pipelineOf'>) {
   const feedback: TracedFeedback[] = [];
@@ -198,7 +193,7 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
   let unusableAnnotations = 0;
   for (const record of records) {
     const { traceId, spanId, attributes } = record;
-    // The attribute is how events were named before log records had a field for it.
+    // Before log records had an event name field, the name was an attribute.
     const name = record.eventName === '' ? readString(attributes['event.name']) : record.eventName;
     const annotation = name === EVALUATION_EVENT ? readEvaluationEvent(attributes) : null;
     const reading = annotation === null ? null : readOpinion(annotation);
@@ -214,7 +209,7 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
         queryId,
         pipeline,
         ...reading.opinion,
-        ...readJudgedDocument(annotation.metadata),
+        ...readAnnotatedDocument(annotation.metadata),
         occurredAt: toDate(record.timeUnixNano),
         userId: readPerson([attributes]).userId,
         comment: annotation.explanation,
@@ -225,23 +220,23 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
   }
   return {
     feedback,
-    /** Log records that are no evaluation. */
+    /** Log records that are not evaluations. */
     ignoredRecords,
     machineJudgments,
-    /** Evaluations that are no feedback of a known kind, or that name no span or pipeline. */
+    /** Evaluations without a known kind, a span or a pipeline. */
     unusableAnnotations,
   };
 }
 
 /**
- * Reads the annotations of spans, and their events `gen_ai.evaluation.result`, as feedback.
+ * Extracts feedback from the annotations of spans and their `gen_ai.evaluation.result` events.
  *
- * An annotation is about the span that carries it. Only a carrier, made after the judged span had ended, is about
- * another one: an evaluator span, or one that no convention knows, is about the span that its only link leads to,
- * never about its parent. Judgments of whole sessions, and carriers without exactly one link, are about no query.
+ * An annotation is about the span that carries it, except on carrier spans, which are created after the annotated span has
+ * ended: an evaluator span, or a span of no known convention, is about the target of its only link, never about its parent.
+ * Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
  *
- * The live query is the judged span, or the retriever around it, or the only query of its trace in this export: the
- * span of an answer is what users judge, and the retriever below it is what we watch.
+ * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
+ * usually rate the span of the answer, which contains the retriever.
  */
 export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[], options: ExtractionOptions) {
   const findQuery = queryFinder(index, queries);
@@ -268,7 +263,7 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
           queryId,
           pipeline,
           ...reading.opinion,
-          ...readJudgedDocument(annotation.metadata),
+          ...readAnnotatedDocument(annotation.metadata),
           occurredAt: toDate(timeUnixNano),
           userId: readPerson(around).userId ?? query?.userId ?? null,
           comment: annotation.explanation,
@@ -280,7 +275,7 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
   }
   return {
     feedback,
-    /** The spans that carried it. */
+    /** Spans that carry feedback. */
     annotatedSpans: [...annotatedSpans],
     machineJudgments,
     unusableAnnotations,
@@ -304,10 +299,10 @@ function targetOf(span: OtlpSpan, index: TraceIndex): SpanLink | null {
   return link !== undefined && others.length === 0 ? link : null;
 }
 
-/** Finds the live query of this export that a span, or its trace, is about. */
+/** Creates a function that finds the live query of a span or trace in this export. */
 function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
   const byId = new Map(queries.map((query) => [query.id, query]));
-  /** Null: the trace has several. */
+  /** Null for a trace with several queries. */
   const onlyOfTrace = new Map<string | null, LiveQuery | null>();
   for (const query of queries) onlyOfTrace.set(query.traceId, onlyOfTrace.has(query.traceId) ? null : query);
 
@@ -316,7 +311,7 @@ function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
     const around = span === null ? null : index.retrieverAround(span);
     const query = byId.get(liveQueryId(target.traceId, around?.spanId ?? target.spanId));
     if (query !== undefined) return query;
-    // A span of another export may be another retriever, so only a whole trace is taken at its word.
+    // An unknown span may be a retriever of another export, so only annotations of the whole trace are assigned.
     return span !== null || scope === 'trace' ? (onlyOfTrace.get(target.traceId) ?? null) : null;
   };
 }

@@ -1,4 +1,4 @@
-/** What a retriever or embedding span tells of its query: the text, how many documents were asked for, the vector. */
+/** Reads the query of a retriever or embedding span: text, top k, vector. */
 import {
   type Attributes,
   type AttributeValue,
@@ -13,12 +13,12 @@ import {
   readVector,
 } from './span.ts';
 
-/** Where MLflow puts the query, always as JSON, a text too. */
+/** MLflow encodes the query as JSON, even if it is a string. */
 const MLFLOW_INPUT = 'mlflow.spanInputs';
 
 /**
- * Their values are the query itself, or JSON with the query in it. `gen_ai.prompt` is LangSmith's exporter,
- * `db.vector.query.content` Spring AI; the rest behind Langfuse's is OpenLLMetry.
+ * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is LangSmith's exporter,
+ * `db.vector.query.content` Spring AI; the others after Langfuse's are OpenLLMetry.
  */
 const inputs = [
   'gen_ai.retrieval.query.text',
@@ -57,23 +57,22 @@ const queryNames = [
   'message',
 ];
 
-/** Where a JSON input holds the arguments of a call: by name, and by position, as decorators of functions write them. */
+/** Fields of a JSON input that contain the arguments of a decorated function, by name and by position. */
 const namedArguments = ['kwargs', 'arguments', 'params'];
 const positionalArguments = 'args';
 
-/** No input has its query deeper. */
+/** Maximum nesting of the query in an input. */
 const MAX_LEVELS = 5;
 
 /**
- * The text of a retriever's query, from the first of `gen_ai.retrieval.query.text`, `input.value`,
- * `langfuse.observation.input` and the inputs of other conventions that has one. Null when none has, or when privacy
- * settings hide it.
+ * Returns the query text of a retriever span, from the first attribute of `inputs` that has one; null if there is none or
+ * privacy settings hide it.
  */
 export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
 
-/** The one text of an embedding span; null also when it has several, whose vectors would be those of another. */
+/** Returns the only text of an embedding span; null if it has none or several. */
 export function readEmbeddedText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, false);
 }
@@ -82,17 +81,17 @@ function readInput(span: OtlpSpan, isCall: boolean): string | null {
   return readFirst(span.attributes, inputs, (value) => readInputText(value, isCall));
 }
 
-/** The text that is written as JSON; null for anything else. */
+/** Returns a JSON-encoded string; null for anything else. */
 function jsonText(value: AttributeValue | undefined): string | null {
   const list = typeof value === 'string' && value.startsWith('"') ? readStructure(`[${value}]`) : null;
   return isArray(list) && list.length === 1 && typeof list[0] === 'string' ? list[0] : null;
 }
 
 /**
- * An object without a query by a usual name is not the query, and its JSON would not be either. A JSON number or
- * string is the query as it stands: people search for years, and for phrases in quotes.
+ * Reads the query from an input. An object without a query field is not a query. A JSON number or string is taken
+ * literally, because users search for years and for quoted phrases.
  *
- * @param isCall whether a list may be the arguments of a call, of which the first text is the query
+ * @param isCall true if a list may be the arguments of a call, whose first text is the query
  */
 function readInputText(value: AttributeValue | undefined, isCall: boolean): string | null {
   const input = readStructure(value);
@@ -123,10 +122,10 @@ function textOfList(values: readonly AttributeValue[], isCall: boolean, levelsLe
   return null;
 }
 
-/** What Python prints of an object, such as the `self` of a method that a decorator wraps. */
+/** Printed form of a Python object, such as the `self` of a decorated method. */
 const printedObject = /^<[^<>]* at 0x[0-9a-fA-F]+>$/;
 
-/** `parts` are OTel GenAI and the AI SDK; LangChain's serialised form keeps the message in `kwargs`. */
+/** `parts` are OTel GenAI and the AI SDK; LangChain's serialized form has the message in `kwargs`. */
 function isMessage(value: AttributeValue): value is Attributes {
   const message = messageWithin(value);
   return isObject(message) && ('role' in message || 'type' in message) && ('content' in message || 'parts' in message);
@@ -137,7 +136,7 @@ function messageWithin(value: AttributeValue): AttributeValue {
   return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
 }
 
-/** What the user said last in a conversation; LangChain has a list of conversations. */
+/** Returns the last message of the user; LangChain has a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const [only] = messages;
   if (messages.length === 1 && isArray(only)) return textOfMessages(only);
@@ -152,7 +151,7 @@ function isOfUser(message: Attributes): boolean {
   return /^(user|human)$/i.test(readText(message['role'] ?? message['type']) ?? '');
 }
 
-/** A text, or those of the parts that are texts; pictures and files say nothing that can be compared. */
+/** Returns a text, or the joined text parts; images and files are ignored. */
 function textOfParts(content: AttributeValue | undefined): string | null {
   if (!isArray(content)) return readText(content);
   const texts = content.flatMap((part) =>
@@ -165,7 +164,7 @@ function textOfParts(content: AttributeValue | undefined): string | null {
   return readText(texts.join('\n'));
 }
 
-/** `gen_ai.request.top_k` is what OTel GenAI called it before; the rest is OpenLLMetry and Spring AI. */
+/** `gen_ai.request.top_k` is the former name in OTel GenAI; the others are OpenLLMetry and Spring AI. */
 const topKNames = [
   'gen_ai.retrieval.top_k',
   'gen_ai.request.top_k',
@@ -176,10 +175,10 @@ const topKNames = [
 ];
 const topKArguments = ['top_k', 'k', 'limit', 'n_results', 'topK'];
 
-/** How many documents were asked for; null when the span does not tell. */
+/** Returns the number of requested documents; null if unknown. */
 export function readTopK(span: OtlpSpan): number | null {
-  const told = readFirst(span.attributes, topKNames, readCount);
-  if (told !== null) return told;
+  const own = readFirst(span.attributes, topKNames, readCount);
+  if (own !== null) return own;
   return readFirst(span.attributes, inputs, (value) => {
     const input = readStructure(value);
     if (!isObject(input)) return null;
@@ -192,7 +191,7 @@ export function readTopK(span: OtlpSpan): number | null {
 const vectorNames = ['embedding.vector', 'db.vector.query.embeddings.vector'];
 const vectorEventNames = ['db.query.embeddings.vector', 'db.search.embeddings.vector'];
 
-/** The vector of the query, when the retriever's own span or one of its events holds it. */
+/** Returns the query vector from the attributes or events of the span. */
 export function readQueryVector(span: OtlpSpan): Float32Array | null {
   const own = readFirst(span.attributes, vectorNames, readVector);
   if (own !== null) return own;

@@ -1,9 +1,9 @@
-/** Who asked, and in which segments, as the span of a request or one around it tells. */
+/** Reads user, session and segments of a request from a span and its ancestors. */
 import { type Attributes, type AttributeValue, readFirst, readId, readObject, readTextUpTo } from './span.ts';
 
 const readValue = readTextUpTo(256);
 
-/** Prefixes under which tracing SDKs put the tags of a request: Langfuse twice, OpenLLMetry, LangSmith. */
+/** Prefixes of request tags in tracing SDKs: Langfuse (two), OpenLLMetry, LangSmith. */
 const prefixes = [
   '',
   'langfuse.trace.metadata.',
@@ -16,9 +16,9 @@ const prefixes = [
 const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.metadata'];
 
 /**
- * The value of each segment key, from the first of the given attributes that have it: those of the span, of its
- * ancestors, of the resource. An attribute of that very name comes first, then the metadata of the tracing SDKs. A
- * key that nothing tells of is left out; numbers and booleans are written as text.
+ * Returns the value of each segment key from the first attributes that have it: those of the span, its ancestors, the
+ * resource. An attribute with exactly that name comes first, then the metadata of tracing SDKs. Missing keys are omitted;
+ * numbers and booleans become text.
  */
 export function readSegments(around: readonly Attributes[], keys: readonly string[]): Readonly<Record<string, string>> {
   const segments: Record<string, string> = Object.create(null);
@@ -42,10 +42,9 @@ function readSegmentValue(value: AttributeValue | undefined): string | null {
   return readValue(text)?.replace(/\p{Cc}/gu, ' ') ?? null;
 }
 
-/** Who asked, and in which conversation, as the span or one around it tells. */
 export type Person = ReturnType<typeof readPerson>;
 
-/** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the last ones OpenLLMetry and LangSmith. */
+/** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the others OpenLLMetry and LangSmith. */
 const sessionNames = [
   'session.id',
   'gen_ai.conversation.id',
@@ -57,7 +56,7 @@ const sessionNames = [
   'langsmith.metadata.conversation_id',
 ];
 
-/** `enduser.id` is what OpenTelemetry called `user.id` before. */
+/** `enduser.id` is the former name of `user.id` in OpenTelemetry. */
 const userNames = [
   'user.id',
   'enduser.id',
@@ -66,10 +65,7 @@ const userNames = [
   'langsmith.metadata.user_id',
 ];
 
-/**
- * The session and the user, each from the first of the given attributes that tell it: those of the span, then those
- * of its ancestors. The names are in the files of each convention; see the lists here.
- */
+/** Returns session and user, each from the first attributes that have it: those of the span, then its ancestors. */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

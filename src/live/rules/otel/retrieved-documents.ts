@@ -1,4 +1,4 @@
-/** What a retriever or reranker span tells of its documents, wherever its instrumentation put them. */
+/** Reads the documents of a retriever or reranker span, wherever its instrumentation puts them. */
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contentId, placeholderId } from '../../../core/text/content-id.ts';
 import {
@@ -11,16 +11,16 @@ import {
 } from './document-shapes.ts';
 import { type Attributes, type OtlpSpan, readFlattenedList, readId, readNumber, type Telemetry } from './span.ts';
 
-/** How a document without an id is given one. */
+/** How to identify a document without an id. */
 export interface DocumentIdentity {
-  /** Keys of its metadata, or of the document itself, that hold an id, best first. */
+  /** Keys of the document or its metadata that may contain an id, in order of preference. */
   readonly documentIdKeys: readonly string[];
 }
 
 type Documents = readonly TracedDocument[] | null;
 
 /**
- * The documents of a retriever span, best first, from the first of these that the span has:
+ * Returns the documents of a retriever span, best first, from the first of these sources:
  *
  * 1. `gen_ai.retrieval.documents`, structured or JSON text (OTel GenAI);
  * 2. `retrieval.documents.N.document.*` (OpenInference);
@@ -29,12 +29,12 @@ type Documents = readonly TracedDocument[] | null;
  *    (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
  * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the event
  *    `db.vector.content.query.response` (Spring AI);
- * 5. none, when a count of results says 0.
+ * 5. an empty list, if a result count is 0.
  *
- * An id that the first of them lacks is taken from the others at the same rank, when they are as long: LangChain's
- * ids are in the output alone. When attributes or events were dropped, the longest list wins instead of the first.
+ * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain has ids only in
+ * the output. If attributes or events were dropped, the longest list is used instead of the first.
  *
- * @returns null when the span does not tell what was retrieved, which is not the same as an empty list.
+ * @returns null if the span does not report its documents, in contrast to an empty list
  */
 export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
@@ -57,23 +57,23 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
     .map((document, rank) => others.reduce((known, list) => complete(known, list[rank]), document));
 }
 
-/** The documents that a reranker put out, best first (OpenInference); null when its span does not tell. */
+/** Returns the output documents of a reranker, best first (OpenInference); null if unknown. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
   const listed = readDocumentList(attributes, 'reranker.output_documents');
   return (listed ?? readDocuments(attributes['output.value']))?.slice(0, MAX_DOCUMENTS) ?? null;
 }
 
-/** Documents by id, each at the rank that it was shown at. */
+/** Documents with ids, in their original order. */
 export interface IdentifiedDocuments {
   readonly documents: readonly RetrievedDocument[];
-  /** How many have a placeholder for an id. */
+  /** Number of documents with a placeholder id. */
   readonly unidentified: number;
 }
 
 /**
- * The id of a document is its own, else that of its metadata, else that of its content (`contentId`), and never depends on
- * its score. A document with none of these cannot be told from others: it keeps its rank under a placeholder.
+ * Identifies documents by their own id, else by metadata, else by a hash of the content (`contentId`), never by the score. A
+ * document without any of these keeps its rank with a placeholder id.
  */
 export function identifyDocuments(
   traced: readonly TracedDocument[],
@@ -115,7 +115,7 @@ export const outputNames = [
 
 const resultCounts = ['db.vector.query.result_count', 'db.vector.query.result.matches_length'];
 
-/** `prefix.N.*`, or all of them as one list under the prefix. */
+/** Reads `prefix.N.*`, or a list in the attribute `prefix`. */
 function readDocumentList(attributes: Attributes, prefix: string): Documents {
   const flattened = readFlattenedList(attributes, prefix, MAX_DOCUMENTS);
   if (flattened === null) return readDocuments(attributes[prefix]);
@@ -123,8 +123,8 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 }
 
 /**
- * One event per result. Several queries in one Milvus span are numbered; only the first is read. A distance is no
- * score: whether less or more of it is better depends on the store's metric, which the span does not say.
+ * Reads events, one per result. Milvus numbers several queries in one span; only the first is read. A distance is not a
+ * score, because its direction depends on the metric of the store, which the span does not contain.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {
@@ -134,13 +134,13 @@ function readResultEvents(span: OtlpSpan): Documents {
   return found.length === 0 ? null : found.map((event) => toDocument(event.attributes));
 }
 
-/** The texts that a vector store of Spring AI returned. */
+/** Reads the texts that a Spring AI vector store returned. */
 function readContentEvent(span: OtlpSpan): Documents {
   const event = span.events.find(({ name }) => name === 'db.vector.content.query.response');
   return event === undefined ? null : readDocuments(event.attributes['db.vector.query.content']);
 }
 
-/** Adds what another list knows of the document at the same rank, unless the contents show that it is not the same. */
+/** Adds missing fields from the document at the same rank of another list, unless their contents differ. */
 function complete(known: TracedDocument, other: TracedDocument | undefined): TracedDocument {
   if (other === undefined) return known;
   if (known.content !== null && other.content !== null && known.content !== other.content) return known;
@@ -153,10 +153,9 @@ function complete(known: TracedDocument, other: TracedDocument | undefined): Tra
   };
 }
 
-/** What the caller has to say for spans and log records to become live queries and feedback. */
+/** Configuration of the extraction. */
 export interface ExtractionOptions extends DocumentIdentity {
-  /** The pipeline of a span or log record; null when it belongs to none, and is then no retriever of ours. */
+  /** Returns the pipeline of a span or log record; null if it belongs to none. */
   pipelineOf(telemetry: Telemetry): string | null;
-  /** The segment keys of a pipeline. */
   segmentKeysOf(pipeline: string): readonly string[];
 }

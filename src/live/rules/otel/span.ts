@@ -1,13 +1,11 @@
 /**
- * Spans, log records and their attributes as OpenTelemetry means them, whatever wire format they came in; and with which
- * chance a span was kept.
+ * Spans, log records and their attributes, independent of the wire format, and readers of attribute values.
  */
 import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
 import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
 /**
- * The value of an attribute. An integer that a double cannot hold exactly is the string of its digits, and bytes are
- * base64 text.
+ * The value of an attribute. Integers beyond the precision of a double are strings of digits; bytes are base64 strings.
  */
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | Attributes;
 
@@ -16,23 +14,23 @@ export interface Attributes {
 }
 
 export interface TelemetryResource {
-  /** `service.name`; null when the service has none. */
+  /** `service.name`; null if missing. */
   readonly serviceName: string | null;
   readonly attributes: Attributes;
 }
 
-/** The instrumentation that made the span. */
+/** The instrumentation that created the span. */
 export interface InstrumentationScope {
   readonly name: string;
   readonly version: string;
 }
 
-/** What spans and log records have in common: enough to say which pipeline they belong to. */
+/** Common fields of spans and log records. */
 export interface Telemetry {
   readonly resource: TelemetryResource;
   readonly scope: InstrumentationScope;
   readonly attributes: Attributes;
-  /** How many attributes the service left out because of its own limits. */
+  /** Number of attributes that the service dropped because of its limits. */
   readonly droppedAttributesCount: number;
 }
 
@@ -59,7 +57,7 @@ export interface OtlpSpan extends Telemetry {
   readonly traceId: string;
   /** 16 lower-case hex digits. */
   readonly spanId: string;
-  /** Null: the root of its trace. */
+  /** Null for a root span. */
   readonly parentSpanId: string | null;
   /** The W3C `tracestate` header. */
   readonly traceState: string;
@@ -74,73 +72,73 @@ export interface OtlpSpan extends Telemetry {
 }
 
 export interface OtlpLogRecord extends Telemetry {
-  /** Null: written outside of a trace. */
+  /** Null outside a trace. */
   readonly traceId: string | null;
   readonly spanId: string | null;
   readonly eventName: string;
-  /** When it happened, else when it was observed; 0 when neither is told. */
+  /** Time of the event, else of its observation; 0 if both are missing. */
   readonly timeUnixNano: bigint;
 }
 
-/** The id of the live query that a retriever span is; from it the trace can be told again. */
+/** Returns the live query id of a retriever span. It contains the trace id. */
 export function liveQueryId(traceId: string, spanId: string): string {
   return `${traceId}-${spanId}`;
 }
 
-/** The other way round: the span of a live query of this trace; null for one that came with an id of its own. */
+/** Returns the span id of a live query of this trace; null if the query has an id of its own. */
 export function spanOfLiveQuery(id: string, traceId: string): string | null {
   const spanId = id.slice(traceId.length + 1);
   return id === liveQueryId(traceId, spanId) && /^(?=.*[1-9a-f])[0-9a-f]{16}$/.test(spanId) ? spanId : null;
 }
 
-/** The moment of a time stamp in Unix nanoseconds; null when it is 0, so untold, or beyond what a Date can hold. */
+/** Converts Unix nanoseconds to a Date; null for 0 (unknown) and for values out of range. */
 export function toDate(unixNano: bigint): Date | null {
   const date = new Date(Number(unixNano / 1_000_000n));
   return unixNano <= 0n || Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** What OpenInference writes in place of a value that its privacy settings hide. */
+/** Replacement of hidden values in OpenInference. */
 const REDACTED = '__REDACTED__';
 
-/** Longest text of a query or comment, of a name, and of an id, in UTF-16 units. */
+/** Maximum lengths of texts, names and ids in UTF-16 code units. */
 const MAX_TEXT = 100_000;
 const MAX_SHORT_TEXT = 1000;
 const MAX_ID = 1024;
 
 const MAX_COUNT = 10_000;
 
-/** No embedding model has more dimensions; a longer list is not a vector. */
+/** No embedding model has more dimensions. */
 const MAX_DIMENSIONS = 16_384;
 
-/** Control characters, which PostgreSQL or people cannot read, and halves of surrogate pairs. */
+/** Control characters and lone surrogates. */
 const unreadable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
-/** U+FFFD is what is left of bytes that were cut: the id is that of no document. */
+/** U+FFFD marks a truncated character, so the id would match no document. */
 const unreadableInId = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 type Value = AttributeValue | undefined;
 
-/** A string that says something: not empty and not redacted. */
+/** Returns a string that is neither empty nor redacted. */
 export function readString(value: Value): string | null {
   return typeof value === 'string' && value !== '' && value !== REDACTED ? value : null;
 }
 
-/** A string for people to read: cut off at `maxLength`, and what nobody can read is U+FFFD in it. */
+/** Creates a reader that truncates strings at `maxLength` and replaces unreadable characters by U+FFFD. */
 export function readTextUpTo(maxLength: number): (value: Value) => string | null {
   return (value) => readString(value)?.slice(0, maxLength).replace(unreadable, '\uFFFD') ?? null;
 }
 
-/** The text of a query, comment or document. */
+/** Reads the text of a query, comment or document. */
 export const readText = readTextUpTo(MAX_TEXT);
 
-/** A name or version. */
+/** Reads a name or version. */
 export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 
 /** Ids in the extended JSON of MongoDB. */
 const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
- * An id: at most 1024 characters without control characters as they stand, or an integer written in digits. A number
- * with a fraction is a score, and an integer that was rounded is the id of something else.
+ * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are scores, and
+ * rounded integers would be the ids of other documents.
  */
 export function readId(value: Value): string | null {
   if (isObject(value)) return readFirst(value, wrappedIds, (wrapped) => (isObject(wrapped) ? null : readId(wrapped)));
@@ -149,32 +147,32 @@ export function readId(value: Value): string | null {
   return id === null || id.length > MAX_ID || unreadableInId.test(id) ? null : id;
 }
 
-/** A finite number, or text of one: Milvus' instrumentation writes distances as text. */
+/** Reads a finite number or a numeric string: Milvus instrumentation writes distances as strings. */
 export function readNumber(value: Value): number | null {
   const isNumeric = typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value);
   const number = isNumeric ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** How many documents were asked for: a whole number from 1 on. More than 10,000 is 10,000. */
+/** Reads a number of requested documents: an integer >= 1, capped at 10,000. */
 export function readCount(value: Value): number | null {
   const number = readNumber(value);
   return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
 }
 
-/** An object, be it structured or JSON text. */
+/** Reads an object, structured or as JSON text. */
 export function readObject(value: Value): Attributes | null {
   const structure = readStructure(value);
   return isObject(structure) ? structure : null;
 }
 
-/** An array or object, be it structured or JSON text; null for anything else. */
+/** Reads an array or object, structured or as JSON text; null for anything else. */
 export function readStructure(value: Value): Attributes | readonly AttributeValue[] | null {
   const structure = typeof value === 'string' && /^\s*[[{]/.test(value) ? parsedOrNull(value) : value;
   return isArray(structure) || isObject(structure) ? structure : null;
 }
 
-/** As JSON, or as Python prints what is nearly JSON; null for what is neither. */
+/** Parses JSON, or nearly-JSON as Python prints it; null for anything else. */
 function parsedOrNull(json: string): AttributeValue {
   try {
     return parseExactJson(json);
@@ -192,8 +190,8 @@ function looselyParsedOrNull(text: string): AttributeValue {
 }
 
 /**
- * A dense vector: an array of finite numbers, integers and floats mixed, or JSON text of one. Sparse vectors, the
- * zero vector, which has no direction, and numbers that float32 cannot hold give null.
+ * Reads a dense vector from an array of finite numbers or its JSON text. Returns null for sparse vectors, the zero vector
+ * (which has no direction), and numbers out of the range of float32.
  */
 export function readVector(value: Value): Float32Array | null {
   const numbers = typeof value === 'string' ? parseNumbers(value) : value;
@@ -206,7 +204,7 @@ export function readVector(value: Value): Float32Array | null {
   return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
 }
 
-/** Plain JSON, because the digits of a float need no care and there are many of them. */
+/** Uses the plain JSON parser for speed: exact digits of floats do not matter. */
 function parseNumbers(text: string): Value {
   if (!text.startsWith('[')) return null;
   try {
@@ -217,9 +215,8 @@ function parseNumbers(text: string): Value {
 }
 
 /**
- * The objects that were flattened to `prefix.<index>.<field>`, in the order of their indices; gaps are closed.
- *
- * @returns null when no attribute has the prefix.
+ * Returns the objects that were flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if no attribute
+ * has the prefix.
  */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
   const objects = flattenedObjects(attributes, prefix);
@@ -228,25 +225,25 @@ export function readFlattened(attributes: Attributes, prefix: string): readonly 
 }
 
 /**
- * The same, each at its index, null where there is none: a document that was shown at the third place stays there.
+ * Like `readFlattened`, but keeps gaps as null, so that documents keep their ranks.
  *
- * @param most indices from here on are left out
+ * @param max larger indices are dropped
  */
 export function readFlattenedList(
   attributes: Attributes,
   prefix: string,
-  most: number,
+  max: number,
 ): readonly (Attributes | null)[] | null {
   const objects = flattenedObjects(attributes, prefix);
   if (objects.size === 0) return null;
-  const last = Math.max(...[...objects.keys()].filter((index) => index < most));
+  const last = Math.max(...[...objects.keys()].filter((index) => index < max));
   return Array.from({ length: Math.max(0, last + 1) }, (_, index) => objects.get(index) ?? null);
 }
 
 function flattenedObjects(attributes: Attributes, prefix: string): Map<number, Record<string, AttributeValue>> {
   const start = `${prefix}.`;
   const objects = new Map<number, Record<string, AttributeValue>>();
-  // By name, since a value may be read when it is asked for.
+  // Iterates over names only, because accessing a value may parse it.
   for (const name in attributes) {
     if (!name.startsWith(start)) continue;
     const [, index, field] = /^(\d{1,9})\.(.+)$/.exec(name.slice(start.length)) ?? [];
@@ -258,7 +255,7 @@ function flattenedObjects(attributes: Attributes, prefix: string): Map<number, R
   return objects;
 }
 
-/** What `read` makes of the first of the named attributes that it makes something of. */
+/** Returns the first non-null result of `read` over the named attributes. */
 export function readFirst<T>(
   attributes: Attributes,
   names: readonly string[],
@@ -271,7 +268,6 @@ export function readFirst<T>(
   return null;
 }
 
-/** Whether a value is a structured object. */
 export function isObject(value: Value): value is Attributes {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -280,20 +276,18 @@ export function isArray(value: Value): value is readonly AttributeValue[] {
   return Array.isArray(value);
 }
 
-/** Thresholds have 56 bits: 14 hexadecimal digits, of which trailing zeros may be left out. */
+/** Thresholds have 56 bits: 14 hexadecimal digits, whose trailing zeros may be omitted. */
 const THRESHOLD_DIGITS = 14;
 const MAX_ADJUSTED_COUNT = 2 ** 56;
 
 /**
- * With what probability the service's own tracing kept a span: every estimate over sampled spans needs it.
- *
- * The probability with which a span was kept, in (0, 1], by the first of:
+ * Returns the probability with which the tracing of the service sampled a span, in (0, 1], from the first of:
  *
  * - the rejection threshold T of W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;
  * - the attribute `sampling.probability`;
- * - the attribute `SampleRate`, of which it is the inverse.
+ * - the inverse of the attribute `SampleRate`.
  *
- * 1 when none of them is present and valid: a plain ratio sampler leaves no trace of its ratio.
+ * Returns 1 if none is present and valid; a plain ratio sampler does not record its ratio.
  *
  * Source: https://opentelemetry.io/docs/specs/otel/trace/tracestate-probability-sampling/
  */

@@ -1,4 +1,4 @@
-/** What other spans of a trace add to its live queries: vectors, the final order, the person. */
+/** Completes live queries with data of other spans of their trace: vectors, reranked order, user and session. */
 
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
@@ -6,25 +6,24 @@ import type { Person } from './request-tags.ts';
 
 interface InTrace {
   readonly traceId: string;
-  /** The span that tells it, and when that ended. */
+  /** Source of the fragment. */
   readonly spanId: string;
   readonly endedAtUnixNano: bigint;
-  /** Null when the span belongs to none, or does not tell. */
+  /** Null if unknown. */
   readonly pipeline: string | null;
-  /** The id of the live query that the span lies within, or would, if its parent is a retriever; null for a root. */
+  /** Id of the live query that contains the span, if its parent is a retriever; null for a root. */
   readonly within: string | null;
 }
 
 /** The vector of a text, from an embedding span. */
 interface EmbeddingFragment extends InTrace {
   readonly kind: 'embedding';
-  /** Null: not told. */
   readonly text: string | null;
   readonly vector: Float32Array;
   readonly model: string | null;
 }
 
-/** The final order, from a reranker span; without results, only that it ran. */
+/** The reranked order, from a reranker span; without results, it only tells that the reranker ran. */
 interface RerankFragment extends InTrace {
   readonly kind: 'rerank';
   readonly text: string | null;
@@ -34,14 +33,14 @@ interface RerankFragment extends InTrace {
   readonly results: readonly RetrievedDocument[];
 }
 
-/** Session and user, from a span around the retriever's. */
+/** Session and user, from an ancestor of the retriever span. */
 export interface PersonFragment extends InTrace, Person {
   readonly kind: 'person';
 }
 
 export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 
-/** What of a live query is completed, or decides with what. Texts and people may be stand-ins, if they are so in both. */
+/** Fields of a live query that completion reads or changes. Texts and people may be hashed, if they are in both. */
 export interface Completable
   extends Pick<
     LiveQuery,
@@ -53,29 +52,26 @@ export interface Completable
 export interface Completion<Query> {
   /** In the given order. */
   readonly queries: readonly Query[];
-  /** Those that no query was completed with. */
+  /** Fragments that completed no query. */
   readonly unused: readonly TraceFragment[];
 }
 
 /**
- * Adds to live queries what fragments of their traces tell. What a query already has is never replaced, save the
- * order of its results.
+ * Completes live queries with the fragments of their traces. Existing data is never replaced, except the order of results.
  *
- * - **Embedding**: of the fragments of the trace, the one with the text of the query, else the only one within its
- *   span, else the only one of a trace with one query (the text may have been rewritten before it was embedded). Its
- *   text becomes that of a query without one: some retrievers are given only the vector.
- * - **Rerank**: the results become the reranker's, in its order and cut off where it cut off, when all of them are
- *   among the query's and the texts do not differ; of several the last. Their scores stay the retriever's, null where
- *   it gave none: a reranker's score is on another scale, and mixing the two would look like drift. A reranker within
- *   the retriever's own span changes nothing, since that span's results are after it; nor does one that merges
- *   several retrievers, whose order says nothing of one of them.
- * - **Stages**: of a query that a reranker orders, what was retrieved before and what it made of that; of one with a
- *   reranker within its own span, or without documents in a trace with one query, the reranker alone. The stages that a
- *   service tells of itself stay as they are.
- * - **Person**: session and user, each when all fragments of the trace agree on it.
+ * - **Embedding**: the fragment with the text of the query, else the only one inside its span, else the only one of a trace
+ *   with one query (the text may have been rewritten before embedding). A query without a text gets that of the fragment,
+ *   because some retrievers receive only the vector.
+ * - **Rerank**: the results become those of the last reranker whose documents are all among the results and whose text does
+ *   not differ, in its order and length. Scores remain those of the retriever (null if missing), because reranker scores
+ *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing, because
+ *   the results of the span already reflect it; neither does one that merges several retrievers.
+ * - **Stages**: for a reranked query, the retrieval and the reranker; for a reranker inside the retriever span, or one
+ *   without documents in a trace with one query, only the reranker. Stages that the service reported are kept.
+ * - **Person**: session and user, if all fragments of the trace agree.
  *
- * The same call serves spans that came in one export and those that came in another: give it the stored queries of a
- * trace with all of its fragments, in the order in which their spans ended. To complete once more changes nothing.
+ * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
+ * Idempotent.
  */
 export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
@@ -117,12 +113,12 @@ interface TraceParts {
   readonly people: PersonFragment[];
 }
 
-/** More rerankers of one trace are not looked at: each is compared with each query. */
+/** Maximum number of rerankers per trace, because each is compared with each query. */
 const MAX_RERANKS = 100;
 
 function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   const byText = new Map(embeddings.toReversed().map((fragment) => [fragment.text, fragment]));
-  /** Undefined: the query has several within it. */
+  /** Undefined for a query that contains several. */
   const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
   for (const fragment of embeddings)
     onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);
@@ -156,22 +152,22 @@ function withOrder<Query extends Completable>(query: Query, fragment: RerankFrag
   return { ...query, results, stages: stagesInOrder(query, fragment), topK: fragment.topK ?? query.topK };
 }
 
-/** What OpenTelemetry tells of: what retrievers brought, and what a reranker made of it. */
+/** Names of the stages that are derived from OpenTelemetry spans. */
 export const RETRIEVAL = 'retrieval';
 const RERANK = 'rerank';
 
 const isTraced = ({ name }: LiveStage): boolean => name === RETRIEVAL || name === RERANK;
 
-/** Each time from the order of the retriever, so that a later reranker gives what it would have given alone. */
+/** Derives the stages from the original retrieval, so that the result does not depend on earlier rerankers. */
 function stagesInOrder(query: Completable, fragment: RerankFragment): readonly LiveStage[] {
   const { stages, latencyMs } = query;
   const before = query.results.map(({ id }) => id);
   const after = fragment.results.map(({ id }) => id);
   const isSame = after.length === before.length && after.every((id, rank) => id === before[rank]);
   if (isSame && stages.length > 0) return stages;
-  const told = stages.map((stage) => withResults(stage, before, after));
-  if (!told.every(isTraced)) return told;
-  const retrieval = told.find(({ name }) => name === RETRIEVAL);
+  const updated = stages.map((stage) => withResults(stage, before, after));
+  if (!updated.every(isTraced)) return updated;
+  const retrieval = updated.find(({ name }) => name === RETRIEVAL);
   const whole = () => liveStage({ name: RETRIEVAL, isSide: false, latencyMs }, before, after);
   return [retrieval ?? whole(), rerankStage(fragment, after)];
 }
@@ -181,7 +177,7 @@ function rerankStage({ latencyMs, results }: RerankFragment, answered: readonly 
   return liveStage({ name: RERANK, isSide: false, latencyMs }, ids, answered);
 }
 
-/** A reranker that changes no order: within the query's own span, or of which nobody knows what it put out. */
+/** Finds a reranker that does not change the order: inside the retriever span, or with unknown output. */
 function findStage(
   query: Completable,
   reranks: readonly RerankFragment[],
@@ -213,7 +209,7 @@ function agreedPerson(people: readonly Person[]): Person {
 }
 
 function agreed(values: readonly (string | null)[]): string | null {
-  const told = new Set(values.filter((value) => value !== null));
-  const [only] = told;
-  return told.size === 1 && only !== undefined ? only : null;
+  const known = new Set(values.filter((value) => value !== null));
+  const [only] = known;
+  return known.size === 1 && only !== undefined ? only : null;
 }

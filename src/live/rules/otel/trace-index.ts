@@ -1,8 +1,8 @@
-/** The spans of one export by id, with their roles: who is whose ancestor, as far as the ancestors came along. */
+/** Indexes the spans of one export by id, with their roles and ancestors. */
 
 import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
 
-/** `other`: a convention says what it is, and it is none of ours. `none`: no convention says anything. */
+/** `other`: a known convention, but a role that recalld does not use. `none`: no known convention. */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';
 
 const openInferenceKinds = new Map<string, SpanRole>([
@@ -12,12 +12,12 @@ const openInferenceKinds = new Map<string, SpanRole>([
   ['EVALUATOR', 'evaluator'],
 ]);
 
-/** `vector_db_retrieve` is what OpenLLMetry's LangChain instrumentation writes. */
+/** `vector_db_retrieve` is OpenLLMetry's LangChain instrumentation. */
 const genAiOperations = new Map<string, SpanRole>([
   ['retrieval', 'retriever'],
   ['vector_db_retrieve', 'retriever'],
   ['embeddings', 'embedding'],
-  // Of no convention yet; the AI SDK writes it, among others.
+  // Not standardized yet; used by the AI SDK, among others.
   ['rerank', 'reranker'],
 ]);
 
@@ -34,23 +34,23 @@ const mlflowTypes = new Map<string, SpanRole>([
   ['RERANKER', 'reranker'],
 ]);
 
-/** LangSmith's exporter calls retrievers `embeddings` by `gen_ai.operation.name`, and tells its own kind beside that. */
+/** LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so its own kind takes precedence. */
 const langSmithKinds = new Map<string, SpanRole>([
   ['retriever', 'retriever'],
   ['embedding', 'embedding'],
 ]);
 
-/** Events of OpenLLMetry on the span of a vector store's query; `search` is Milvus. */
+/** OpenLLMetry events on vector store query spans; `search` is Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
 const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 
 /**
- * The role of a span. OpenInference's `openinference.span.kind` is believed first, because its SDKs also translate
- * the spans of others; then LangSmith's `langsmith.span.kind`, then OTel GenAI's `gen_ai.operation.name`, then Langfuse's
- * `langfuse.observation.type`, then MLflow's `mlflow.spanType`, then the vector store spans of OpenLLMetry, which are a retriever when nothing above them
- * is, and the retrievers of Langfuse's handler for LangChain.js, which calls them spans.
+ * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
+ * translate spans of others), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`, Langfuse's
+ * `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, and retrievers of Langfuse's
+ * LangChain.js handler, which have the type `span`.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -79,7 +79,7 @@ function isVectorStoreQuery(span: OtlpSpan): boolean {
   return queryOperations.has(operation ?? '');
 }
 
-/** A list of LangChain's documents, or nothing retrieved by what LangChain says is a retriever. */
+/** True for a list of LangChain documents, or an empty list of a LangChain retriever. */
 function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
   const output = readString(attributes['langfuse.observation.output']);
   if (output === null) return false;
@@ -95,28 +95,28 @@ const queryCounts = [
   'db.chroma.query.query_texts_count',
 ];
 
-/** Whether a vector store span holds the results of several queries, which nobody can tell apart again. */
+/** True if a vector store span has the results of several queries, which cannot be separated. */
 export function hasSeveralQueries(span: OtlpSpan): boolean {
   return queryCounts.some((name) => Number(span.attributes[name]) > 1);
 }
 
-/** How error types are named: `TimeoutError`, `java.net.UnknownHostException`, `502`, `server_certificate_invalid`. */
+/** Error types: `TimeoutError`, `java.net.UnknownHostException`, `502`, `server_certificate_invalid`. */
 const typeName = /^[\w.:$-]{1,100}$/;
 
-/** The class in front of what most languages print of an exception. */
+/** The class at the start of a printed exception in most languages. */
 const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Timeout))(?::|\s*$)/;
 
-/** Longer messages are not searched for a stack. */
+/** Stacks are searched only in messages up to this length. */
 const MAX_MESSAGE = 20_000;
 
 /**
- * What went wrong in a span, as a class of errors: messages of errors quote the query, so they are never read out.
+ * Returns the error class of a span; null if it succeeded. Error messages are not returned, because they may quote the
+ * query.
  *
- * Null when the span succeeded. Else the first of `error.type`, the `exception.type` of an exception event, and the
- * class of the exception that the status message, the exception message or Langfuse's status message is printed from;
- * `error` when none of them tells a class.
+ * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
+ * message, exception message or Langfuse status message; `error` if there is none.
  *
- * A span failed when its status says so, when it has an `error.type`, or when Langfuse's level is ERROR.
+ * A span failed if its status is an error, it has an `error.type`, or its Langfuse level is ERROR.
  */
 export function errorOf(span: OtlpSpan): string | null {
   const { attributes, status } = span;
@@ -139,8 +139,8 @@ function classOf(message: string | null): string | null {
 }
 
 /**
- * LangChain prints the message, an empty line, and the stack, which begins with the class and the same message. The
- * class is taken only from there, so that an exception which a user pasted into the query is not.
+ * LangChain prints the message, an empty line, and the stack, which starts with the class and the same message. Requiring
+ * the same message avoids matching an exception that a user pasted into the query.
  */
 function classOfStack(text: string): string | null {
   for (const match of text.matchAll(/\n\n([A-Za-z_$][\w.$]{0,90}): /g)) {
@@ -151,7 +151,7 @@ function classOfStack(text: string): string | null {
   return null;
 }
 
-/** Deeper nesting is no trace but a loop. */
+/** Deeper nesting is taken for a cycle. */
 const MAX_ANCESTORS = 200;
 
 export type TraceIndex = ReturnType<typeof indexSpans>;
@@ -159,7 +159,7 @@ export type TraceIndex = ReturnType<typeof indexSpans>;
 /**
  * Indexes the spans of one export.
  *
- * @param isWatched whether a retriever span belongs to a pipeline; one that does not is as if it were no retriever
+ * @param isWatched true if a retriever span belongs to a pipeline; others are not treated as retrievers
  */
 export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpan) => boolean) {
   const byId = new Map(spans.map((span) => [liveQueryId(span.traceId, span.spanId), span]));
@@ -177,7 +177,7 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
   function ancestorsOf(span: OtlpSpan): readonly OtlpSpan[] {
     const ancestors: OtlpSpan[] = [];
     for (let parent = parentOf(span); parent !== null; parent = parentOf(parent)) {
-      // Of spans in a circle none is around the others: each would hide itself.
+      // Spans in a cycle have no ancestors; otherwise each would hide itself.
       if (ancestors.length === MAX_ANCESTORS) return [];
       ancestors.push(parent);
     }
@@ -190,16 +190,16 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
     [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
   );
   return {
-    /** Each span once; of a span that was sent twice the later one. */
+    /** Distinct spans; of duplicates the last one. */
     spans: [...byId.values()],
-    /** `other` for a retriever of no pipeline. */
+    /** `other` for a retriever without a pipeline. */
     roleOf: roleOfIndexed,
-    /** Whether the span is a retriever of no pipeline. */
+    /** True for a retriever without a pipeline. */
     isUnwatched: (span: OtlpSpan): boolean => unwatched.has(span),
     find,
-    /** Nearest first, ending where an ancestor is not part of the export; none of a span whose ancestors form a circle. */
+    /** Nearest first, up to the first ancestor that is not in the export; none for a span in a cycle. */
     ancestorsOf,
-    /** The retriever furthest up that the span is, or lies within; null when there is none. */
+    /** Returns the outermost retriever that is or contains the span; null if there is none. */
     retrieverAround: (span: OtlpSpan): OtlpSpan | null => around.get(span) ?? null,
   };
 }

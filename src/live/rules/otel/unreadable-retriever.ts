@@ -1,4 +1,5 @@
-/** Why the span of a retriever gave no live query, and what its service can set so that the next one does. */
+/** Explains why a retriever span gave no live query, and which setting of the service fixes it. */
+import { plural } from '../../../core/format.ts';
 import { endsEarly } from '../../../core/text/loose-json.ts';
 import { outputNames } from './retrieved-documents.ts';
 import type { AttributeValue, OtlpSpan } from './span.ts';
@@ -15,23 +16,23 @@ export const unreadableReasons = [
 ] as const;
 
 /**
- * - `no_documents`: it says nothing of what was retrieved, which may also have been nothing
- * - `hidden`: a privacy setting replaced it
- * - `dropped`: the service left out attributes or events
- * - `cut_off`: the service shortened the value
- * - `several_queries`: it holds the answers to several queries, which cannot be told apart
+ * - `no_documents`: it has no document list
+ * - `hidden`: a privacy setting replaced the documents
+ * - `dropped`: the service dropped attributes or events
+ * - `cut_off`: the service truncated the value
+ * - `several_queries`: it has results of several queries, which cannot be separated
  * - `unidentified`: its documents have neither ids nor texts
- * - `unknown_shape`: it has an output that is no list of documents in a form that is known
+ * - `unknown_shape`: its output is not a document list in a known format
  */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
 /** Spans of one kind that gave no query. */
 export interface UnreadableRetriever {
   readonly pipeline: string;
-  /** The instrumentation that wrote them; empty when it has no name. */
+  /** Instrumentation that created them; empty if it has no name. */
   readonly instrumentation: string;
   readonly reason: UnreadableReason;
-  /** Names of the attributes and events that one of them had, never a value. */
+  /** Names of the attributes and events of one of them; never values. */
   readonly attributes: readonly string[];
   readonly spans: number;
 }
@@ -39,26 +40,26 @@ export interface UnreadableRetriever {
 const REDACTED = '__REDACTED__';
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
-/** Kinds of one export that tell their instrumentation. */
+/** Maximum number of kinds per export that keep their instrumentation. */
 const MAX_KINDS = 50;
 
 export function reasonOf(span: OtlpSpan, hasDocuments: boolean): UnreadableReason {
   if (hasSeveralQueries(span)) return 'several_queries';
   if (hasDocuments) return 'unidentified';
-  const told = [...outputNames, 'gen_ai.retrieval.documents', 'retrieval.documents']
+  const outputs = [...outputNames, 'gen_ai.retrieval.documents', 'retrieval.documents']
     .map((name) => span.attributes[name])
-    .filter(saysSomething);
-  if (told.includes(REDACTED)) return 'hidden';
-  if (told.some((value) => typeof value === 'string' && endsEarly(value))) return 'cut_off';
-  if (told.length > 0) return 'unknown_shape';
+    .filter(isPresent);
+  if (outputs.includes(REDACTED)) return 'hidden';
+  if (outputs.some((value) => typeof value === 'string' && endsEarly(value))) return 'cut_off';
+  if (outputs.length > 0) return 'unknown_shape';
   return span.droppedAttributesCount > 0 || span.droppedEventsCount > 0 ? 'dropped' : 'no_documents';
 }
 
-function saysSomething(value: AttributeValue | undefined): boolean {
+function isPresent(value: AttributeValue | undefined): boolean {
   return value !== undefined && value !== null && !(typeof value === 'string' && /^\s*(null|None|)\s*$/.test(value));
 }
 
-/** The spans by kind. */
+/** Groups spans by kind. */
 export function summarize(
   spans: readonly { readonly span: OtlpSpan; readonly pipeline: string; readonly reason: UnreadableReason }[],
 ): readonly UnreadableRetriever[] {
@@ -82,12 +83,12 @@ function clean(name: string): string {
   return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
 }
 
-/** The settings by which each convention captures content, found by the attributes that it writes. */
+/** Settings that enable content capture, by the attributes that each convention uses. */
 const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
   [/^openinference\./, 'leave OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_OUTPUT_TEXT unset'],
   [
     /^langfuse\./,
-    'let Langfuse capture outputs (capture_output=True, captureOutput: true; LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true)',
+    'enable output capture in Langfuse (capture_output=True, captureOutput: true; LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true)',
   ],
   [/^langsmith\./, 'leave LANGSMITH_HIDE_OUTPUTS unset'],
   [/^spring\.ai\./, 'set spring.ai.vectorstore.observations.log-query-response=true'],
@@ -95,9 +96,9 @@ const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
   [/^gen_ai\./, 'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true'],
 ];
 
-const ITSELF = 'write what was retrieved to the attribute gen_ai.retrieval.documents as [{"id", "score"}]';
+const ITSELF = 'set the attribute gen_ai.retrieval.documents to [{"id", "score"}]';
 
-/** What to do, as the end of a sentence. */
+/** Describes the fix as the end of a sentence. */
 function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'attributes'>): string {
   const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
   switch (reason) {
@@ -111,26 +112,25 @@ function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'att
     case 'several_queries':
       return 'send one span for each query';
     case 'unidentified':
-      return 'give the documents an id, or let their texts be captured';
+      return 'add ids to the documents, or enable capture of their texts';
     case 'unknown_shape':
       return ITSELF;
   }
 }
 
-/** What was found, in short. */
 const reasonTexts: Readonly<Record<UnreadableReason, string>> = {
-  no_documents: 'no documents named',
-  hidden: 'documents hidden',
-  dropped: 'documents lost to an attribute limit',
-  cut_off: 'output cut off',
-  several_queries: 'answers to several queries in one span',
+  no_documents: 'no documents reported',
+  hidden: 'documents hidden by a privacy setting',
+  dropped: 'documents dropped by an attribute limit',
+  cut_off: 'output truncated',
+  several_queries: 'results of several queries in one span',
   unidentified: 'documents without ids and texts',
-  unknown_shape: 'output in an unknown form',
+  unknown_shape: 'output in an unknown format',
 };
 
-/** For people: how many, why, and what to do. */
+/** Describes unreadable spans: number, reason, fix. */
 export function unreadableText(kind: UnreadableRetriever, when: string): string {
   const { spans, instrumentation, attributes, reason } = kind;
-  const who = instrumentation === '' ? '' : ` of ${instrumentation}`;
-  return `${spans} retriever ${spans === 1 ? 'span' : 'spans'}${who} gave no live query${when}: ${reasonTexts[reason]}. The last one had: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+  const source = instrumentation === '' ? '' : ` of ${instrumentation}`;
+  return `${plural(spans, 'retriever span')}${source} gave no live query${when}: ${reasonTexts[reason]}. Attributes of the last one: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
 }

@@ -1,39 +1,38 @@
 /**
- * Admission: which part of the live queries is measured when more arrive than can be measured. The decision is a level;
- * each level halves the part. Whole sessions are left out, by the same random draw that sampled them, and a session
- * that stays keeps its chance of being admitted, so that estimates stay unbiased. What was left out is not measured
- * later either, so no backlog builds up that would come down all at once.
+ * Admission control: decides which share of the live queries is measured when more arrive than can be measured. Each level
+ * halves the share. Whole sessions are dropped, by the same random draw that sampled them, and admitted sessions record
+ * their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no backlog builds up.
  *
- * - The level rises at once, as far as it takes for the waiting work to fit.
- * - It also rises by one when the oldest work waits too long and the queue does not shrink, because less is then done
- *   than the budget allows.
- * - It falls by one after `CALM_MS` in which the lower level would have filled no more than half of the room. Then the
- *   wait begins anew.
+ * - The level rises immediately, as far as needed for the queue to fit.
+ * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then do less
+ *   than the capacity allows.
+ * - It drops by one after `CALM_MS` in which the lower level would have filled at most half of the capacity. Then the
+ *   waiting time restarts.
  *
- * Levels depend on the number of queries and their age alone, never on the draw of a query.
+ * Levels depend only on the number and age of queries, never on their draw.
  */
 import { MINUTE_MS } from '../../../core/time.ts';
 
-/** What was decided last. */
+/** The latest decision. */
 export interface Admission {
-  /** The chance of being admitted is 2^-level. */
+  /** The probability of admission is 2^-level. */
   readonly level: number;
-  /** Work that waits after the decision, in queries. */
+  /** Expected number of queued queries after the decision. */
   readonly waiting: number;
-  /** Whether the oldest work had waited too long. */
+  /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
-  /** Since when a lower level would do, in milliseconds since the epoch; null while it would not. */
+  /** Since when a lower level would suffice, in milliseconds since the epoch; null while it would not. */
   readonly calmSinceMs: number | null;
 }
 
 export interface AdmissionLoad {
-  /** Queries that have arrived and wait for a decision. */
+  /** Queries waiting for a decision. */
   readonly arrived: number;
-  /** Queries that were admitted before and still wait. */
+  /** Queries that were admitted earlier and are still queued. */
   readonly admitted: number;
-  /** Most queries that may wait, positive. */
+  /** Maximum number of queued queries, positive. */
   readonly capacity: number;
-  /** Age of the oldest query that waits, decided on or not, in milliseconds. */
+  /** Age of the oldest waiting query, admitted or not, in milliseconds. */
   readonly oldestMs: number;
   /** Age, in milliseconds, above which the oldest query is overdue. */
   readonly patienceMs: number;
@@ -41,14 +40,14 @@ export interface AdmissionLoad {
 
 export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false, calmSinceMs: null };
 
-/** How long a lower level must have been enough before it is taken. */
+/** How long a lower level must have sufficed before it applies. */
 export const CALM_MS = 5 * MINUTE_MS;
-/** At this level one query in 65,536 is admitted; a higher one would leave nothing to measure. */
+/** One query in 65,536 is admitted; a higher level would leave nothing to measure. */
 export const MAX_LEVEL = 16;
-/** Share of the capacity that new arrivals get however much still waits: with none, density would see nothing new. */
+/** Share of the capacity that is reserved for new arrivals, so that density always sees new queries. */
 const MIN_SHARE = 1 / 8;
 
-/** The chance of being admitted at a level; an exact power of two. */
+/** Probability of admission at a level; an exact power of two. */
 export function admissionChance({ level }: Pick<Admission, 'level'>): number {
   return 2 ** -level;
 }
@@ -67,14 +66,14 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   const needed = levelThatFits(load);
   const raised = Math.min(MAX_LEVEL, Math.max(needed, previous.level + (isStuck ? 1 : 0)));
   if (raised > previous.level) return at(raised, null);
-  const wouldDo =
+  const lowerSuffices =
     previous.level > 0 &&
     2 * oldestMs <= patienceMs &&
     2 * waitingAt(load, previous.level - 1) <= capacity &&
     admitted < capacity;
-  if (!wouldDo) return at(previous.level, null);
+  if (!lowerSuffices) return at(previous.level, null);
   const since = previous.calmSinceMs ?? nowMs;
-  // A clock that was set back starts the wait anew.
+  // The waiting time restarts if the clock was set back.
   if (nowMs < since) return at(previous.level, nowMs);
   return nowMs - since >= CALM_MS ? at(previous.level - 1, nowMs) : at(previous.level, since);
 
@@ -88,7 +87,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
   }
 }
 
-/** The lowest level at which the expected work fits. */
+/** Lowest level at which the expected queue fits. */
 function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
   const room = Math.max(capacity - admitted, capacity * MIN_SHARE);
   let level = 0;
@@ -96,7 +95,7 @@ function levelThatFits({ arrived, admitted, capacity }: AdmissionLoad): number {
   return level;
 }
 
-/** Expected work that waits when what has arrived is decided on at this level. */
+/** Expected number of queued queries if this level applies. */
 function waitingAt({ arrived, admitted }: AdmissionLoad, level: number): number {
   return admitted + arrived * 2 ** -level;
 }

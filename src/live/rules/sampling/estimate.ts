@@ -1,9 +1,8 @@
 /**
- * Estimates of a window of live queries from the samples that were kept of it, with their variance, since queries were
- * drawn by session.
+ * Estimates totals over a window of live queries from its samples, with a variance that reflects sampling by session.
  *
- * The population is finite: the live queries that arrived in the window (of the segment in question), sampled or not.
- * Bounds are for its total or mean, not for what users might have asked; if every query was kept they are a point.
+ * The population is finite: the live queries that arrived in the window (of a segment), sampled or not. Bounds are for its
+ * total, not for hypothetical other queries; if every query was sampled, they equal the value.
  */
 
 import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
@@ -13,26 +12,26 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 interface ClusterVariance {
   /** >= 0. */
   readonly variance: number;
-  /** Satterthwaite's degrees of freedom of the variance, >= 1; 0 when the variance is 0. */
+  /** Satterthwaite's degrees of freedom of the variance, >= 1; 0 if the variance is 0. */
   readonly degreesOfFreedom: number;
 }
 
 /**
- * Estimated variance of the total of value / probability under Poisson sampling of clusters.
+ * Estimates the variance of the total of value / probability under Poisson sampling of clusters.
  *
- * Clusters are drawn independently. The members of one cluster share the draw and are kept iff it is below their own
- * probability, so that two of them are both kept with the smaller of their two probabilities. With it, the variance
- * estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman, Model Assisted Survey
- * Sampling, 1992) becomes for one cluster
+ * Clusters are drawn independently. The members of a cluster share the draw, and are sampled iff it is below their own
+ * probability, so two members are both sampled with the smaller of their probabilities. The variance estimator of Horvitz
+ * and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992) is then, for one
+ * cluster,
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
- * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. It is unbiased and never negative. A cluster
- * whose members were also sampled upstream, each with a draw of its own, varies less than this says as long as values
- * within a session are alike, so that bounds are then rather too wide than too narrow.
+ * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. It is unbiased and never negative. If members were
+ * also sampled upstream by independent draws, and values within a session are similar, the true variance is smaller, so the
+ * bounds are conservative.
  *
- * Degrees of freedom: each cluster contributes one (Satterthwaite 1946), (sum v)^2 / sum v^2 in all, which is few when
- * few heavy clusters make up the variance, however many light ones there are.
+ * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946), which is
+ * small if a few heavy clusters dominate the variance.
  *
  * @param members sampled queries in any order
  * @param values one per member
@@ -41,7 +40,7 @@ export function clusterVariance(members: readonly ClusterMember[], values: reado
   const contributions = [...groupByCluster(members, values).values()].map(clusterContribution);
   const variance = contributions.reduce((sum, contribution) => sum + contribution, 0);
   if (variance === 0) return { variance, degreesOfFreedom: 0 };
-  // Where the squares of tiny numbers vanish, the least that it can be.
+  // At least 1, because squares of tiny numbers may underflow.
   const degreesOfFreedom = Math.max(1, effectiveNumber(contributions));
   return { variance, degreesOfFreedom };
 }
@@ -51,9 +50,9 @@ interface Entry {
   readonly value: number;
 }
 
-/** The sum over all pairs of one cluster. */
+/** Sum over all pairs of one cluster. */
 function clusterContribution(cluster: readonly Entry[]): number {
-  // In ascending order the larger probability of each pair is the later one: one pass instead of all pairs.
+  // In ascending order the later member of each pair has the larger probability, so one pass suffices.
   const ascending = cluster.length === 1 ? cluster : cluster.toSorted((a, b) => a.probability - b.probability);
   let sum = 0;
   let before = 0;
@@ -62,7 +61,7 @@ function clusterContribution(cluster: readonly Entry[]): number {
     sum += (1 - probability) * weighted * (weighted + 2 * before);
     before += weighted;
   }
-  // Rounding alone can bring a sum of cancelling squares below zero.
+  // Rounding can make a sum of cancelling terms negative.
   return Math.max(0, sum);
 }
 
@@ -77,22 +76,20 @@ function groupByCluster(members: readonly ClusterMember[], values: readonly numb
   return clusters;
 }
 
-/** One sampled query: its session, its inclusion probability, and what it adds to the estimated total. */
+/** A sampled query: its session and its inclusion probability. */
 export interface ClusterMember {
-  /** Names what was drawn together; the sampling hash serves. */
+  /** Identifies queries that were drawn together, such as by their sampling hash. */
   readonly cluster: string | number;
   /** In (0, 1]. */
   readonly probability: number;
 }
 
-/** Number of clusters with a member that might have been left out: those that tell of chance. */
+/** Number of clusters with a member of probability < 1, which determine the variance. */
 export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
 
-/**
- * Kish's effective number of clusters, each with the summed weights 1 / probability of its members. 0 for no members.
- */
+/** Kish's effective number of clusters, weighted by the sum of 1 / probability of their members; 0 without members. */
 export function effectiveClusters(members: readonly ClusterMember[]): number {
   const weights = new Map<string | number, number>();
   for (const { cluster, probability } of members) {
@@ -106,27 +103,27 @@ export interface SampledValue extends ClusterMember {
 }
 
 /**
- * Whether every live query of the window had probability 1: rate 1 at level 0 and nothing sampled upstream. Samples
- * cannot tell: if only queries with an always-keep rule happen to be sampled, all their probabilities are 1 as well.
+ * True if every live query of the window had probability 1: rate 1 at level 0, without upstream sampling. Samples alone
+ * cannot tell, because those selected by rule have probability 1 too.
  */
 interface SampledWindow {
   readonly isComplete: boolean;
 }
 
-/** 95 % bounds; `low <= value <= high`, all finite. */
+/** An estimate with 95 % bounds; `low <= value <= high`, all finite. */
 export interface WeightedEstimate {
   readonly kind: 'estimate';
   readonly value: number;
   readonly low: number;
   readonly high: number;
   readonly standardError: number;
-  /** Sampled queries. */
+  /** Number of sampled queries. */
   readonly n: number;
   /** Kish's effective number of sampled clusters. */
   readonly effectiveClusters: number;
 }
 
-/** Too few clusters that chance could have left out: their spread, and so the bounds, cannot be known. */
+/** Too few randomly sampled clusters to estimate the variance. */
 interface InsufficientData {
   readonly kind: 'insufficient_data';
   readonly have: number;
@@ -135,16 +132,16 @@ interface InsufficientData {
 
 export type EstimateOutcome = WeightedEstimate | InsufficientData;
 
-/** Probability outside the 95 % bounds on either side. */
+/** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
-/** One cluster has no spread. */
+/** One cluster has no variance. */
 export const MIN_CLUSTERS = 2;
 
 /**
- * Total over the window: sum of value / probability (Horvitz and Thompson 1952). Unbiased whatever the values and the
- * probabilities. Bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`; for values
- * >= 0 the lower one is at least the sum that was seen. Without any sample the total of a complete window is 0; that of
- * any other window is unknown. A total of which nothing was sampled has the bounds 0 to 0.
+ * Estimates the total over the window as the sum of value / probability (Horvitz and Thompson 1952), which is unbiased. The
+ * bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`; for values >= 0 the lower bound
+ * is at least the observed sum. Without samples, the total of a complete window is 0, and that of any other window is
+ * unknown.
  *
  * @throws RangeError for a probability outside (0, 1], a value that is not finite, or an overflow
  */
@@ -157,7 +154,7 @@ export function horvitzThompsonTotal(samples: readonly SampledValue[], window: S
   const outcome = estimate(total, clusterVariance(samples, values), samples);
   if (values.some((value) => value < 0)) return outcome;
   const seen = values.reduce((sum, value) => sum + value, 0);
-  // What was seen is no more than its weighted sum, but for rounding.
+  // The observed sum never exceeds the weighted sum, except by rounding.
   return { ...outcome, low: Math.min(total, Math.max(outcome.low, seen)) };
 }
 
@@ -168,7 +165,9 @@ function estimate(
 ): WeightedEstimate {
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
-    throw new RangeError('An estimate is not finite; a value is no number, too large, or its probability too small.');
+    throw new RangeError(
+      'An estimate is not finite; a value is not a number or too large, or its probability is too small.',
+    );
   }
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   const size = effectiveClusters(members);
@@ -200,23 +199,23 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
 
 /** Live queries of one outcome that were received in a window. */
 export interface Arrivals {
-  /** All of them: each was counted when it was received, sampled or not. */
+  /** Exact number, sampled or not. */
   readonly counted: number;
-  /** Their number as the samples have it: the sum of 1 / probability. */
+  /** Number estimated from the samples: the sum of 1 / probability. */
   readonly estimated: number;
 }
 
-/** What a weight 1 / probability is multiplied by. */
+/** Factors of the weights 1 / probability. */
 type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
- * Calibration of weights by post-stratification on the outcome, the generalised regression estimator with one indicator
- * for each (Deville and Särndal, Calibration estimators in survey sampling, 1992): counted / estimated. Weighted numbers
- * of queries are then those that were counted. The share that failed has no sampling error left, and not the bias that a
- * ratio has in a small window: where failures are always kept and the rest is drawn, it is too large by about the
+ * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalised regression
+ * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992). Weighted
+ * numbers of queries then equal the counted ones. The share of failures has no sampling error, and avoids the bias of a
+ * ratio in small windows: if failures are always sampled and the rest is drawn, the ratio is too large by about the
  * variance of the rest.
  *
- * An outcome that nobody counted, or of which nothing was sampled, keeps its weights.
+ * An outcome without counts or samples keeps its weights.
  */
 export function calibrationOf(arrivals: Readonly<Partial<Record<QueryOutcome, Arrivals>>>): Calibration {
   const factorOf = (outcome: QueryOutcome): number => {

@@ -166,7 +166,7 @@ describe('bodies that would cost too much', () => {
 
   it('are refused when the body itself nests without an end', () => {
     const flood = 4_000_000;
-    expect(outcome(Buffer.from('['.repeat(flood)), jsonType)).toMatch(/nests too deep/);
+    expect(outcome(Buffer.from('['.repeat(flood)), jsonType)).toMatch(/nested too deeply/);
     // The start of a group in a field that nobody knows, again and again.
     expect(outcome(Buffer.alloc(flood, 0x7b), protobufType)).toMatch(/^(otlp_malformed|body_too_large): /);
   });

@@ -56,7 +56,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       aPipeline('privacy: {patterns: [{name: staff, regex: "(a+)+"}]}'),
-      expect.stringMatching(/^pipelines\[0\]\.privacy\.patterns\[0\] repeats without bound inside a repetition/),
+      expect.stringMatching(/^pipelines\[0\]\.privacy\.patterns\[0\] has an unbounded repetition inside a repetition/),
     ],
     [
       aPipeline('privacy: {patterns: [{name: staff, regex: "x*"}]}'),
@@ -64,7 +64,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       aPipeline('privacy: {patterns: [{name: staff, regex: b}, {name: staff, regex: c}]}'),
-      'pipelines[0].privacy.patterns[1] has a name that is taken; choose another.',
+      'pipelines[0].privacy.patterns[1] has a name that is already in use; choose another.',
     ],
     [
       'server: {trusted_proxies: [proxy.internal]}',

@@ -150,9 +150,9 @@ describe('patterns of the config', () => {
     ['a', '', 'matches the empty text'],
     ['a', 'x*', 'matches the empty text'],
     ['a', `x{3}${'y'.repeat(500)}`, 'has 504 characters; use at most 500'],
-    ['a', '(a+)+b', 'repeats without bound inside a repetition'],
-    ['a', '(?:x(a*)y){2,}b', 'repeats without bound inside a repetition'],
-    ['a', '(?:[)]\\)a{2,}){5}b', 'repeats without bound inside a repetition'],
+    ['a', '(a+)+b', 'has an unbounded repetition inside a repetition'],
+    ['a', '(?:x(a*)y){2,}b', 'has an unbounded repetition inside a repetition'],
+    ['a', '(?:[)]\\)a{2,}){5}b', 'has an unbounded repetition inside a repetition'],
   ])('named %j with source %j are refused with a sentence', (name, source, reason) => {
     const create = () => createRedactor({ patterns: [{ name, source }] });
     expect(create).toThrow(RecalldError);
