@@ -65,17 +65,17 @@ describe('a pinned baseline', () => {
     expect(first.baseline).toBeNull();
     expect(verdictOf(first, 'regression')).toBe('no_data');
     expect(await recalld('golden import faq.csv --set faq')).toMatchObject({
-      stderr: expect.stringContaining('ndcg@10: what fall it finds is not known before a run is pinned') as string,
+      stderr: expect.stringContaining('ndcg@10: the detectable drop is unknown until a run is pinned') as string,
     });
     expect(await recalld(`baselines pin ${first.run_id} --reruns 2`)).toMatchObject({
       code: 0,
-      stdout: `Pinned: runs of faq on docs are compared with ${first.run_id}.\n`,
+      stdout: `Pinned ${first.run_id} as the baseline of faq on docs.\n`,
       stderr: expect.stringMatching(
-        /It answered the same in 3 runs(.|\n)*ndcg@10: each fall of 0\.\d{4} or more is called within 2 runs/,
+        /The retriever returned the same in 3 runs(.|\n)*ndcg@10: reports every drop of 0\.\d+ or more within 2 runs/,
       ) as string,
     });
     expect(await recalld('golden check --pipeline docs --set faq')).toMatchObject({
-      stdout: expect.stringContaining('Power: ndcg@10: each fall of') as string,
+      stdout: expect.stringContaining('Power: ndcg@10: reports every drop of') as string,
     });
 
     const same = await run();

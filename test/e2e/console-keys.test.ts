@@ -168,7 +168,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await page.goto(`${url}/pipelines/docs/density`);
     expect(await page.locator('main').textContent()).toContain('privacy.text: hash');
     await page.goto(`${url}/pipelines/docs/golden/faq/labels`);
-    await page.getByRole('button', { name: 'Look in the store now' }).click();
+    await page.getByRole('button', { name: 'Search the store now' }).click();
     expect(await page.content()).not.toContain('Open the settings');
     await page.context().close();
   });
@@ -190,7 +190,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
   it('let an administrator accept mended labels as a new version', async () => {
     const page = await signIn(await aKey('admin'), '/pipelines/docs/golden/faq/labels');
     expect(await page.locator('main').textContent()).toContain('1 label of 1 query');
-    await page.getByRole('button', { name: 'Look in the store now' }).click();
+    await page.getByRole('button', { name: 'Search the store now' }).click();
     expect(await page.locator('main').textContent()).toContain('the same text');
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByLabel('Accept proposal 1').check();

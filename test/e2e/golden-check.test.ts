@@ -1,4 +1,4 @@
-/** A golden set through the life of its store: checked, its documents cut anew, its labels mended, exported. */
+/** A golden set while its store changes: checked, its documents re-chunked, its judgments repaired, exported. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -51,7 +51,7 @@ interface CheckJson {
   }[];
 }
 
-/** Cuts documents anew: `moved` gets another id, `merged` goes into a larger chunk. */
+/** Re-chunks documents: `moved` gets another id, `merged` becomes part of a larger chunk. */
 async function rechunk(moved: string, merged: string): Promise<void> {
   const client = new Client({ connectionString: rag.storeUrl });
   await client.connect();
@@ -67,7 +67,7 @@ async function rechunk(moved: string, merged: string): Promise<void> {
 }
 
 describe('golden check', () => {
-  it('finds nothing, then the labels of documents that were cut anew, and mends those that a person accepts', async () => {
+  it('finds no stale labels, then those of re-chunked documents, and repairs the ones that a person accepts', async () => {
     const { recalld, json } = await anInstalledSet();
     const check = async (...args: string[]) => {
       const ran = await recalld(CHECK, '--json', ...args);
@@ -92,7 +92,7 @@ describe('golden check', () => {
     expect(latest?.note).toMatch(/^From version 1: \d+ judgments were moved/);
   });
 
-  it('asks nobody without a terminal, and refuses what makes no sense', async () => {
+  it('refuses --fix without a terminal, and options that do not go together', async () => {
     const { recalld } = await anInstalledSet();
     const check = (...args: string[]) => recalld(CHECK, ...args);
     expect(await check('--fix')).toMatchObject({
@@ -101,7 +101,7 @@ describe('golden check', () => {
     });
     expect(await check('--accept', 'all')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/add --fix/) as string,
+      stderr: expect.stringMatching(/--accept needs --fix/) as string,
     });
     expect(await check()).toMatchObject({
       code: 2,
@@ -111,7 +111,7 @@ describe('golden check', () => {
 });
 
 describe('golden export', () => {
-  it('as beir gives files that import as the same set', async () => {
+  it('as beir writes files that import as the same set', async () => {
     const { recalld, json } = await anInstalledSet();
     await recalld(IMPORT);
     const exported = 'golden export --set faq --format beir --out';

@@ -86,12 +86,12 @@ describe('one question of a golden set', () => {
   it('shows what a broken retriever answered, in words', async () => {
     const { shown } = await asked(html());
     expect(shown.code).toBe(0);
-    expect(shown.stdout).toContain('question   q7: question 7');
+    expect(shown.stdout).toContain('query      q7: question 7');
     expect(shown.stdout).toContain('<title>Sign in');
-    expect(shown.stdout).toContain('No documents were read from the answer.');
+    expect(shown.stdout).toContain('The response has no documents.');
   });
 
-  it('that is none of the set is refused with the way out', async () => {
+  it('an unknown query is refused with a fix', async () => {
     const { recalld } = await anInstallation({
       'recalld.yaml': aConfig({ url: 'http://127.0.0.1:9' }),
       'faq.csv': aGoldenCsv(1),
@@ -228,7 +228,7 @@ describe('a golden run', () => {
     });
     expect(code).toBe(1);
     expect(summary).toMatchObject({ status: 'void', metrics: {}, verdict: 'no_data' });
-    expect(summary.reason).toBe('20 % of the queries failed, more than the error budget of 5 %.');
+    expect(summary.reason).toBe('20 % of the queries failed, above the error budget of 5 %.');
     expect(summary.checks[0]?.verdict).toBe('no_data');
   });
 
@@ -236,7 +236,7 @@ describe('a golden run', () => {
     const { code, stderr, summary } = await runAgainst('http://127.0.0.1:9', { retriever: 'retries: 0' });
     expect(code).toBe(3);
     expect(stderr).toMatch(
-      /^recalld: The retriever of pipeline "docs" answered no query: http:\/\/127\.0\.0\.1:9\S* refuses connections; .* \(\d+ of 40 queries, \d+ more were not asked after that\)\. Start it, or mend its address under `retriever`\.\n$/,
+      /^recalld: The retriever of pipeline "docs" answered no query: http:\/\/127\.0\.0\.1:9\S* refuses connections; .* \(\d+ of 40 queries, \d+ more were not sent\)\. Start it, or correct its address under `retriever`\.\n$/,
     );
     expect(summary.queries).toMatchObject({ ok: 0, error: QUERIES });
     expect(summary.metrics['ndcg@10']?.mean).toBe(0);

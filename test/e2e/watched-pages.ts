@@ -62,7 +62,7 @@ export function describePages(watched: () => WatchedService): void {
         ['/?range=7d', 'regression by 0.02'],
         ['/pipelines/docs', 'Latest measures'],
         ['/pipelines/docs/golden', 'Scores of faq at 10'],
-        ['/pipelines/docs/golden/faq/labels', 'Look in the store now'],
+        ['/pipelines/docs/golden/faq/labels', 'Search the store now'],
         ['/pipelines/docs/density?range=7d', 'crypto wallet'],
         ['/pipelines/docs/traffic?range=6h', 'Positive, by segment'],
         ['/pipelines/docs/traffic?range=24h', 'Of the answer among its first'],
@@ -97,7 +97,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.getByRole('region', { name: 'Most regressed' }).getByRole('link').first().click();
       await look('a query');
       await page.goto(`${service.daemon.url}/pipelines/docs/golden/faq/labels`);
-      await page.getByRole('button', { name: 'Look in the store now' }).click();
+      await page.getByRole('button', { name: 'Search the store now' }).click();
       await look('proposals for labels');
       expect(foreign).toEqual([]);
       await page.context().close();

@@ -1,4 +1,4 @@
-/** A golden set on a schedule over a real database: time is told by the test, everything else is what runs. */
+/** A golden set on a schedule over a real database: the test sets the time, everything else is the real code. */
 
 import type { Pool } from 'pg';
 import { createDb } from '../../src/app/database.ts';

@@ -36,7 +36,7 @@ export async function writeLargeHistory(
   );
   await run(
     `insert into golden_runs (id, pipeline, golden_set, golden_set_version, trigger, settings, status, reason, started_at, deadline_at, finished_at)
-     values ('cancelled', $1::text, 'large', 1, 'manual', '{"cutoffs": [10]}', 'cancelled', 'It was cancelled by hand.', now(), now(), now())`,
+     values ('cancelled', $1::text, 'large', 1, 'manual', '{"cutoffs": [10]}', 'cancelled', 'The run was cancelled manually.', now(), now(), now())`,
     pipeline,
   );
   await run(

@@ -237,7 +237,7 @@ const MAX_MS = 2 ** 31 - 1;
  * limit, plus every query timing out once; at least ten minutes and at most 24 days.
  */
 export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
-  const paced = (queries / settings.maxPerSecond) * 1000;
+  const atRateLimit = (queries / settings.maxPerSecond) * 1000;
   const timedOut = Math.ceil(queries / settings.concurrency) * timeoutMs;
-  return Math.min(MAX_MS, Math.max(MIN_MS, 3 * paced + timedOut));
+  return Math.min(MAX_MS, Math.max(MIN_MS, 3 * atRateLimit + timedOut));
 }

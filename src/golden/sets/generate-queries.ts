@@ -35,7 +35,7 @@ export interface FinishedChunk {
   /** Number of the prompt about this chunk, from 0. */
   readonly asking: number;
   readonly outcome: ChunkOutcome;
-  /** The text of a kept query, else null. */
+  /** The text of the query, or null when it was dropped. */
   readonly question: string | null;
   readonly tokens: Tokens;
 }

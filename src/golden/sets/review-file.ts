@@ -1,7 +1,9 @@
 /** Review files: one query per line, for a person to edit and for `golden import --format review`. */
+
 import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
 import { RecalldError } from '../../core/errors.ts';
+import { plural } from '../../core/format.ts';
 import { malformed, parseJson } from '../../core/text/source-line.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
@@ -184,13 +186,15 @@ export async function importReview(
     ...report,
     summary,
     warnings: [
-      ...(refused > 0 ? [`Skipped because keep is false: ${refused} queries.`] : []),
+      ...(refused > 0 ? [`Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`] : []),
       ...(old > 0
         ? [
-            `Skipped because they are older than ${retentionDays} days, the time that erasures are remembered: ${old} queries.`,
+            `Skipped because they are older than ${retentionDays} days, the time that erasures are remembered: ${plural(old, 'query', 'queries')}.`,
           ]
         : []),
-      ...(report.created && lost > 0 ? [`Skipped because they were erased on request: ${lost} queries.`] : []),
+      ...(report.created && lost > 0
+        ? [`Skipped because they were erased on request: ${plural(lost, 'query', 'queries')}.`]
+        : []),
       ...warnings,
     ],
   };

@@ -53,7 +53,7 @@ async function aFailure({
   const [healthy] = await world.full(hour(0));
   if (healthy === undefined) throw new Error('no run');
   const { pipeline, goldenSet, id: runId } = healthy;
-  await world.baselines.pin({ pipeline, goldenSet, runId, note: null, pinnedAt: hour(0), noise: {} }, 'somebody');
+  await world.baselines.pin({ pipeline, goldenSet, runId, note: null, pinnedAt: hour(0), noise: {} }, 'ada');
   const next = async (answers: Answers) => {
     world.answerWith(answers);
     const [run] = await world.full(hour(1));
@@ -82,7 +82,7 @@ describe('a golden run against', () => {
     const { run, floor, state, gauge } = await next(() => null);
     expect(run).toMatchObject({
       status: 'void',
-      reason: '100 % of the queries failed, more than the error budget of 5 %.',
+      reason: '100 % of the queries failed, above the error budget of 5 %.',
     });
     expect(floor?.verdict).toBe('no_data');
     expect(gauge('recalld_golden_queries', { outcome: 'error' })).toBe(QUERIES);
@@ -122,7 +122,7 @@ describe('a golden run against', () => {
     expect(labels?.explanation).toContain(`${QUERIES} of ${QUERIES} judged documents`);
     expect(regression).toMatchObject({
       verdict: 'no_data',
-      explanation: 'Every query has a stale label, so that the retriever cannot be judged by this set.',
+      explanation: 'Every query has a stale label, so this set cannot show how the retriever does.',
     });
     expect([state(floorName), state(labelsName)]).toEqual(['critical', 'warning']);
   });

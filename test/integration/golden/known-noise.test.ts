@@ -131,7 +131,7 @@ it('the variance between days is estimated from the last run of each day without
   await run(10, [], against(pinned, 0.9));
   await run(20, [], against(pinned, 0.01));
   await run(day, [], against(pinned, -0.3, 'regression'));
-  // Nobody looked on the third day.
+  // No run was made on the third day.
   await run(3 * day, [], against(pinned, -0.02));
   await run(4 * day, [], against(pinned, 0.03));
   const baseline = await store.db.golden.baselines.pinned('daily', 'faq');
@@ -165,7 +165,7 @@ it('the variance between index generations is estimated from the last run of eac
   await run(42, [], against(pinned, -0.2, 'regression'));
   await rebuild(46);
   await run(47, [], against(pinned, doubtful, 'regression', 0.04));
-  // Nobody looked at this one.
+  // This run was not reviewed.
   await rebuild(50);
   await rebuild(60);
   await run(62, [], against(pinned, 0.05));
@@ -200,7 +200,7 @@ it('a baseline estimates its noise from clean runs alone and says which runs it 
   expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, warnings: [] });
   const reasons = Object.fromEntries(report.baseline.excludedRuns.map(({ runId, reason }) => [runId, reason]));
   expect(reasons).toEqual({
-    [released.id]: 'a deployment lies between it and the pinned run',
+    [released.id]: 'there was a deployment between it and the pinned run',
     [outlier.id]: 'its ndcg@10 of 0.713 is far from the usual 0.813',
     [failing.id]: '1 query failed or timed out',
     [checked.id]: `it failed the check ${floor.name}`,

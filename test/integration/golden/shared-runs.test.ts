@@ -117,7 +117,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     });
   });
 
-  it('keeps the concurrency and the pace of the retriever over all workers', async () => {
+  it('keeps the concurrency limit and the rate limit of the retriever over all workers', async () => {
     const { server, times, mostAtOnce } = await aRetriever();
     const first = await aWorker(server, 'a');
     await aWorker(server, 'b');
@@ -125,7 +125,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     await enqueue(first, run);
     await endOf(run.id);
     expect(mostAtOnce()).toBeLessThanOrEqual(3);
-    // Turns are a hundredth of a second apart, whoever has them; 150 take at least 1.49 s.
+    // Requests are a hundredth of a second apart over all workers; 150 take at least 1.49 s.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1400);
   });
 
@@ -187,7 +187,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     const run = await startRun(400, { maxPerSecond: 20 });
     await enqueue(first, run);
     await waitFor(() => server.requests.length >= 5);
-    await runs().finish(run.id, endWithoutScores('cancelled', 'It was cancelled by hand.', new Date()));
+    await runs().finish(run.id, endWithoutScores('cancelled', 'The run was cancelled manually.', new Date()));
     const { rows } = await waitFor(async () => {
       const shares = await database().pool.query('select from retriever_shares where until >= clock_timestamp()');
       return shares.rows.length === 0 ? shares : null;

@@ -72,7 +72,7 @@ describe('a golden run without a worker', () => {
     expect(isResumed).toBe(false);
     expect(run).toMatchObject({
       status: 'failed',
-      reason: 'It did not end by its deadline, 2026-11-20T12:10:00.000Z.',
+      reason: 'The run did not end by its deadline, 2026-11-20T12:10:00.000Z.',
       finishedAt: new Date(NOON.getTime() + 601_000),
     });
     expect([scores, checks]).toEqual([[], []]);
@@ -84,7 +84,7 @@ describe('a golden run without a worker', () => {
     expect(isResumed).toBe(false);
     expect(run).toMatchObject({
       status: 'failed',
-      reason: 'Its worker died and the config has no pipeline "gone" to go on with.',
+      reason: 'The worker of the run died, and the config no longer has the pipeline "gone".',
     });
   });
 });
@@ -110,7 +110,7 @@ it('a running run is ended as cancelled, with the reason', async () => {
   const { id } = await putRun(stores);
   expect(await cancelGoldenRun(contextOf({ db: { golden: stores }, clock: new SteerableClock() }), id)).toMatchObject({
     status: 'cancelled',
-    reason: 'It was cancelled by hand.',
+    reason: 'The run was cancelled manually.',
   });
 });
 

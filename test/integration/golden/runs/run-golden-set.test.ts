@@ -37,7 +37,7 @@ interface Setting {
   readonly settings?: Partial<RunSettings>;
   /** What an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
-  /** By the number of the query, from 1; a perfect answer unless told otherwise. */
+  /** By the number of the query, from 1; a perfect answer by default. */
   readonly reply?: (query: number) => Reply;
 }
 
@@ -314,7 +314,7 @@ describe('a golden run with an error budget', () => {
     expect(await end()).toMatchObject({
       run: {
         status: 'void',
-        reason: '15 % of the queries failed, more than the error budget of 10 %.',
+        reason: '15 % of the queries failed, above the error budget of 10 %.',
       },
       scores: [],
       checks: [{ verdict: 'no_data', value: null }],

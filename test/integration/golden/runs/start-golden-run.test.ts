@@ -62,7 +62,7 @@ describe('a new golden run', () => {
     });
   });
 
-  it('has a deadline computed from the size of the set, the pace and the timeout of the retriever', async () => {
+  it('has a deadline computed from the size of the set, the rate limit and the timeout of the retriever', async () => {
     const { deps, set, add } = await aStart();
     await add('big', 1000);
     const schedule = aSchedule({ set, settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });

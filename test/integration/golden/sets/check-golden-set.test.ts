@@ -161,9 +161,9 @@ describe('the texts of judged documents', () => {
       },
     });
     const sets = { latest: async () => ({ version: 1 }), queries: async () => many };
-    const upkeep = contextOf(deps, { db: { golden: { sets } } } as unknown as ContextParts);
+    const context = contextOf(deps, { db: { golden: { sets } } } as unknown as ContextParts);
     const pipeline = watched({ store, embedder, golden: [aSchedule({ set: 'faq' })] });
-    await expect(recordGoldenDocuments(upkeep, pipeline, never)).rejects.toMatchObject({
+    await expect(recordGoldenDocuments(context, pipeline, never)).rejects.toMatchObject({
       code: 'store_unreachable',
       message: expect.stringContaining('It answered 500.'),
     });

@@ -80,7 +80,7 @@ describe('the limits of a retriever', () => {
   const limits = () => createThrottleLimits(database.pool);
 
   it('reserve evenly spaced request times, whichever worker reserves them', async () => {
-    const waits = await Promise.all(Array.from({ length: 6 }, () => limits().reserve('paced', 2, 1)));
+    const waits = await Promise.all(Array.from({ length: 6 }, () => limits().reserve('limited', 2, 1)));
     const sorted = waits.toSorted((a, b) => a - b);
     expect(sorted[0]).toBe(0);
     // Two turns a second each; what the calls themselves took is off the wait.

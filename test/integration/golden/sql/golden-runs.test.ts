@@ -300,9 +300,9 @@ describe('the end of a run', () => {
 
   it('stores which judged documents each stage contained, and their totals', async () => {
     const { id } = await create();
-    const told = [{ name: 'candidates', isSide: false, documents: 50, latencyMs: 3.5, ranks: { 'kb-1': 12 } }];
-    await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', stages: told }), anAnswer({ queryId: 'q2' })]);
-    expect(await runs().stages(id)).toEqual(new Map([['q1', told]]));
+    const reported = [{ name: 'candidates', isSide: false, documents: 50, latencyMs: 3.5, ranks: { 'kb-1': 12 } }];
+    await runs().saveAnswers(id, [anAnswer({ queryId: 'q1', stages: reported }), anAnswer({ queryId: 'q2' })]);
+    expect(await runs().stages(id)).toEqual(new Map([['q1', reported]]));
     const share = { mean: 0, n: 1, ciLow: 0, ciHigh: 0.8, ciMethod: 'wilson' as const };
     const stages = { k: 10, n: 1, failed: 0, unreported: 1, lostToFailures: share, steps: [] };
     await runs().finish(id, anEnd({ stages }));
@@ -372,12 +372,12 @@ describe('the list of runs', () => {
     const faq = await create({ pipeline: 'listed', startedAt: minutes(1) });
     const other = await create({ pipeline: 'listed', goldenSet: 'other', startedAt: minutes(3) });
     const newer = await create({ pipeline: 'listed', startedAt: minutes(2) });
-    const stranger = await create({ pipeline: 'listed-too', startedAt: minutes(4) });
+    const unrelated = await create({ pipeline: 'listed-too', startedAt: minutes(4) });
     expect(await idsOf({ pipeline: 'listed', limit: 10 })).toEqual([other.id, newer.id, faq.id]);
     expect(await idsOf({ pipeline: 'listed', limit: 2 })).toEqual([other.id, newer.id]);
     expect(await idsOf({ pipeline: 'listed', goldenSet: 'faq', limit: 10 })).toEqual([newer.id, faq.id]);
     expect(await idsOf({ goldenSet: 'other', limit: 1 })).toEqual([other.id]);
-    expect(await idsOf({ limit: 1000 })).toEqual(expect.arrayContaining([faq.id, other.id, newer.id, stranger.id]));
+    expect(await idsOf({ limit: 1000 })).toEqual(expect.arrayContaining([faq.id, other.id, newer.id, unrelated.id]));
     expect(await idsOf({ pipeline: 'no-such-pipeline', limit: 10 })).toEqual([]);
   });
 

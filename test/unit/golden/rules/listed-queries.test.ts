@@ -9,16 +9,16 @@ const queries = ids.map((id) =>
   aGoldenQuery({ id, text: `What is ${id}?`, judgments: [{ documentId: 'd', grade: 1 }] }),
 );
 
-/** Every query with `d` at the first rank, but for those that are told otherwise; null is no answer yet. */
+/** Every query with `d` at the first rank, but for those that are answered otherwise; null is no answer yet. */
 function aSide(answers: Readonly<Record<string, readonly string[] | QueryAnswer | null>>): ComparedSide {
   return {
     queries,
     answers: ids.flatMap((queryId): QueryAnswer[] => {
-      const told = answers[queryId];
-      if (told === null) return [];
-      if (told !== undefined && 'queryId' in told) return [told];
-      const outcome = told?.length === 0 ? 'empty' : 'ok';
-      return [anAnswer({ queryId, outcome, documents: documents(...(told ?? ['d'])) })];
+      const answered = answers[queryId];
+      if (answered === null) return [];
+      if (answered !== undefined && 'queryId' in answered) return [answered];
+      const outcome = answered?.length === 0 ? 'empty' : 'ok';
+      return [anAnswer({ queryId, outcome, documents: documents(...(answered ?? ['d'])) })];
     }),
     settings: aRunSettings(),
   };
@@ -56,8 +56,8 @@ describe('the queries of a run', () => {
   });
 
   it('include their previous scores, unless their labels are stale', () => {
-    const told = new Map(list('worst').map(({ query, before: old, outcome }) => [query.id, [old, outcome]]));
-    expect(Object.fromEntries(told)).toMatchObject({
+    const answered = new Map(list('worst').map(({ query, before: old, outcome }) => [query.id, [old, outcome]]));
+    expect(Object.fromEntries(answered)).toMatchObject({
       rose: [0.5, 'ok'],
       steady: [1, 'ok'],
       stale: [null, 'empty'],

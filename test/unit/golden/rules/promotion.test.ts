@@ -66,7 +66,7 @@ describe('the choice of live questions', () => {
     const candidates = [
       aCandidate('no', 'How do I cancel?', { grades: grades(['a', 0], ['b', 1]) }),
       aCandidate('worst', 'Where is my invoice?', { grades: grades(['a', 0], ['b', 0]) }),
-      aCandidate('mended', 'Which banks are there?', { grades: [...grades(['a', 0]), person] }),
+      aCandidate('regraded', 'Which banks are there?', { grades: [...grades(['a', 0]), person] }),
       aCandidate('answered', 'What does it cost?', { grades: grades(['a', 0], ['b', 3]) }),
       aCandidate('disliked', 'Why so slow today?', { feedback: [thumb('negative')] }),
     ];

@@ -11,7 +11,7 @@ const refused = (queryId: string) =>
       'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right.',
   });
 
-function told(answers: Parameters<typeof runFailure>[0]): string | null {
+function messageOf(answers: Parameters<typeof runFailure>[0]): string | null {
   const failure = runFailure(answers);
   return failure === null ? null : describeFailure(failure);
 }
@@ -19,14 +19,14 @@ function told(answers: Parameters<typeof runFailure>[0]): string | null {
 describe('the failure of a golden run', () => {
   it('is the first real error and its count, never the queries skipped after it', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
-    expect(told([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
+    expect(messageOf([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
       'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right (28 of 40 queries, 12 more were not sent).',
     );
   });
 
   it('counts those that failed in another way separately, whatever came before them', () => {
     const reset = aFailedAnswer({ errorCode: 'connection_reset', errorMessage: 'http://rag/ closed the connection.' });
-    expect(told([anAnswer(), reset, refused('q2'), refused('q3')])).toBe(
+    expect(messageOf([anAnswer(), reset, refused('q2'), refused('q3')])).toBe(
       'http://rag/ closed the connection (1 of 4 queries, 2 failed in other ways).',
     );
   });
@@ -39,17 +39,17 @@ describe('the failure of a golden run', () => {
   it('is a timeout when the retriever did not answer in time', () => {
     const late = anAnswer({ outcome: 'timeout', errorMessage: 'http://rag/ did not answer within 2000 ms.' });
     expect(runFailure([late])).toMatchObject({ code: 'timeout', queries: 1, total: 1 });
-    expect(told([late])).toBe('http://rag/ did not answer within 2000 ms (1 of 1 queries).');
+    expect(messageOf([late])).toBe('http://rag/ did not answer within 2000 ms (1 of 1 queries).');
   });
 
   it('says that no query was requested when another run detected the outage first', () => {
-    expect(told(goldenQueries(3).map(notAsked))).toBe(
+    expect(messageOf(goldenQueries(3).map(notAsked))).toBe(
       'The query was not sent: the retriever had failed 28 queries in a row (3 of 3 queries).',
     );
   });
 
   it('is null when every query was answered', () => {
-    expect(told([anAnswer(), anAnswer({ outcome: 'empty', documents: [] })])).toBeNull();
+    expect(messageOf([anAnswer(), anAnswer({ outcome: 'empty', documents: [] })])).toBeNull();
   });
 });
 

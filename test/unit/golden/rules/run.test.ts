@@ -17,7 +17,7 @@ describe('the deadline of a golden run', () => {
   it.each([
     ['ten minutes for a small set', 50, { maxPerSecond: 20, concurrency: 4 }, 2000, 600_000],
     [
-      'three times the pace and a time-out for every query',
+      'three times the request interval and a timeout for every query',
       10_000,
       { maxPerSecond: 10, concurrency: 4 },
       2000,
@@ -28,7 +28,7 @@ describe('the deadline of a golden run', () => {
     expect(runDeadlineMs(queries, aRunSettings(settings), timeoutMs)).toBe(expected);
   });
 
-  it('leaves time for every query to time out at the configured pace', () => {
+  it('leaves time for every query to time out at the configured rate limit', () => {
     const settings = aRunSettings({ maxPerSecond: 5, concurrency: 1 });
     expect(runDeadlineMs(2000, settings, 3000)).toBeGreaterThan(2000 * 3000);
   });

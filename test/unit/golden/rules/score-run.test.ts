@@ -133,7 +133,7 @@ describe('the scores of a golden run', () => {
   });
 
   it('ignore answers to queries that are not in the set', () => {
-    const answers = [anAnswer(), aFailedAnswer({ queryId: 'stranger' })];
+    const answers = [anAnswer(), aFailedAnswer({ queryId: 'unknown' })];
     expect(scoreRun([aGoldenQuery()], answers, aRunSettings())).toEqual(
       scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings()),
     );

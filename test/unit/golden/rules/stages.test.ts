@@ -14,22 +14,22 @@ const stage = (name: string, ranks: Record<string, number>, more: Partial<Answer
   ...more,
 });
 
-interface Told {
+interface Answered {
   readonly query: GoldenQuery;
   readonly answer: QueryAnswer;
   readonly stages?: readonly AnsweredStage[];
 }
 
-function summary(told: readonly Told[], k = 2) {
+function summary(answered: readonly Answered[], k = 2) {
   const stages = new Map(
-    told.flatMap((one) => (one.stages === undefined ? [] : [[one.query.id, one.stages] as const])),
+    answered.flatMap((one) => (one.stages === undefined ? [] : [[one.query.id, one.stages] as const])),
   );
-  const [queries, answers] = [told.map(({ query }) => query), told.map(({ answer }) => answer)];
+  const [queries, answers] = [answered.map(({ query }) => query), answered.map(({ answer }) => answer)];
   return summarizeStages(stagedQueries(queries, answers, stages, 1), k);
 }
 
 /** Question `n`, whose relevant document is `dn`, with what a reranker made of its candidates. */
-function reranked(n: number, candidate: number | null, answer: readonly string[], latencyMs = 10): Told {
+function reranked(n: number, candidate: number | null, answer: readonly string[], latencyMs = 10): Answered {
   const [query = aGoldenQuery()] = goldenQueries(n).slice(-1);
   const ranks: Record<string, number> = candidate === null ? {} : { [`d${n}`]: candidate };
   return {
@@ -125,7 +125,7 @@ describe('a run with reported stages', () => {
   });
 
   it('counts queries without stages separately, and shows nothing when there are no others', () => {
-    const unreported: Told = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
+    const unreported: Answered = { query: aGoldenQuery({ id: 'q9' }), answer: anAnswer({ queryId: 'q9' }) };
     expect(summary([reranked(1, 1, ['d1']), unreported])).toMatchObject({ n: 1, unreported: 1 });
     expect(summary([unreported, { query: aGoldenQuery(), answer: aFailedAnswer() }])).toBeNull();
   });

@@ -79,7 +79,7 @@ describe('classifyDifference', () => {
     ['a fall of exactly what matters', judged(0.78 - 0.8, 0.01), 'regression'],
     ['a fall of what matters, short by rounding alone', judged(-0.02 + 1e-15, 0.01), 'regression'],
     ['a rise that matters and is significant', judged(0.03, 0.01), 'improvement'],
-    ['a fall that matters and may be luck', judged(-0.03, 0.06), 'inconclusive'],
+    ['a drop that matters and may be chance', judged(-0.03, 0.06), 'inconclusive'],
     ['a fall at the very level of the test', judged(-0.03, 0.05), 'inconclusive'],
     ['a significant fall that may or may not matter', judged(-0.015, 0.001), 'inconclusive'],
     ['a significant fall that is too small to matter', judged(-0.009, 0.001), 'no_change'],

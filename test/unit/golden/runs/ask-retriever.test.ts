@@ -106,7 +106,7 @@ describe('askRetriever', () => {
     expect(elapsedMs).toBeLessThanOrEqual(5000);
   });
 
-  it('keeps both limits for any set, pace, concurrency and latency', async () => {
+  it('keeps both limits for any set, rate limit, concurrency and latency', async () => {
     const anAsking = fc.record({
       queries: fc.integer({ min: 0, max: 40 }),
       concurrency: fc.integer({ min: 1, max: 12 }),
@@ -169,7 +169,7 @@ describe('a retriever that stops answering', () => {
     expect(waits).toEqual([250, 500, 1000, 2000, 4000, 4000, 4000, 4000]);
   });
 
-  it('is requested at full pace again when it recovers in time', async () => {
+  it('is requested at the full rate again when it recovers in time', async () => {
     const { answers, retriever } = await ask({
       queries: 200,
       settings: { concurrency: 1 },

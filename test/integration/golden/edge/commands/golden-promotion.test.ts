@@ -165,7 +165,7 @@ describe('an edited review file', () => {
       for (const judgment of line.judgments) if (judgment.document_id === 'now') judgment.grade = 2;
     });
     expect(set).toMatchObject({ version: 1, queries: 1, format: 'review', origin: 'human' });
-    expect(warnings).toEqual(['Questions left out because they are not to be kept: 1.']);
+    expect(warnings).toEqual(['Skipped because keep is false: 1 query.']);
     await withCommandStore(settings(), async ({ db }) => {
       const [query] = await db.golden.sets.queries('faq', 1);
       expect(query).toMatchObject({
@@ -188,15 +188,13 @@ describe('an edited review file', () => {
   });
 
   it('skips queries erased since the file was written, and an erasure deletes the ones it added', async () => {
-    await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, 'somebody', new Date());
+    await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, 'ada', new Date());
     const { set, warnings } = await importEdited(() => undefined);
     expect(set.queries).toBe(1);
-    expect(warnings).toContain('Questions left out because they were erased on request: 1.');
-    expect(await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, 'somebody', new Date())).toMatchObject(
-      {
-        goldenQueries: 1,
-      },
-    );
+    expect(warnings).toContain('Skipped because they were erased on request: 1 query.');
+    expect(await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, 'ada', new Date())).toMatchObject({
+      goldenQueries: 1,
+    });
     const { rows } = await database.pool.query<{ text: string }>('select text from golden_queries');
     expect(rows).toEqual([{ text: '[erased]' }]);
   });
@@ -209,7 +207,7 @@ describe('an edited review file', () => {
     const { set, warnings } = await importEdited(asked(31));
     expect(set.queries).toBe(1);
     expect(warnings).toEqual([
-      'Questions left out because they were asked more than 30 days ago, and erasures are not remembered for longer: 1.',
+      'Skipped because they are older than 30 days, the time that erasures are remembered: 1 query.',
     ]);
     expect((await importEdited(asked(29))).set.queries).toBe(2);
     expect((await importEdited(asked(31))).warnings).toEqual([]);

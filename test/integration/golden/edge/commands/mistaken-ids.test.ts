@@ -136,8 +136,8 @@ describe('results at an unexpected path of the response', () => {
   });
 });
 
-const namedByNobody =
-  'No pipeline of the config names the golden set faq, so nothing runs it by itself and no check judges it; add `{set: faq}` to `golden` of its pipeline.';
+const usedByNoPipeline =
+  'No pipeline of the config uses the golden set faq, so it is not scheduled and has no checks. Add `{set: faq}` to `golden` of its pipeline.';
 
 describe('a set that no pipeline uses', () => {
   it('is reported by the doctor', async () => {
@@ -145,7 +145,7 @@ describe('a set that no pipeline uses', () => {
     expect(findings).toContainEqual({
       service: 'golden sets',
       status: 'warning',
-      message: namedByNobody,
+      message: usedByNoPipeline,
     });
   });
 
@@ -157,7 +157,7 @@ describe('a set that no pipeline uses', () => {
     const options = { set, format: 'auto', rowsAsQueries: false } as const;
     const warnings = async (sets: readonly string[]) =>
       (await importNamedSet(await anInstallation(others, sets), file, options)).warnings;
-    expect(await warnings([])).toEqual([namedByNobody]);
+    expect(await warnings([])).toEqual([usedByNoPipeline]);
     expect(await warnings([set])).toEqual([]);
   });
 });
