@@ -167,7 +167,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'golden run': {
     is: 'object',
     keys: run,
-    more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the question.',
+    more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the query.',
   },
   init: { is: 'object', keys: ['config', 'pipeline', 'request', 'assumed', 'pinned_run'] },
   explain: {

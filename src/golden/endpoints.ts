@@ -36,7 +36,7 @@ const outcomeField = z.enum(queryOutcomes);
 const metricKeyField = z
   .string()
   .max(100)
-  .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cut-off such as ndcg@10' });
+  .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cutoff such as ndcg@10' });
 
 export const newGoldenRunSchema = z.strictObject({
   pipeline: nameSchema.describe('Pipeline of the config.'),
@@ -96,7 +96,7 @@ export const runQuerySchema = goldenQuerySchema.extend({
 export const compareQuery = z.strictObject({
   by: metricKeyField
     .optional()
-    .describe('Metric that sorts the queries. Default: nDCG at the largest cut-off of the candidate.'),
+    .describe('Metric that sorts the queries. Default: nDCG at the largest cutoff of the candidate.'),
   ...numberedPageShape,
 });
 

@@ -59,7 +59,7 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
-        'Mean share of the relevant documents among all that a stage of the retriever passes on (for the answer, among its first k, the largest cut-off), in the latest completed run. Absent when the retriever reports no stages.',
+        'Mean share of the relevant documents among all that a stage of the retriever passes on (for the answer, among its first k, the largest cutoff), in the latest completed run. Absent when the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
         'Mean share of the relevant documents that a stage loses of what came before it (for the first stage, those it never finds; for `failed`, those of failed queries). All losses and the recall of the answer sum to 1.',
     },

@@ -35,7 +35,7 @@ export interface Shadow {
   /** Share of the sampled live queries that it replays. */
   readonly liveRate: number;
   readonly maxCallsPerDay: number;
-  readonly limits: Pick<RunSettings, 'concurrency' | 'maxPerSecond'>;
+  readonly limits: { readonly concurrency: number; readonly maxPerSecond: number };
   /** US dollars. */
   readonly costPerCall: number;
   /** Difference of nDCG that the comparison should detect. */

@@ -157,7 +157,7 @@ function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
   });
 }
 
-/** The schema accepts only metrics with a cut-off. */
+/** The schema accepts only metrics with a cutoff. */
 function metricKey(text: string) {
   const { measure, k } = parseMetricKey(text);
   return { measure, k: k ?? 10 };

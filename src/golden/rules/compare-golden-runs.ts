@@ -17,7 +17,7 @@ import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
-/** One side of a comparison. The sides may differ in queries and cut-offs; only the shared ones are compared. */
+/** One side of a comparison. The sides may differ in queries and cutoffs; only the shared ones are compared. */
 export interface ComparedSide {
   readonly queries: readonly GoldenQuery[];
   readonly answers: readonly QueryAnswer[];
@@ -58,11 +58,11 @@ export interface StoredComparison extends ComparedRuns {
  * Compares a run with another one, metric by metric, over all queries and over each segment.
  *
  * Compares queries that both sets have, with the same id, text and judgments. Queries in `stale` are excluded: a judged
- * document that left the store lowers the score through no fault of the retriever. Cut-offs that one side lacks are
+ * document that left the store lowers the score through no fault of the retriever. Cutoffs that one side lacks are
  * excluded too.
  *
  * @param known statistics of the baseline
- * @returns null when no query or no cut-off remains
+ * @returns null when no query or no cutoff remains
  */
 export function compareGoldenRuns(
   baseline: ComparedSide,
@@ -88,7 +88,7 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   return {
     /** The queries of the candidate's set. */
     queries,
-    /** The settings of the candidate, with the shared cut-offs. */
+    /** The settings of the candidate, with the shared cutoffs. */
     settings: { ...candidate.settings, cutoffs },
     excluded: candidate.queries.length - queries.length,
   };
@@ -162,7 +162,7 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
   return key;
 }
 
-/** Returns one segment with its verdict, which is on nDCG at the largest cut-off. */
+/** Returns one segment with its verdict, which is on nDCG at the largest cutoff. */
 export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
   const largest = Math.max(...metrics.map(({ key }) => key.k));

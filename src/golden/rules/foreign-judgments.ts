@@ -65,7 +65,7 @@ function numberOf(rating: unknown, place: SourcePlace): number {
 }
 
 /** Adds a pair of a Quepid book, in the form of its export and its API; a pair without a usable rating adds nothing. */
-export function addQuepidPair({ value, place }: Placed, questions: QueriesByText, builder: GoldenSetBuilder): void {
+export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
   const document = idOf(pair['doc_id']);
@@ -74,17 +74,17 @@ export function addQuepidPair({ value, place }: Placed, questions: QueriesByText
     throw malformed(place, 'is not a pair of a Quepid book; it has query_text, doc_id and a list of judgements');
   }
   const ratings = judgements.map(fieldsOf).map((one) => (one?.['unrateable'] === true ? null : one?.['rating']));
-  addRated(questions, builder, { text, document, ratings }, place);
+  addRated(byText, builder, { text, document, ratings }, place);
 }
 
 /** Adds a query with a document and its ratings. Unrated documents and empty document ids are counted as warnings. */
 export function addRated(
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
   rated: { readonly text: string; readonly document: string; readonly ratings: readonly unknown[] },
   place: SourcePlace,
 ): void {
-  const id = questions.add(rated.text, place);
+  const id = byText.add(rated.text, place);
   const grade = gradeOfRaters(rated.ratings, place);
   if (rated.document.trim() === '') builder.warnings.count('document_empty', place);
   else if (grade === null) builder.warnings.count('grade_missing', place);
@@ -104,7 +104,7 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
  */
 export function addRagasRow(
   { value, place }: Placed,
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
 ): { readonly isGenerated: boolean; readonly hasIds: boolean } {
   const row = fieldsOf(value) ?? {};
@@ -118,7 +118,7 @@ export function addRagasRow(
     const isShort = typeof tag === 'string' && tag.trim() !== '' && tag.length <= goldenLimits.tagValueLength;
     return isShort ? [[name, tag] as const] : [];
   });
-  const id = questions.add(text, place, Object.fromEntries(tags));
+  const id = byText.add(text, place, Object.fromEntries(tags));
   for (const document of new Set(documents)) builder.addJudgment(id, document, 1, place);
   return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
@@ -181,7 +181,7 @@ export function addUbiRatings(
   rated: readonly RatedDocument[],
   ofClicks: boolean,
   threshold: number | undefined,
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
 ): void {
   const judged = rated.map(({ text, value, place }) => {
@@ -205,7 +205,7 @@ export function addUbiRatings(
   for (const { text, docId, rating, place } of judged) {
     const clicks = rating >= 1 ? 2 : Math.sign(rating);
     const grade = threshold === undefined ? (fraction === undefined ? rating : clicks) : binaryGrade(rating, threshold);
-    builder.addJudgment(questions.add(text, place), docId, grade, place);
+    builder.addJudgment(byText.add(text, place), docId, grade, place);
   }
 }
 
@@ -242,21 +242,17 @@ export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null
  *
  * @throws RecalldError file_malformed
  */
-export function addQuepidCaseQuery(
-  { value, place }: Placed,
-  questions: QueriesByText,
-  builder: GoldenSetBuilder,
-): void {
+export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
   const { query, query_text: queryText, ratings } = fieldsOf(value) ?? {};
   const text = query ?? queryText;
   if (typeof text !== 'string') throw malformed(place, 'is not a query of a Quepid case with "query" and "ratings"');
   const rated = Array.isArray(ratings)
     ? ratings.map((one: unknown) => [fieldsOf(one)?.['doc_id'], fieldsOf(one)?.['rating']] as const)
     : Object.entries(fieldsOf(ratings) ?? {});
-  questions.add(text, place);
+  byText.add(text, place);
   for (const [document, rating] of rated) {
     addRated(
-      questions,
+      byText,
       builder,
       {
         text,
@@ -277,15 +273,15 @@ export function addQuepidCaseQuery(
 export function addRreGroups(
   value: unknown,
   placed: (part: unknown) => Placed,
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
 ): void {
-  if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, questions, builder);
+  if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, byText, builder);
   const group = fieldsOf(value);
   if (group === null) return;
   const relevant = fieldsOf(group['relevant_documents']);
   if (relevant === null) {
-    for (const one of Object.values(group)) addRreGroups(one, placed, questions, builder);
+    for (const one of Object.values(group)) addRreGroups(one, placed, byText, builder);
     return;
   }
   const { place } = placed(value);
@@ -298,7 +294,7 @@ export function addRreGroups(
     for (const [document, value] of Object.entries(relevant)) {
       const rating = fieldsOf(value);
       if (rating === null) throw malformed(place, 'has relevant_documents of another form than {"id": {"gain": 2}}');
-      addRated(questions, builder, { text, document, ratings: [rating['gain']] }, place);
+      addRated(byText, builder, { text, document, ratings: [rating['gain']] }, place);
     }
   }
 }

@@ -126,9 +126,9 @@ function judgedBy(grades: readonly CandidateGrade[]): number | null {
 
 /** Drops near-duplicates; equal words with other tags are another query. */
 function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedText[]): ChosenQuery[] {
-  const questions = [...golden, ...groups.map(({ source }) => source)];
-  const tags = questions.map((question) => queryKey({ text: '', tags: question.tags }));
-  const texts = questions.map(({ text }) => text);
+  const queries = [...golden, ...groups.map(({ source }) => source)];
+  const tags = queries.map((query) => queryKey({ text: '', tags: query.tags }));
+  const texts = queries.map(({ text }) => text);
   const known = new Set<number>();
   for (const { first, second } of nearDuplicates(texts, NEAR)) {
     if (!known.has(first) && tags[first] === tags[second]) known.add(second);

@@ -2,36 +2,34 @@
 import { parseBoundedJson } from '../../core/text/json.ts';
 
 type GeneratedQuery =
-  | { readonly kind: 'question'; readonly question: string }
+  | { readonly kind: 'query'; readonly query: string }
   /** The model found nothing to ask, or refused. */
   | { readonly kind: 'none' }
   /** `problem` follows `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
- * Accepts JSON of the shape of `questionSchema`, also after reasoning, in a code fence or between words. Several queries,
+ * Accepts JSON of the shape of `querySchema`, also after reasoning, in a code fence or between words. Several queries,
  * or text that is not a query, are malformed. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
-  // The question itself may contain reasoning too.
+  // The query itself may contain reasoning too.
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
-  if (found === null) return { kind: 'malformed', problem: 'it is no JSON object with "answerable" and "question"' };
+  if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
   if (isAnswerable === null) return { kind: 'malformed', problem: '"answerable" is neither true nor false' };
   if (!isAnswerable) return { kind: 'none' };
   const value = found.get('question');
-  const question: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
-  if (Array.isArray(question)) return { kind: 'malformed', problem: SEVERAL };
-  if (typeof question !== 'string') return { kind: 'malformed', problem: '"question" is no text' };
-  const bare = bareQuery(withoutReasoning(question));
+  const query: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  if (Array.isArray(query)) return { kind: 'malformed', problem: SEVERAL };
+  if (typeof query !== 'string') return { kind: 'malformed', problem: '"question" is not text' };
+  const bare = bareQuery(withoutReasoning(query));
   if (bare === '' || isRefusal(bare)) return { kind: 'none' };
   const problem = problemOf(bare);
-  return problem === null
-    ? { kind: 'question', question: bare.replaceAll(/\s+/g, ' ') }
-    : { kind: 'malformed', problem };
+  return problem === null ? { kind: 'query', query: bare.replaceAll(/\s+/g, ' ') } : { kind: 'malformed', problem };
 }
 
-const SEVERAL = '"question" holds several questions; write one';
+const SEVERAL = '"question" has several questions; write one';
 
 /** Reasoning blocks; the opening tag may be missing because it was part of the prompt. */
 const reasoning = '(?:think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)';
@@ -133,8 +131,8 @@ const refusals: readonly RegExp[] = [
   /^(?:申し訳|抱歉|对不起|很抱歉|无法)/u,
 ];
 
-function isRefusal(question: string): boolean {
-  const plain = question.replaceAll('’', "'");
+function isRefusal(query: string): boolean {
+  const plain = query.replaceAll('’', "'");
   return refusals.some((pattern) => pattern.test(plain));
 }
 
@@ -150,14 +148,14 @@ const talk: readonly RegExp[] = [
 ];
 
 /** Returns null for a single query, else what is wrong. */
-function problemOf(question: string): string | null {
-  const lines = question.split('\n');
+function problemOf(query: string): string | null {
+  const lines = query.split('\n');
   const marked = lines.filter((line) => listMark.test(line)).length;
   const asking = lines.filter((line) => /[?？]["'”)]*$/u.test(line)).length;
-  if (marked > 1 || asking > 1 || /^1[.)]\s.*\s2[.)]\s/su.test(question)) return SEVERAL;
-  const plain = question.replaceAll('’', "'");
-  if (talk.some((pattern) => pattern.test(plain))) return '"question" has other words than the question';
-  if (/[?？]\s*\(?(?:answer|a|antwort|réponse|respuesta)\s*[:：]/iu.test(plain)) return '"question" holds an answer';
-  if (/^[\W_]*$/u.test(plain) && !/\p{L}/u.test(plain)) return '"question" is no text';
+  if (marked > 1 || asking > 1 || /^1[.)]\s.*\s2[.)]\s/su.test(query)) return SEVERAL;
+  const plain = query.replaceAll('’', "'");
+  if (talk.some((pattern) => pattern.test(plain))) return '"question" has text besides the question';
+  if (/[?？]\s*\(?(?:answer|a|antwort|réponse|respuesta)\s*[:：]/iu.test(plain)) return '"question" contains an answer';
+  if (/^[\W_]*$/u.test(plain) && !/\p{L}/u.test(plain)) return '"question" is not text';
   return /^<[^>]+>$|^\[[^\]]+\]$/u.test(plain) ? '"question" is a placeholder' : null;
 }

@@ -22,10 +22,11 @@ export interface RunFailure {
 /** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
 
-type Ended = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
+/** The part of an answer that says whether and how it failed. */
+export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
 /** @param answers in order of arrival @returns null when none of them failed */
-export function runFailure(answers: readonly Ended[]): RunFailure | null {
+export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
   // If another run found the retriever down, this run sent no query.
@@ -45,7 +46,7 @@ export function runFailure(answers: readonly Ended[]): RunFailure | null {
 }
 
 /** Groups failures by code, since messages of one kind may differ in their numbers. */
-function codeOf({ outcome, errorCode }: Ended): string {
+function codeOf({ outcome, errorCode }: AnswerEnd): string {
   return errorCode ?? outcome;
 }
 
@@ -79,11 +80,7 @@ export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
  * @param answers of these queries
  * @param k how many documents the retriever was asked for
  */
-export function checkAnswers(
-  queries: readonly GoldenQuery[],
-  answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
-  k: number,
-) {
+export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
   return {
     /** The set and the retriever use different ids for (some) documents, so scores are too low. */
     ids: idWarning(queries, answers),
@@ -98,10 +95,7 @@ const COMPARED_IDS = 5000;
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
 /** Detects ids that the retriever never returns, or returns in another form, which lowers scores without any error. */
-function idWarning(
-  queries: readonly GoldenQuery[],
-  answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
-): string | null {
+function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
   if (judged.size === 0 || returned.size === 0) return null;
@@ -127,17 +121,14 @@ function idWarning(
 }
 
 /** Returns the ids of the judged documents, those of the first answered query first, by descending grade. */
-function relevantFirst(
-  queries: readonly GoldenQuery[],
-  answers: readonly Pick<QueryAnswer, 'queryId' | 'documents'>[],
-): Set<string> {
+function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
   const asked = queries.filter(({ id }) => id === first);
   const judgments = [...asked, ...queries].flatMap(({ judgments: own }) => own.toSorted((a, b) => b.grade - a.grade));
   return new Set(judgments.map(({ documentId }) => documentId));
 }
 
-function depthWarning(answers: readonly Pick<QueryAnswer, 'documents'>[], k: number): string | null {
+function depthWarning(answers: readonly QueryAnswer[], k: number): string | null {
   const answered = answers.filter(({ documents }) => documents.length > 0);
   const max = Math.max(0, ...answered.map(({ documents }) => documents.length));
   if (answered.length < MIN_ANSWERS || max >= k) return null;

@@ -81,7 +81,7 @@ export const goldenMeasures = [
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of every golden run, each at every cut-off of the settings. */
+/** All measures of every golden run, each at every cutoff of the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 export type RunMetricKey = MetricKey & { readonly k: number };

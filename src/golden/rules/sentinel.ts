@@ -10,7 +10,7 @@ import { classifyDifference } from './verdict.ts';
 
 /** Level of the paired test: with a run every five minutes on a noisy retriever, about one false alarm per day. */
 const SENTINEL_ALPHA = 0.01;
-/** Minimum drop of nDCG at the largest cut-off that justifies a full run. */
+/** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;
 
 type SentinelVerdict =
@@ -20,11 +20,11 @@ type SentinelVerdict =
 
 /**
  * A sentinel fails when the share of failed queries exceeds the error budget, when a forbidden document is returned, or
- * when its nDCG at the largest cut-off is lower than that of the last full run over the same queries by 0.05 or more,
+ * when its nDCG at the largest cutoff is lower than that of the last full run over the same queries by 0.05 or more,
  * paired test p < 0.01. Equal answers have a difference of exactly 0, so that a deterministic retriever on an unchanged
  * index never fails.
  *
- * @param differences against the last full run; null when the runs share no query or no cut-off
+ * @param differences against the last full run; null when the runs share no query or no cutoff
  * @param forbidden number of forbidden documents that were returned twice
  */
 export function evaluateSentinel(

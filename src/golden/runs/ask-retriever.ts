@@ -149,7 +149,7 @@ export async function askRetriever(
       hasFailed = answer.kind !== 'documents';
       // The time that a service takes to refuse a request says nothing about its load.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
-      return toQueryAnswer(query, answer, settings);
+      return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {
       throttle.leave(latencyMs, hasFailed);
     }
@@ -172,11 +172,7 @@ export async function askRetriever(
   return hasGivenUp ? 'gave_up' : 'asked_all';
 }
 
-export function toQueryAnswer(
-  query: GoldenQuery,
-  answer: RetrieverAnswer,
-  { chunkSeparator }: Pick<RunSettings, 'chunkSeparator'> = {},
-): QueryAnswer {
+export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunkSeparator?: string): QueryAnswer {
   const common = { queryId: query.id, latencyMs: answer.latencyMs, attempts: answer.attempts };
   switch (answer.kind) {
     case 'documents': {

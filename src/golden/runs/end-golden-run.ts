@@ -213,7 +213,7 @@ async function compareWithBaseline(
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
     ? 'Every query has a stale label, so this set cannot show how the retriever does.'
-    : `The run shares no query or no cut-off with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
+    : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
 /** Compares a run of a shadow with the run of its pipeline that it replays. Documents that the pipeline lost are excluded. */
@@ -231,7 +231,7 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   if (beside === undefined) return `${pipeline} has no earlier completed run of ${goldenSet} version ${version}.`;
   const lost = (await context.db.golden.runs.staleLabels(beside.id)).map(({ queryId }) => queryId);
   const compared = await compareWith({ ...conclusion, stale: new Set(lost) }, 'baseline', beside, noStatistics);
-  return compared ?? `The run shares no query or no cut-off with ${beside.id}.`;
+  return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
 }
 
 /** Compares with the last run before a change of the store or the model; null when neither changed. */

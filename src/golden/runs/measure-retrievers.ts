@@ -23,7 +23,7 @@ export const FALSE_ANSWERS = 'false_answer_ratio';
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
-/** Checks name it with the cut-off: `rbo@10`. */
+/** Checks name it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
 /** More runs of a set than can end between two calls. */

@@ -32,7 +32,7 @@ import type { GoldenSets } from '../sql/golden-sets.ts';
  * Compares over the queries that both set versions share, except those in `stale`.
  *
  * @param side the queries and answers of the candidate if the caller has them; null to read them
- * @returns null when the runs share no query or no cut-off, or the answers of the baseline were deleted
+ * @returns null when the runs share no query or no cutoff, or the answers of the baseline were deleted
  */
 export async function compareStoredRuns(
   context: Context,
@@ -82,12 +82,12 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
  *
  * @throws RecalldError answers_deleted
  */
-export function assertAnswers(run: Pick<GoldenRun, 'id' | 'startedAt' | 'answersDeletedAt'>): void {
+export function assertAnswers(run: GoldenRun): void {
   if (run.answersDeletedAt !== null) throw new RecalldError('answers_deleted', describeDeletedAnswers(run));
 }
 
 /** The sentence for a run whose answers were deleted. */
-export function describeDeletedAnswers({ id, startedAt }: Pick<GoldenRun, 'id' | 'startedAt'>): string {
+export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   const day = startedAt.toISOString().slice(0, 10);
   return `The answers of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Answers of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
@@ -113,7 +113,7 @@ function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }:
 
 /** Returns the forbidden documents that a run returned; null when the set forbids none, or the run did not test them. */
 export async function readForbiddenResults(
-  runs: Pick<GoldenRuns, 'forbidden'>,
+  runs: GoldenRuns,
   { id, forbidden }: GoldenRun,
 ): Promise<ForbiddenResults | null> {
   return forbidden === null ? null : { ...forbidden, confirmed: await runs.forbidden(id) };
@@ -173,7 +173,7 @@ export async function compareRunsById(
   if (differences === null) {
     throw new RecalldError(
       'runs_not_comparable',
-      `The runs ${baselineId} and ${candidateId} share no cut-off, or no query whose labels are not stale.`,
+      `The runs ${baselineId} and ${candidateId} share no cutoff, or no query whose labels are not stale.`,
     );
   }
   const [before, after] = await Promise.all([
@@ -227,11 +227,11 @@ function defaultMeasure({ settings }: GoldenRun): string {
 function keyOf(measure: string) {
   const key = parseMetricKey(measure);
   if (key.k !== null) return { ...key, k: key.k };
-  throw new RecalldError('metric_unknown', `The metric "${measure}" has no cut-off. Write it as ${measure}@10.`);
+  throw new RecalldError('metric_unknown', `The metric "${measure}" has no cutoff. Write it as ${measure}@10.`);
 }
 
 /** @throws RecalldError run_unknown, with a hint for the command line */
-export async function findRun(runs: Pick<GoldenRuns, 'find'>, id: string): Promise<GoldenRun> {
+export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
   throw new RecalldError(
@@ -251,7 +251,7 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
   return run;
 }
 
-/** The measures of the table, at the largest cut-off that all runs have; the first one decides the verdict. */
+/** The measures of the table, at the largest cutoff that all runs have; the first one decides the verdict. */
 const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
 
 /**
@@ -277,7 +277,7 @@ export async function compareManyRuns(context: Context, ids: readonly string[], 
     sides.every(({ settings: asked }) => asked.cutoffs.includes(k)),
   );
   if (first === undefined || queries.length === 0 || cutoffs.length === 0) {
-    const message = `The runs ${ids.join(', ')} share no cut-off, or no query whose labels are not stale.`;
+    const message = `The runs ${ids.join(', ')} share no cutoff, or no query whose labels are not stale.`;
     throw new RecalldError('runs_not_comparable', message);
   }
   const by = { cutoffs: [Math.max(...cutoffs)], relevanceLevel: first.settings.relevanceLevel, measures };

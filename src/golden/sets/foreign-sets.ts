@@ -37,17 +37,17 @@ export async function readForeign(
   builder: GoldenSetBuilder,
   { relevanceThreshold }: ReadGoldenSetOptions,
 ): Promise<GoldenOrigin> {
-  const questions = new QueriesByText(builder);
+  const byText = new QueriesByText(builder);
   const isTable = /\.(csv|tsv|tab|txt)$/i.test(path);
   switch (format) {
     case 'quepid':
-      if (isTable) await readQuepidTable(lines, questions, builder);
-      else await readQuepidJson(lines, path, questions, builder);
+      if (isTable) await readQuepidTable(lines, byText, builder);
+      else await readQuepidJson(lines, path, byText, builder);
       return 'human';
     case 'ragas': {
       const rows = { generated: 0, ids: 0, texts: 0 };
       for await (const row of isTable ? tableRows(lines) : jsonRows(lines, path)) {
-        const { isGenerated, hasIds } = addRagasRow(row, questions, builder);
+        const { isGenerated, hasIds } = addRagasRow(row, byText, builder);
         if (isGenerated) rows.generated += 1;
         if (hasIds) rows.ids += 1;
         else rows.texts += 1;
@@ -60,7 +60,7 @@ export async function readForeign(
       return rows.generated > 0 ? 'generated' : 'human';
     }
     case 'ubi':
-      await readUbi(lines, path, relevanceThreshold, questions, builder);
+      await readUbi(lines, path, relevanceThreshold, byText, builder);
       return 'human';
     case 'llamaindex': {
       const { value, placed } = await wholeJson(lines, path);
@@ -71,7 +71,7 @@ export async function readForeign(
 }
 
 /** Reads a table with `query,docid` and one column per rater, or the detailed export of a case. */
-async function readQuepidTable(lines: Lines, questions: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
+async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
   // A query of a case without ratings is a row of one cell.
   for await (const rows of csvRows(lines, true)) {
@@ -86,11 +86,11 @@ async function readQuepidTable(lines: Lines, questions: QueriesByText, builder: 
       }
       const [text = '', document = ''] = [cells[columns.text], cells[columns.document]];
       if (cells.length === 1) {
-        questions.add(text, place);
+        byText.add(text, place);
         continue;
       }
       const ratings = columns.ratings.map((index) => cells[index]);
-      addRated(questions, builder, { text, document, ratings }, place);
+      addRated(byText, builder, { text, document, ratings }, place);
     }
   }
 }
@@ -108,17 +108,17 @@ function readingsOf(header: readonly string[], { text, document, ratings }: Quep
 async function readQuepidJson(
   lines: Lines,
   path: string,
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
 ): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
   const { query_doc_pairs: pairs, queries } = fieldsOf(value) ?? {};
   if (Array.isArray(pairs)) {
-    for (const pair of pairs) addQuepidPair(placed(pair), questions, builder);
+    for (const pair of pairs) addQuepidPair(placed(pair), byText, builder);
   } else if (Array.isArray(queries) && queries.some((one) => fieldsOf(one)?.['ratings'] !== undefined)) {
-    for (const query of queries) addQuepidCaseQuery(placed(query), questions, builder);
+    for (const query of queries) addQuepidCaseQuery(placed(query), byText, builder);
   } else if (JSON.stringify(value).includes('"relevant_documents"')) {
-    addRreGroups(value, placed, questions, builder);
+    addRreGroups(value, placed, byText, builder);
   } else {
     throw malformed(
       { file: path, line: 1 },
@@ -131,7 +131,7 @@ async function readUbi(
   lines: Lines,
   path: string,
   threshold: number | undefined,
-  questions: QueriesByText,
+  byText: QueriesByText,
   builder: GoldenSetBuilder,
 ): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
@@ -149,7 +149,7 @@ async function readUbi(
     }
     throw malformed(placed(entry).place, 'is not a judged query with "query" and a list of "ratings"');
   });
-  addUbiRatings(rated, list.ofClicks, threshold, questions, builder);
+  addUbiRatings(rated, list.ofClicks, threshold, byText, builder);
 }
 
 async function* tableRows(lines: Lines): AsyncGenerator<Placed> {

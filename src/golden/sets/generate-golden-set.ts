@@ -37,7 +37,7 @@ const finishedSchema = z.object({
   asking: z.int(),
   outcome: z.enum([
     'kept',
-    'no_question',
+    'no_query',
     'refused',
     'malformed',
     'not_retrieved',
@@ -47,7 +47,7 @@ const finishedSchema = z.object({
     'points_at_text',
     'unfit_length',
   ]),
-  question: z.string().nullable(),
+  query: z.string().nullable(),
   tokens: z.object({ input: z.number(), output: z.number() }),
 });
 
@@ -270,11 +270,11 @@ interface Item {
 }
 
 function toItem(
-  { chunkId, question }: FinishedChunk,
+  { chunkId, query }: FinishedChunk,
   pipeline: string,
   provenance: Readonly<Record<string, string>>,
 ): Item {
-  const text = question ?? '';
+  const text = query ?? '';
   const origin = {
     kind: 'generated' as const,
     pipeline,

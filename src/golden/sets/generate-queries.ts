@@ -5,11 +5,11 @@ import {
   costOf,
   estimateTokens,
   MAX_OUTPUT_TOKENS,
-  type QuestionProblem,
-  questionMessages,
-  questionProblem,
-  questionSchema,
-  questionStyle,
+  type QueryProblem,
+  queryMessages,
+  queryProblem,
+  querySchema,
+  queryStyle,
   repairMessages,
   type TokenPrices,
   type Tokens,
@@ -20,14 +20,14 @@ import type { WatchedPipeline } from '../watched-pipeline.ts';
 
 export type ChunkOutcome =
   | 'kept'
-  | 'no_question'
+  | 'no_query'
   | 'refused'
   | 'malformed'
   | 'not_retrieved'
   | 'near_duplicate'
   /** The retriever failed, so the outcome is unknown; the next call tries again. */
   | 'unfinished'
-  | QuestionProblem;
+  | QueryProblem;
 
 /** The outcome of one prompt about a chunk, and its cost. */
 export interface FinishedChunk {
@@ -36,7 +36,7 @@ export interface FinishedChunk {
   readonly asking: number;
   readonly outcome: ChunkOutcome;
   /** The text of the query, or null when it was dropped. */
-  readonly question: string | null;
+  readonly query: string | null;
   readonly tokens: Tokens;
 }
 
@@ -91,7 +91,7 @@ export async function generateQueries(
   const done = new Set(finished.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
   const open = askingsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, asking: one.asking })));
   const kept = (): FinishedChunk[] => finished.filter(({ outcome }) => outcome === 'kept');
-  const known = [...request.known, ...kept().flatMap(({ question }) => question ?? [])];
+  const known = [...request.known, ...kept().flatMap(({ query }) => query ?? [])];
   const classify = createQueryFilter(pipeline, known);
   let [failures, lastFailure] = [0, ''];
 
@@ -129,18 +129,18 @@ export async function generateQueries(
   async function evaluateAnswer(asked: Asked, { chunk, asking }: Asking): Promise<EvaluatedAnswer> {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
-    const finish = (outcome: ChunkOutcome, question: string | null = null): FinishedChunk => ({
+    const finish = (outcome: ChunkOutcome, query: string | null = null): FinishedChunk => ({
       chunkId: chunk.id,
       asking,
       outcome,
-      question,
+      query,
       tokens,
     });
-    if (asked.kind !== 'question') return { result: finish(asked.kind), failure: null };
-    const verdict = await classify(asked.question, chunk, signal);
+    if (asked.kind !== 'query') return { result: finish(asked.kind), failure: null };
+    const verdict = await classify(asked.query, chunk, signal);
     if (verdict.kind === 'failed') return { result: finish('unfinished'), failure: verdict.message };
     const { outcome } = verdict;
-    return { result: finish(outcome, outcome === 'kept' ? asked.question : null), failure: null };
+    return { result: finish(outcome, outcome === 'kept' ? asked.query : null), failure: null };
   }
 }
 
@@ -208,7 +208,7 @@ export interface Chunk {
 export type FilterVerdict =
   | {
       readonly kind: 'classified';
-      readonly outcome: 'kept' | 'not_retrieved' | 'near_duplicate' | QuestionProblem;
+      readonly outcome: 'kept' | 'not_retrieved' | 'near_duplicate' | QueryProblem;
     }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -218,7 +218,7 @@ const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
- * Returns a filter that drops a query when it reveals its source (see `questionProblem`), when it is nearly the same as
+ * Returns a filter that drops a query when it reveals its source (see `queryProblem`), when it is nearly the same as
  * a known one (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), and when the retriever of
  * the pipeline does not return the source chunk among the first 10. If the embedder fails, cosines are not compared.
  * Verdicts depend on the queries kept before.
@@ -226,7 +226,7 @@ const NEAR_COSINE = 0.92;
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,
   known: readonly string[],
-): (question: string, chunk: Chunk, signal: AbortSignal) => Promise<FilterVerdict> {
+): (query: string, chunk: Chunk, signal: AbortSignal) => Promise<FilterVerdict> {
   const words = known.map((text) => new Set(wordsOf(text)));
   const vectors: Float32Array[] = [];
   let isFilled = false;
@@ -242,16 +242,16 @@ function createQueryFilter(
     return answer.kind === 'vectors' ? (answer.vectors[0] ?? null) : null;
   }
 
-  return async (question, chunk, signal) => {
-    const problem = questionProblem(question, chunk.content);
+  return async (query, chunk, signal) => {
+    const problem = queryProblem(query, chunk.content);
     if (problem !== null) return classified(problem);
-    const own = new Set(wordsOf(question));
+    const own = new Set(wordsOf(query));
     if (words.some((other) => jaccard(own, other) >= NEAR_WORDS)) return classified('near_duplicate');
-    const vector = await vectorOf(question, signal);
+    const vector = await vectorOf(query, signal);
     const isNear = (other: Float32Array): boolean =>
       vector !== null && other.length === vector.length && cosineSimilarity(other, vector) > NEAR_COSINE;
     if (vectors.some(isNear)) return classified('near_duplicate');
-    const answer = await retriever.retrieve({ text: question, k: ROUND_TRIP, tags: {} }, signal);
+    const answer = await retriever.retrieve({ text: query, k: ROUND_TRIP, tags: {} }, signal);
     if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not answer in time.' };
     if (answer.kind === 'error') return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
     if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return classified('not_retrieved');
@@ -265,17 +265,17 @@ function classified(outcome: Extract<FilterVerdict, { kind: 'classified' }>['out
   return { kind: 'classified', outcome };
 }
 
-/** One query of the model about one chunk, after at most one repair of an answer of the wrong shape. */
+/** One prompt about one chunk, with at most one repair of a malformed completion. */
 export type Asked =
-  | { readonly kind: 'question'; readonly question: string; readonly tokens: Tokens }
-  | { readonly kind: 'no_question' | 'refused'; readonly tokens: Tokens }
+  | { readonly kind: 'query'; readonly query: string; readonly tokens: Tokens }
+  | { readonly kind: 'no_query' | 'refused'; readonly tokens: Tokens }
   | { readonly kind: 'malformed'; readonly tokens: Tokens; readonly problem: string }
   | { readonly kind: 'failed'; readonly message: string };
 
 export function requestFor(chunk: string, place: number, seed: number): ChatRequest {
   return {
-    messages: questionMessages(chunk, questionStyle(place, seed)),
-    schema: questionSchema,
+    messages: queryMessages(chunk, queryStyle(place, seed)),
+    schema: querySchema,
     maxTokens: MAX_OUTPUT_TOKENS,
     seed: seed + place,
   };
@@ -299,10 +299,10 @@ function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   if (answer.kind === 'refused') return { kind: 'refused', tokens };
   const read = readGeneratedQuery(answer.text);
   switch (read.kind) {
-    case 'question':
-      return { kind: 'question', question: read.question, tokens };
+    case 'query':
+      return { kind: 'query', query: read.query, tokens };
     case 'none':
-      return { kind: 'no_question', tokens };
+      return { kind: 'no_query', tokens };
     case 'malformed':
       return { kind: 'malformed', tokens, problem: read.problem };
   }

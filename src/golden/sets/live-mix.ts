@@ -103,7 +103,7 @@ export const REPRESENTATIVENESS = 'golden_representativeness';
 /** Prefix of the reweighted measures; the golden measure follows. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
-/** Measures that are reweighted to the mix of live traffic, at the largest cut-off of the run. */
+/** Measures that are reweighted to the mix of live traffic, at the largest cutoff of the run. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
 /**

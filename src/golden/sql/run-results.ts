@@ -9,7 +9,7 @@ import type { StoredComparison } from '../rules/compare-golden-runs.ts';
 import type { ForbiddenResult, ForbiddenResults } from '../rules/forbidden-results.ts';
 import type { LabelProbe } from '../rules/labels.ts';
 import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
-import { type RunFailure, runFailure } from '../rules/run-failure.ts';
+import { type AnswerEnd, type RunFailure, runFailure } from '../rules/run-failure.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
 import { readLatestScores, readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
@@ -206,7 +206,7 @@ export async function readOutcomes(db: pg.Pool, runId: string): Promise<OutcomeC
 }
 
 export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailure | null> {
-  const rows = await queryRows<Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>>(
+  const rows = await queryRows<AnswerEnd>(
     db,
     `select outcome, error_code, error_message
        from golden_run_answers where run_id = $1::text order by answered_at, query_id`,
@@ -246,7 +246,7 @@ export interface HistoricRun {
   readonly startedAt: Date;
   /** Distinct verdicts of its checks; empty without checks. */
   readonly verdicts: readonly Verdict[];
-  /** Over all queries, at the largest cut-off; empty unless it completed. */
+  /** Over all queries, at the largest cutoff; empty unless it completed. */
   readonly scores: readonly SegmentScore[];
 }
 

@@ -4,7 +4,7 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 
-/** Score of a run over all queries at its largest cut-off. */
+/** Score of a run over all queries at its largest cutoff. */
 export type ScorePoint = ReturnType<typeof pointOf>;
 
 export interface ScoreTrendRequest {

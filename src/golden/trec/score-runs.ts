@@ -33,7 +33,7 @@ export interface EvaluationCounts {
   readonly queriesWithoutRelevant: number;
   /** Judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /** Those whose document is among the results of its query. */
+  /** Judgments of 0 or more whose document was returned for their query. */
   readonly judgedDocumentsFound: number;
   /** Queries of the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;

@@ -149,7 +149,7 @@ describe('a new version of a golden set', () => {
       .then(async (runs) => [null, runs[0]] as const);
     const check = (await world.runs.checks(run?.id ?? '')).find(({ name }) => name === regressionName(set));
     expect(check?.verdict).toBe('no_data');
-    expect(check?.explanation).toMatch(/shares no query or no cut-off with its baseline .*Pin a run of version 3/);
+    expect(check?.explanation).toMatch(/shares no query or no cutoff with its baseline .*Pin a run of version 3/);
   });
 
   it('starts its overlap again when a newer version is imported, and the old version stays the exported one', async () => {

@@ -19,7 +19,7 @@ interface Trend {
   readonly values: readonly (number | null)[];
 }
 
-/** Formats the metrics at the largest cut-off, the segments that changed, and the queries that lost most. */
+/** Formats the metrics at the largest cutoff, the segments that changed, and the queries that lost most. */
 export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQueries: number): string {
   const { baseline, candidate, differences } = compared;
   const all = segmentOf(differences);

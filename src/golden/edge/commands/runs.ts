@@ -68,7 +68,7 @@ export function runsCommand(command: Command, signal: AbortSignal): Command {
     )
       .argument('<baseline>', 'id of the run to compare with')
       .argument('<candidates...>', 'ids of the runs to compare')
-      .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cut-off)')
+      .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cutoff)')
       .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
       .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {
         const settings = commandSettings(options.config, signal);

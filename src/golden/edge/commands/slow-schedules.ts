@@ -62,7 +62,7 @@ export async function slowSchedules(
 /** Returns the durations of the latest runs in seconds, newest first; a running one counts with its age. */
 async function lastDurations(
   runs: GoldenRuns,
-  series: Pick<SlowSchedule, 'pipeline' | 'goldenSet' | 'purpose'>,
+  series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },
   now: Date,
 ): Promise<number[]> {
   const latest = await runs.list({ ...series, limit: RECENT });

@@ -116,7 +116,7 @@ function shownSet(pipeline: string, shown: ShownSet): Content {
             ? 'No baseline is pinned. Open a completed run to pin it.'
             : ['Compared with the baseline ', link(baseline.runId, runPath(baseline.runId)), '.'],
         ],
-        aside: link('Labels of this set', labelsPath(pipeline, goldenSet)),
+        aside: link('Judgments of this set', labelsPath(pipeline, goldenSet)),
       },
       group(
         'charts',

@@ -159,7 +159,7 @@ function scores(summary: RunSummaryJson): Content {
         scoreTable('Scores before and after the change', atLargest, summary.deployment),
       ),
     rest.length > 0 &&
-      more(`Other cut-offs (${rest.length} scores)`, scoreTable('Scores at other cut-offs', rest, against)),
+      more(`Other cutoffs (${rest.length} scores)`, scoreTable('Scores at other cutoffs', rest, against)),
     segments(summary),
   ];
 }

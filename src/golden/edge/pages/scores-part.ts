@@ -73,7 +73,7 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
   ]);
 }
 
-/** nDCG at the largest cut-off at the end of the period. */
+/** nDCG at the largest cutoff at the end of the period. */
 export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);

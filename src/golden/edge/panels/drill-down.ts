@@ -14,7 +14,7 @@ where status = 'completed' and purpose = 'full' and ${chosenSets} and $__timeFil
 order by pipeline, golden_set, finished_at desc`;
 
 /**
- * nDCG at the selected cut-off (gain = grade) and the rank of the first relevant document, for each query of some runs. A
+ * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of some runs. A
  * repeated document counts once, at its first rank; a query without an answer scores 0.
  */
 export function scoredQueries(runs: string): string {
@@ -52,7 +52,7 @@ export function worstQueriesTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Worst queries of the latest run',
     description:
-      'Queries of the latest completed run with the lowest nDCG at the selected cut-off. `recalld runs show RUN --per-query` shows their results.',
+      'Queries of the latest completed run with the lowest nDCG at the selected cutoff. `recalld runs show RUN --per-query` shows their results.',
     width,
     columns: [{ name: 'latency', unit: 'ms' }],
     sql: `
@@ -70,7 +70,7 @@ export function mostRegressedTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Most regressed queries since the baseline',
     description:
-      'Queries whose nDCG at the selected cut-off dropped most from the pinned baseline to the latest completed run. Those with a stale label are marked: update their judgments first.',
+      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Those with a stale label are marked: update their judgments first.',
     width,
     sql: `
 with latest as (${latestRuns}),
@@ -135,7 +135,7 @@ export function comparisonsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest comparisons',
     description:
-      'Runs compared with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cut-off.',
+      'Runs compared with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cutoff.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `

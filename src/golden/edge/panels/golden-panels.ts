@@ -26,7 +26,7 @@ function ofWorstSet(name: ScoreMetric): string {
   return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
 }
 
-/** Score thresholds of a measure at the selected cut-off, by the names of the checks. */
+/** Score thresholds of a measure at the selected cutoff, by the names of the checks. */
 function floors(measure: GoldenMeasure): PromQuery {
   const check = { like: `${measure}@$k below .* on $golden_set` };
   return {
@@ -168,7 +168,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'The latest run with its queries weighted by the traffic on their topics, at its largest cut-off, with its 95 % CI. If it is far below the plain score, users ask more of what works worse.',
+        'The latest run with its queries weighted by the traffic on their topics, at its largest cutoff, with its 95 % CI. If it is far below the plain score, users ask more of what works worse.',
       unit: 'none',
       min: 0,
       max: 1,

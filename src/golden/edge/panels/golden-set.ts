@@ -30,7 +30,7 @@ function glance(): Builder<Panel>[] {
     ...(['ndcg', 'hit_rate', 'mrr', 'recall'] as const).map((measure) =>
       stat({
         title: `Latest ${measureTitles[measure]}`,
-        description: 'Score of the latest completed run at the selected cut-off.',
+        description: 'Score of the latest completed run at the selected cutoff.',
         unit: 'none',
         decimals: 3,
         width: 3,
@@ -84,7 +84,7 @@ function segments(): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Segments of the latest run',
-      description: 'nDCG at the selected cut-off with its 95 % CI and the number of queries.',
+      description: 'nDCG at the selected cutoff with its 95 % CI and the number of queries.',
       width: 9,
       queries: [
         { expr: bySegment('') },

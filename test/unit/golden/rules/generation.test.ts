@@ -5,9 +5,9 @@ import {
   estimateTokens,
   estimateTotal,
   promptIdentity,
-  questionMessages,
-  questionProblem,
-  questionStyle,
+  queryMessages,
+  queryProblem,
+  queryStyle,
   repairMessages,
   stratifiedOrder,
 } from '../../../../src/golden/rules/generation.ts';
@@ -46,10 +46,10 @@ describe('the order of chunks', () => {
 
 describe('the style of a generated query', () => {
   it('varies, and is the same for the same seed and position', () => {
-    const styles = Array.from({ length: 60 }, (_, place) => JSON.stringify(questionStyle(place, 1)));
+    const styles = Array.from({ length: 60 }, (_, place) => JSON.stringify(queryStyle(place, 1)));
     expect(new Set(styles).size).toBeGreaterThan(30);
-    expect(JSON.stringify(questionStyle(7, 1))).toBe(styles[7]);
-    expect(questionStyle(7, 2)).not.toEqual(questionStyle(7, 1));
+    expect(JSON.stringify(queryStyle(7, 1))).toBe(styles[7]);
+    expect(queryStyle(7, 2)).not.toEqual(queryStyle(7, 1));
   });
 });
 
@@ -72,7 +72,7 @@ describe('a generated query', () => {
     ['Refund', 'unfit_length'],
     ['word '.repeat(61), 'unfit_length'],
   ])('"%s" is %s', (question, problem) => {
-    expect(questionProblem(question, chunk)).toBe(problem);
+    expect(queryProblem(question, chunk)).toBe(problem);
   });
 });
 
@@ -80,13 +80,13 @@ describe('the prompt', () => {
   const style = { persona: 'a tester', manner: 'key words', length: '3 words' };
 
   it('contains the source, truncated to a maximum length, and the style', () => {
-    const [, user] = questionMessages('x'.repeat(10_000), style);
+    const [, user] = queryMessages('x'.repeat(10_000), style);
     expect(user?.content).toContain('a tester');
     expect(user?.content.length).toBeLessThan(6200);
   });
 
   it('for a repair contains the answer and its error', () => {
-    const messages = repairMessages(questionMessages('source', style), 'nonsense', 'it was cut off');
+    const messages = repairMessages(queryMessages('source', style), 'nonsense', 'it was cut off');
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(messages[3]?.content).toContain('it was cut off');
   });

@@ -43,8 +43,8 @@ describe('the completion of a language model', () => {
     [answer('Who opens first? And who last?'), 'Who opens first? And who last?'],
     [answer('2024 opening hours'), '2024 opening hours'],
     [answer('何時に開きますか？'), '何時に開きますか？'],
-  ])('contains the query of %s', (text, question) => {
-    expect(readGeneratedQuery(text)).toEqual({ kind: 'question', question });
+  ])('contains the query of %s', (text, query) => {
+    expect(readGeneratedQuery(text)).toEqual({ kind: 'query', query });
   });
 
   it.each([
@@ -65,24 +65,24 @@ describe('the completion of a language model', () => {
   });
 
   it.each([
-    ['{"answerable": true, "question": "How do', 'it is no JSON object'],
-    ['{"answerable": true, "question": "Question: when do they shut",}', 'it is no JSON object'],
-    ['{"answerable": true, "questions": ["How?"]}', '"question" is no text'],
-    ['Sorry, I cannot do that.', 'it is no JSON object'],
-    ['', 'it is no JSON object'],
-    ['<think>first {"answerable": true, "question": "a draft"}', 'it is no JSON object'],
+    ['{"answerable": true, "question": "How do', 'it is not a JSON object'],
+    ['{"answerable": true, "question": "Question: when do they shut",}', 'it is not a JSON object'],
+    ['{"answerable": true, "questions": ["How?"]}', '"question" is not text'],
+    ['Sorry, I cannot do that.', 'it is not a JSON object'],
+    ['', 'it is not a JSON object'],
+    ['<think>first {"answerable": true, "question": "a draft"}', 'it is not a JSON object'],
     [answer('How?', 'maybe'), '"answerable" is neither'],
-    [answer('Here are three questions:'), 'other words than the question'],
-    [answer('Sure! Here is a question for you: when can I come by?'), 'other words than the question'],
-    [answer('Of course! When can I come by?'), 'other words than the question'],
-    [answer('Hier ist eine Frage: Wann kann ich kommen?'), 'other words than the question'],
-    [answer('When do they open? This question tests the hours.'), 'other words than the question'],
+    [answer('Here are three questions:'), 'text besides the question'],
+    [answer('Sure! Here is a question for you: when can I come by?'), 'text besides the question'],
+    [answer('Of course! When can I come by?'), 'text besides the question'],
+    [answer('Hier ist eine Frage: Wann kann ich kommen?'), 'text besides the question'],
+    [answer('When do they open? This question tests the hours.'), 'text besides the question'],
     [answer('1. When do they open?\n2. When do they shut?'), 'several questions'],
     [answer('1. When do they open? 2. When do they shut?'), 'several questions'],
     [answer('- When do they open?\n- When do they shut?'), 'several questions'],
     [answer(['When?', 'Where?']), 'several questions'],
-    [answer('When do they open? Answer: at nine.'), 'holds an answer'],
-    [answer('...'), 'is no text'],
+    [answer('When do they open? Answer: at nine.'), 'contains an answer'],
+    [answer('...'), 'is not text'],
     [answer('<question>'), 'is a placeholder'],
   ])('is invalid: %s', (text, problem) => {
     expect(readGeneratedQuery(text)).toEqual({ kind: 'malformed', problem: expect.stringContaining(problem) });
@@ -97,8 +97,8 @@ describe('the completion of a language model', () => {
       'none',
       'malformed',
       'none',
-      'question',
-      'question',
+      'query',
+      'query',
       'malformed',
     ]);
   });
@@ -106,7 +106,7 @@ describe('the completion of a language model', () => {
   it('is never read as something else, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
-        expect(['question', 'none', 'malformed']).toContain(readGeneratedQuery(text).kind);
+        expect(['query', 'none', 'malformed']).toContain(readGeneratedQuery(text).kind);
       }),
     );
   });

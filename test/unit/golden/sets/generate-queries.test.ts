@@ -46,7 +46,7 @@ function aModel(reply: (chunk: number, request: ChatRequest) => ChatAnswer): Cha
   return model;
 }
 
-/** Finds the chunk whose words the question has. */
+/** Finds the chunk whose words the query has. */
 const finder: Retriever = {
   async retrieve({ text: asked }) {
     const found = chunksOf(60).filter(({ content }) => asked.split(' ').some((word) => content.includes(` ${word} `)));
@@ -90,7 +90,7 @@ describe('the generation of queries', () => {
     const { end, finished, saved, tokens } = await generate(aModel((n) => question(ask(n))));
     expect(end).toEqual({ kind: 'complete' });
     expect(outcomes(finished)).toEqual(['c0 kept', 'c1 kept', 'c2 kept']);
-    expect(finished[0]?.question).toBe(ask(0));
+    expect(finished[0]?.query).toBe(ask(0));
     expect(saved).toEqual(finished);
     expect(tokens).toEqual({ input: 300, output: 30 });
   });
@@ -114,7 +114,7 @@ describe('the generation of queries', () => {
       'c0 points_at_text',
       'c1 quotes_chunk',
       'c2 refused',
-      'c3 no_question',
+      'c3 no_query',
       'c4 not_retrieved',
       'c5 kept',
       'c6 near_duplicate',
@@ -165,7 +165,7 @@ describe('the generation of queries', () => {
   it('counts the cost of earlier calls towards the cap', async () => {
     const prices = { input: 1, output: 1 };
     const finished = [
-      { chunkId: 'c0', asking: 0, outcome: 'refused' as const, question: null, tokens: { input: 1e6, output: 0 } },
+      { chunkId: 'c0', asking: 0, outcome: 'refused' as const, query: null, tokens: { input: 1e6, output: 0 } },
     ];
     const model = aModel((n) => question(ask(n)));
     expect((await generate(model, { finished, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
