@@ -77,7 +77,7 @@ describe('a sentinel', () => {
     const [fallen] = await world.sentinel(minute(5));
     expect(fallen).toMatchObject({
       status: 'void',
-      reason: expect.stringContaining('100 % of the queries'),
+      reason: expect.stringContaining('100 % of the sentinel queries'),
     });
     await world.sentinel(minute(10));
     const own = { pipeline: world.pipeline.name, goldenSet: world.golden.set };

@@ -118,7 +118,7 @@ describe('golden check', () => {
     await documents.record(name, [{ documentId: 'a', content: oldText }], NOON);
     const store = aStore([chunk('b', null)]);
     expect((await lookAt({ store })).lost.gap).toMatch(/no embedder/);
-    expect((await lookAt({ store, embedder })).lost.gap).toMatch(/gives no texts/);
+    expect((await lookAt({ store, embedder })).lost.gap).toMatch(/returns no texts/);
     const broken = scriptedStore({
       existing: () => ok(new Set(['b'])),
       nearest: () => failed('It answered 500.'),

@@ -79,7 +79,7 @@ const others = documents([
   { id: 'kb-other', score: 0.8 },
 ]);
 const byOtherIds =
-  'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router", which have no form in common. If both name the same document, fix the ids of the set or retriever.results.id.';
+  'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router"; they have no form in common. If both name the same document, fix the ids of the set or retriever.results.id.';
 
 describe('document ids that the retriever never returns', () => {
   it('are reported by the run and stored with it', async () => {
@@ -107,7 +107,7 @@ describe('document ids that the retriever never returns', () => {
 
 describe('fewer documents than requested', () => {
   it('are reported by the run and by the doctor, but not as a problem of the set', async () => {
-    const short = 'Asked for 2 documents, the retriever never returned more than 1';
+    const short = 'The retriever was asked for 2 documents but never returned more than 1';
     const settings = await anInstallation(documents([{ id: 'd1', score: 0.9 }]));
     expect((await runIt(settings)).run.warnings).toEqual([expect.stringContaining(short)]);
     expect(await examined(settings)).toContainEqual({
@@ -127,11 +127,11 @@ describe('results at an unexpected path of the response', () => {
     const found = (await examined(settings)).find(({ service }) => service === 'docs retriever');
     expect(found).toMatchObject({
       status: 'wrong',
-      message: expect.stringMatching(/ Mend retriever\.results\.list\.$/),
+      message: expect.stringMatching(/ Check retriever\.results\.list\.$/),
     });
     expect((await checkIt(settings)).answers).toMatchObject({
       kind: 'failed',
-      message: expect.stringMatching(/ Mend retriever\.results\.list\.$/),
+      message: expect.stringMatching(/ Check retriever\.results\.list\.$/),
     });
   });
 });
