@@ -29,7 +29,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   level: '`page` or `ticket` of a density alert.',
   grade: '`page` for a full baseline, `provisional` for one that only opens tickets.',
   state:
-    '`ok`, `warning`, `critical` or `no_data` for a check; `stands`, `fallen` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
+    '`ok`, `warning`, `critical` or `no_data` for a check; `ok`, `failed` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
   purpose: '`full` for a run of the whole golden set, `sentinel` for one of a few queries.',
   outcome:
     'Result of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
