@@ -71,12 +71,12 @@ export interface GoldenStores {
   readonly sets: GoldenSets;
 }
 
-/** Imports the set of a run unless it is there. */
+/** Imports the set of a run unless it exists. */
 export async function importSet({ sets }: GoldenStores, name: string): Promise<void> {
   await sets.add(aNewGoldenSet({ name, queries: [aGoldenQuery()] }), nine);
 }
 
-/** Creates a run, of a set that is imported if it is not there. */
+/** Creates a run, and imports its set if it does not exist. */
 export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {}): Promise<NewRun> {
   const made = aRun(run);
   await importSet(stores, made.goldenSet);
@@ -84,7 +84,7 @@ export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {})
   return made;
 }
 
-/** A run as it stands, with the answers that are stored of it; it has ended when an end is given. */
+/** A stored run with its answers; it has ended if an end is given. */
 export async function putRun(
   stores: GoldenStores,
   run: Partial<NewRun> = {},
@@ -98,7 +98,7 @@ export async function putRun(
   return stored;
 }
 
-/** nDCG@10 of all queries fell by 0.05. */
+/** nDCG@10 of all queries dropped by 0.05. */
 export function aDifference(parts: Partial<RunDifference> = {}): RunDifference {
   return {
     key: { measure: 'ndcg', k: 10 },

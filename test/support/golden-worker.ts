@@ -1,6 +1,6 @@
 /**
  * A worker on golden runs, over a real database and a real queue: in the process of a test, or in one of its own that a
- * test can kill. Started with one argument, GoldenWorkerSettings as JSON, it says `ready` on stdout and works on.
+ * test can kill. Started with one argument, GoldenWorkerSettings as JSON, it prints `ready` on stdout and continues.
  */
 
 import { pathToFileURL } from 'node:url';
@@ -38,7 +38,7 @@ export interface GoldenWorker {
 
 export const goldenJobs = [runGoldenSetJob, askGoldenBatchJob, recoverGoldenRunsJob, diagnoseAlertsJob];
 
-/** A pipeline `docs` behind a real service; parts say what else it is. */
+/** A pipeline `docs` with a real service; `parts` overrides its other properties. */
 export function aPipelineAt(retrieverUrl: string, parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
   const retriever = openHttpRetriever(retrieverUrl, { timeout_ms: 2000 });
   return aWatchedPipeline({ retriever, ...parts });
@@ -64,7 +64,7 @@ export async function startGoldenWorker(
     holder,
     newRunId,
     pipelines: [pipeline],
-    // Only the jobs of golden runs are worked on.
+    // Only the jobs of golden runs are processed.
     hooks: {
       resume(run) {
         const round = `resumed-${holder}-${(resumed += 1)}`;

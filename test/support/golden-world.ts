@@ -21,7 +21,7 @@ import { MemoryJobQueue } from './memory-job-queue.ts';
 import { MemoryLogger } from './memory-telemetry.ts';
 import { samplesOf } from './stored-gauges.ts';
 
-/** Documents for a question, best first; null when the retriever fails. */
+/** Documents for a query, best first; null when the retriever fails. */
 export type Answers = (text: string) => readonly string[] | null;
 
 let worlds = 0;

@@ -1,4 +1,4 @@
-/** Documents that must never come back: found by runs and sentinels, confirmed by a second asking, never invented. */
+/** Forbidden documents: found by full and sentinel runs, and confirmed by a second request. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
@@ -11,7 +11,7 @@ const START = new Date('2026-11-20T10:00:00.000Z');
 const minute = (count: number): Date => new Date(START.getTime() + count * 60_000);
 const sentinel = { cron: { expression: '*/5 * * * *', timezone: 'UTC' }, queries: 10 };
 
-/** Thirty judged questions and two probes without a judgment: one of them forbids a tenant, the other one document. */
+/** Thirty judged queries and two probes without a judgment: one of them forbids a tenant, the other one document. */
 const probes: readonly GoldenQuery[] = [
   { id: 'p1', text: 'probe 1', tags: {}, judgments: [], forbidden: ['tenant-b/*'] },
   { id: 'p2', text: 'probe 2', tags: {}, judgments: [], forbidden: ['withdrawn'] },

@@ -25,7 +25,7 @@ describe('two schedulers, one of them with a wrong clock', () => {
       });
       await world.importSet({});
       const schedulers = [0, skewMinutes * MINUTE_MS];
-      // What the clock of each shows at a tick is the planned time; a clock that is ahead ticks early.
+      // At a tick, the clock of each scheduler shows the planned time; a clock that is ahead ticks early.
       const ticks = schedulers.flatMap((skewMs, scheduler) =>
         Array.from({ length: HOURS }, (_, number) => ({
           plannedAt: hour(number),

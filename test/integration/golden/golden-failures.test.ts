@@ -1,4 +1,4 @@
-/** What goes wrong around a golden set: the verdict, the sentence and the metric of each, from the retriever to the export. */
+/** Failures around a golden set: the verdict, the sentence and the metric of each, from the retriever to the export. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';
 import { aGoldenQuery, aRunSettings, goldenChecks, goldenQueries } from '../../support/builders.ts';
@@ -25,7 +25,7 @@ function chunks(count: number, prefix = 'd') {
   }));
 }
 
-/** A set that a healthy run was pinned of as its baseline; then the next run, over what went wrong. */
+/** A set with a healthy run as its pinned baseline, and the next run during the failure. */
 async function aFailure({
   queries = goldenQueries(QUERIES),
   onError = 'void',

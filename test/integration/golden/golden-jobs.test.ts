@@ -26,12 +26,12 @@ const database = useDatabase();
 const GOLDEN = 'run-golden-set';
 const RECOVER = 'recover-golden-runs';
 
-// Others would be recovered too.
+// Other runs would be recovered too.
 beforeEach(async () => {
   await database.pool.query('truncate golden_runs cascade');
 });
 
-/** A worker, and a run of one query whose deadline is so far away. */
+/** A worker, and a run of one query with this time until its deadline. */
 async function aWorker(parts: Partial<NewRun> = {}) {
   const sets = createGoldenSets(database.pool);
   const runs = createGoldenRuns(database.pool);
@@ -42,7 +42,7 @@ async function aWorker(parts: Partial<NewRun> = {}) {
   const pipeline = aWatchedPipeline({ retriever });
   const resumed: string[] = [];
   const resume: Hooks['resume'] = async (run) => void resumed.push(run.id);
-  /** Of which pipelines checks were judged, and how the run stood then. */
+  /** The pipelines whose checks were evaluated, and the status of the run at that time. */
   const evaluated: unknown[] = [];
   const jobDeps = contextOf({
     db: { ...createDb(database.pool), limits: limitsOfOne(clock) },

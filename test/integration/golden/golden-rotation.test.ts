@@ -1,4 +1,4 @@
-/** A new version of a golden set takes over while everybody sleeps. */
+/** A new version of a golden set replaces the old one without manual work. */
 import { describe, expect, it } from 'vitest';
 import { goldenChecks, goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -19,7 +19,7 @@ const REGRESSION = {
 const floorName = (set: string): string => `ndcg@10 below 0.8 on ${set}`;
 const regressionName = (set: string): string => `ndcg@10 regression by 0.02 on ${set}`;
 
-/** The first so many questions are answered at the first rank, all others at the third. */
+/** The first n queries have their document at the first rank, all others at the third. */
 const rightUpTo =
   (easy: number): Answers =>
   (text) => {
@@ -35,7 +35,7 @@ const aWorld = (rotationRuns = 3) =>
     { checks: goldenChecks({ floors: [FLOOR], regressions: [REGRESSION] }) },
   );
 
-/** A set whose version 1 is easy, with a pinned baseline; version 2 keeps half of it and adds hard questions. */
+/** A set whose version 1 is easy, with a pinned baseline; version 2 keeps half of it and adds hard queries. */
 async function aRotation(rotationRuns = 3) {
   const world = aWorld(rotationRuns);
   world.answerWith(rightUpTo(40));

@@ -1,4 +1,4 @@
-/** Sentinels: what they see, what they start, what they leave alone. */
+/** Sentinel runs: what they detect, what they start, and what they leave unchanged. */
 import { describe, expect, it } from 'vitest';
 import { goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';

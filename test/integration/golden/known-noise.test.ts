@@ -1,4 +1,4 @@
-/** A pinned run with its reruns, the generations of the index after it, and what later runs are judged by. */
+/** A pinned run with its reruns, the generations of the index after it, and the noise by which later runs are judged. */
 
 import { expect, it } from 'vitest';
 import type { Context } from '../../../src/core/context.ts';
@@ -151,7 +151,7 @@ it('the variance between index generations is estimated from the last run of eac
   };
   await run(6, [], against(pinned, -0.5));
   await rebuild(8, 'retriever');
-  // The index is that of the baseline, whatever was released around it.
+  // The index is that of the baseline, regardless of other deployments.
   expect((await knownAt(9))?.accepted).toEqual({ unit: 'day', differences: {} });
 
   const levels = [0.01, -0.02, 0.03];
@@ -169,7 +169,7 @@ it('the variance between index generations is estimated from the last run of eac
   await rebuild(50);
   await rebuild(60);
   await run(62, [], against(pinned, 0.05));
-  // The last one is under way: it does not vouch for itself.
+  // The current one does not count as evidence for itself.
   const unit = 'generation';
   expect((await knownAt(70))?.accepted).toEqual({ unit, differences: { all: { 'ndcg@10': [...levels, doubtful] } } });
   await rebuild(80);

@@ -1,4 +1,4 @@
-/** Questions that nothing in the store answers: an empty answer is right, any other a false one, and no score moves. */
+/** No-answer queries: empty results are right, any others are a false answer, and no score changes. */
 import { expect, it } from 'vitest';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
 import { aGoldenQuery, goldenQueries } from '../../support/builders.ts';

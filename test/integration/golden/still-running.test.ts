@@ -1,4 +1,4 @@
-/** A tick that comes while a run of the set is still going. */
+/** A tick during a run of the set. */
 import { describe, expect, it } from 'vitest';
 import { tickFullRun, tickSentinel } from '../../../src/golden/runs/tick-golden-set.ts';
 import { goldenQueries } from '../../support/builders.ts';

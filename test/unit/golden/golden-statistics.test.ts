@@ -9,13 +9,13 @@ import { anAnswer, aRerunNoise, aRunSettings, documents, goldenQueries } from '.
 
 const never = new AbortController().signal;
 const settings = aRunSettings({ cutoffs: [1, 10], segmentKeys: ['course'], maxSegments: 5 });
-/** More than are scored in one turn, of seven courses, some of which have few queries. */
+/** More queries than are scored in one turn, in seven segments, some of which are small. */
 const queries = goldenQueries(620).map((query, i) => ({
   ...query,
   tags: { course: `c${i % 50 < 2 ? i % 50 : 2 + (i % 5)}` },
 }));
 
-/** Each document lies at the rank that a multiple of the place of its query says, or is not found. */
+/** The rank of each document is derived from the index of its query; some are not found. */
 function answersOf(step: number) {
   return queries.map(({ id }, i) => {
     const rank = (i * step) % 14;

@@ -1,4 +1,4 @@
-/** One worker at a golden run on PostgreSQL. Waits are twenty times as short; leases are by the time of the database. */
+/** One worker on a golden run with PostgreSQL. Waits are shortened by a factor of 20; leases use the time of the database. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDb } from '../../../../src/app/database.ts';
@@ -35,7 +35,7 @@ const clock = hurriedClock(20);
 interface Setting {
   readonly queries?: number;
   readonly settings?: Partial<RunSettings>;
-  /** What an earlier worker stored. */
+  /** The answers that an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
   /** By the number of the query, from 1; a perfect answer by default. */
   readonly reply?: (query: number) => Reply;
@@ -43,7 +43,7 @@ interface Setting {
 
 let made = 0;
 
-/** A running run of a set of its own, with queries that cost 5 ms each, one at a time. */
+/** A running run of a separate set, with sequential queries of 5 ms each. */
 async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [`d${n}`] }: Setting = {}) {
   const runs = createGoldenRuns(database.pool);
   const sets = createGoldenSets(database.pool);
@@ -68,7 +68,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     logger,
     holder: 'me',
   });
-  /** Parts take the place of what works. */
+  /** Replaces working parts. */
   const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
     runGoldenSet(
       contextOf(deps, { db: { golden: { sets, runs, ...parts } } }),
@@ -77,7 +77,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
       worker.stop.signal,
       (step) => progress.push(step),
     );
-  /** Of a lease that has not run out. */
+  /** The holder of a lease that has not expired. */
   const holder = async (): Promise<string | null> => {
     const { rows } = await database.pool.query<{ holder: string }>(
       'select lease_holder as holder from golden_runs where id = $1 and lease_until > now()',
@@ -102,12 +102,12 @@ function mixed(query: number): Reply {
   return query % 3 === 0 ? ['x', `d${query}`] : [`d${query}`];
 }
 
-/** The first so many queries fail. */
+/** The first n queries fail. */
 function failing(failures: number): (query: number) => Reply {
   return (query) => (query <= failures ? 'error' : [`d${query}`]);
 }
 
-/** What it rejects with, watched from now on. */
+/** Returns the reason of the rejection. */
 function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
@@ -191,7 +191,7 @@ describe('a golden run that was interrupted', () => {
     const straight = await aRun({ queries: 9, reply: mixed });
     await straight.start();
     const { scores, checks } = await straight.end();
-    // The sets of the runs have names of their own.
+    // The sets of the runs have unique names.
     const judged = checks.map((check) => ({ ...check, name: expect.any(String) }));
     for (let before = 0; before <= 9; before += 1) {
       const { id, runs, worker, start, end } = await aRun({

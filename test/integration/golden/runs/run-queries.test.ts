@@ -10,7 +10,7 @@ import { putRun } from '../../../support/golden-runs.ts';
 const database = useDatabase();
 let worlds = 0;
 
-/** A set of its own, of four queries. */
+/** A separate set of four queries. */
 async function aSet() {
   const deps = { sets: createGoldenSets(database.pool), runs: createGoldenRuns(database.pool) };
   const goldenSet = `set ${(worlds += 1)}`;

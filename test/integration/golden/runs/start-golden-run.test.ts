@@ -19,7 +19,7 @@ import { SteerableClock } from '../../../support/steerable-clock.ts';
 const database = useDatabase();
 let ids = 0;
 
-/** A set of its own, of three queries; and what is needed to start runs of it. */
+/** A separate set of three queries, and the context to start runs of it. */
 async function aStart() {
   const set = `set ${(ids += 1)}`;
   const deps: Context = contextOf({

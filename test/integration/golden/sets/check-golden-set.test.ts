@@ -16,7 +16,7 @@ const since = new Date(0);
 const oldText =
   'Refunds are paid within fourteen days to the card that was used. Ask us when it takes longer than that.';
 
-/** Every text has the same vector: what a store finds is scripted. */
+/** Every text has the same vector; the results of the store are scripted. */
 const embedder: Embedder = {
   identity: 'same',
   embed: async (texts) => ({
@@ -46,7 +46,7 @@ function aStore(chunks: readonly Neighbour[]) {
 const database = useDatabase();
 let pipelines = 0;
 
-/** A pipeline of its own, of whose documents nothing was seen. */
+/** A separate pipeline whose document texts were never read. */
 function setUp() {
   const name = `docs ${(pipelines += 1)}`;
   const documents = createGoldenDocuments(database.pool);

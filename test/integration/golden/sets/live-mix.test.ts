@@ -61,7 +61,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
   const name = `docs ${(pipelines += 1)}`;
   const run = aRun({ pipeline: name, settings: aRunSettings() });
   await runs.create(run);
-  // Right for every question on paying, wrong for every other.
+  // Right for every query on paying, wrong for all others.
   await runs.saveAnswers(
     run.id,
     queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),
@@ -80,7 +80,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
 
 describe('the golden scores weighted by the mix of live traffic', () => {
   it('follow what users search for, by the weight of the samples', async () => {
-    // 25 samples of a tenth each stand for 250 questions on shipping, beside 50 on paying.
+    // 25 samples of a tenth each represent 250 queries on shipping, next to 50 on paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;
     expect(score?.value).toBeCloseTo(50 / 300, 6);

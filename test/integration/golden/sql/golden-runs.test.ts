@@ -398,7 +398,7 @@ function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
   return new Map(answers.map((answer) => [answer.queryId, answer]));
 }
 
-/** Any text but the one character that no reader of answers lets through. */
+/** Any text without the one character that no reader of answers accepts. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));

@@ -26,7 +26,7 @@ const invoice: GoldenQuery = {
 
 let names = 0;
 
-/** A set with a name that no other test has. */
+/** A set with a unique name. */
 function aSet(set: Partial<NewGoldenSet> = {}): NewGoldenSet {
   return {
     name: `set-${(names += 1)}`,
@@ -238,7 +238,7 @@ describe('the queries of a golden set', () => {
   });
 });
 
-/** Any text but the one character that no importer lets through. */
+/** Any text without the one character that no importer accepts. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));

@@ -1,4 +1,4 @@
-/** What golden runs tell the exporter. */
+/** The golden runs that the exporter reads. */
 import { describe, expect, it } from 'vitest';
 import type { NewRun } from '../../../../src/golden/rules/run.ts';
 import { createGoldenRuns, type GoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';

@@ -1,4 +1,4 @@
-/** Runs of many batches score as they do one query at a time. */
+/** Runs of many batches get the same scores as one query at a time. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const settings = {
 
 let folder: string;
 let qrels: string;
-/** Of each judged query, in code-point order. */
+/** The judged queries, in code-point order. */
 let expected: { readonly id: string; readonly values: readonly number[] }[];
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ const documentOf = (q: number, place: number): string =>
 const rankingOf = (q: number): string[] => Array.from({ length: RESULTS }, (_, place) => documentOf(q, place));
 const judgmentsOf = (q: number): Map<string, number> =>
   new Map([0, 3, 11, 40].map((place, i) => [documentOf(q, (place * (q + 1)) % RESULTS), i % 4]));
-/** Of one query, best first. */
+/** The results of one query, best first. */
 const linesOf = (q: number): string[] =>
   rankingOf(q).map((id, place) => `q${q} Q0 ${id} ${place + 1} ${RESULTS - place}.5 run\n`);
 
@@ -53,7 +53,7 @@ const lines = numbers.map(linesOf);
 const judgedDocuments = numbers.reduce((sum, q) => sum + judgmentsOf(q).size, 0);
 const [split = [], ...others] = lines;
 
-/** Of a line, as if by chance. */
+/** A pseudo-random number for a line. */
 const orderOf = (line: string): number =>
   Buffer.from(line).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 7);
 

@@ -41,7 +41,7 @@ describe('the variance of accepted drops', () => {
   });
 
   it('is that of the drops alone where they are larger than the rises', () => {
-    // Squares of the falls over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
+    // Squares of the drops over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
     expect(acceptedFallVariance([...rises, ...falls])).toBeCloseTo(0.0014 / 1.145476, 8);
     expect(acceptedFallVariance([...rises, ...falls])).toBeGreaterThan(acceptedVariance([...rises, ...falls]) ?? 0);
   });

@@ -12,7 +12,7 @@ const queries = Array.from({ length: 6 }, (_, index) =>
   }),
 );
 
-/** Each query is answered with these ids, followed by its number. */
+/** Each query returns these ids, followed by its number. */
 function answers(...ids: readonly string[]) {
   return queries.map(({ id }, index) => ({
     queryId: id,

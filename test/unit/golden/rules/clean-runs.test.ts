@@ -1,4 +1,4 @@
-/** Which runs may teach the noise of a retriever. */
+/** The runs from which the noise of a retriever is measured. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseCleanRuns, type RunFacts } from '../../../../src/golden/rules/clean-runs.ts';

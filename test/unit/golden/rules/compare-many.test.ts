@@ -23,7 +23,7 @@ describe('several configurations', () => {
     ]);
     const p = primary.pairs.map(({ metric }) => metric.p);
     expect(p[0]).toBe(compareMetric(NDCG, usual, alike, null, settings).p);
-    // The largest of three stays as it is, the smallest counts three times.
+    // The largest of three is unchanged, the smallest is multiplied by three.
     expect(primary.pairs[0]?.pHolm).toBe(p[0]);
     expect(primary.pairs[1]?.pHolm).toBeCloseTo(3 * (p[1] ?? 1), 12);
   });
@@ -39,7 +39,7 @@ describe('several configurations', () => {
   });
 
   it('lose a barely significant verdict when there are many of them', () => {
-    // 6 queries of 40 fall by 0.2: p = 2^-5 of one pair, and six pairs leave nothing of it.
+    // 6 queries of 40 drop by 0.2: p = 2^-5 for one pair, which is not significant among six pairs.
     const fallen = Float64Array.from(usual, (one, row) => (row < 6 ? one - 0.2 : one));
     expect(compareMany([NDCG], [[usual], [fallen]], settings).primary.pairs[0]).toMatchObject({
       verdict: 'regression',

@@ -200,7 +200,7 @@ describe('compareMetric with the noise of a retriever', () => {
     expect(noisy.verdict).toBe('inconclusive');
     expect(noisy.pRandomization).toBe(alone.pRandomization);
     expect(noisy.p).toBeGreaterThan(0.05);
-    // t with 5 degrees of freedom at 97.5 % is 2.5706; what the queries add makes it a little less.
+    // t with 5 degrees of freedom at 97.5 % is 2.5706; the variance of the queries makes it a little less.
     expect(noisy.difference - noisy.ciLow).toBeGreaterThan(2.55 * 0.03);
     expect(noisy.difference - noisy.ciLow).toBeLessThan(2.5706 * Math.hypot(0.03, 0.003));
     expect(noisy.ciHigh).toBeGreaterThan(0);
@@ -251,7 +251,7 @@ describe('compareMetric with the noise of a retriever', () => {
 describe('compareMetric with the known noise of an unchanged retriever', () => {
   const means = pattern(100);
   const still = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isStill: true });
-  /** Two queries of a hundred lost all they had. */
+  /** Two queries of a hundred dropped to 0. */
   const fallen = means.map((value, i) => (i === 3 || i === 50 ? 0 : value));
   const compareKnown = (
     candidate: readonly number[],

@@ -10,7 +10,7 @@ const keys: readonly MetricKey[] = [
   { measure: 'mrr', k: null },
 ];
 
-/** The second half of the queries falls. */
+/** The second half of the queries drops. */
 const ndcg = pattern(100);
 const fallen = ndcg.map((value, i) => (i < 50 ? value : value - 0.1 - (i % 5) / 50));
 const mrr = pattern(100).toReversed();
@@ -43,7 +43,7 @@ describe('compareRuns', () => {
   });
 
   it('measures the noise of reruns for each segment by its own queries', () => {
-    // The second half swings as a whole from rerun to rerun, more than it fell.
+    // The second half changes as a whole between reruns, by more than its drop.
     const reruns = [-0.2, 0.2, -0.1, 0.1, 0].map((swing) => [
       ndcg.map((value, i) => (i < 50 ? value : value + swing)),
       mrr,
@@ -80,7 +80,7 @@ describe('mostRegressed', () => {
   });
 });
 
-/** Every second query moves by `size`, up and down in turn. */
+/** Every second query changes by `size`, alternately up and down. */
 function advice(n: number, size: number, settings: ComparisonSettings = SETTINGS): string[] {
   const baseline = pattern(n);
   const candidate = baseline.map((value, i) => value + ([0, size, 0, -size][i % 4] ?? 0));
@@ -100,7 +100,7 @@ describe('adviseOnSetSize', () => {
   });
 
   it('says which differences cannot be detected, and how many queries would detect them', () => {
-    // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries find 0.02.
+    // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries detect 0.02.
     expect(advice(100, 0.2)).toEqual([
       expect.stringMatching(
         /^ndcg@10: with 100 queries, differences below 0\.040\d may be chance; about 39\d queries would detect 0\.02\.$/,

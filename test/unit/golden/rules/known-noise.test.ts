@@ -18,7 +18,7 @@ describe('the variance of a run about the mean of its reruns', () => {
 
   it('allows a metric to change that was constant by chance', () => {
     const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0 });
-    // 2.9957 = -ln 0.05 of 100 queries may move by 1 in one of ten runs.
+    // 2.9957 = -ln 0.05 of 100 queries may change by 1 in one of ten runs.
     expect(rerunVariance(constant, 100)).toBeCloseTo(((2.9957 * 0.1) / 100 / 100) * 1.1, 6);
   });
 

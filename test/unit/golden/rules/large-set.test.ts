@@ -9,7 +9,7 @@ const QUERIES = 100_000;
 it('a set of 100,000 queries is scored, compared and judged as any other', () => {
   const queries = goldenQueries(QUERIES);
   const settings = aRunSettings({ cutoffs: [10] });
-  /** Every so many queries are answered wrong. */
+  /** Every n-th query is answered incorrectly. */
   const answersWrong = (every: number) =>
     queries.map(({ id }, i) =>
       anAnswer({ queryId: id, documents: documents((i + 1) % every === 0 ? 'x' : `d${i + 1}`) }),

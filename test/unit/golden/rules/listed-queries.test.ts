@@ -9,7 +9,7 @@ const queries = ids.map((id) =>
   aGoldenQuery({ id, text: `What is ${id}?`, judgments: [{ documentId: 'd', grade: 1 }] }),
 );
 
-/** Every query with `d` at the first rank, but for those that are answered otherwise; null is no answer yet. */
+/** Every query has `d` at the first rank unless given; null means no answer yet. */
 function aSide(answers: Readonly<Record<string, readonly string[] | QueryAnswer | null>>): ComparedSide {
   return {
     queries,

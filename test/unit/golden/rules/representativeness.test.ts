@@ -34,7 +34,7 @@ describe('a golden set', () => {
       liveVectors: matrixOf([...around(0, 75, 1), ...around(5, 25, 2)]),
       goldenVectors: matrixOf(around(0, 40, 3)),
     });
-    // 25 samples stand for 250 of 325 live queries.
+    // 25 samples represent 250 of 325 live queries.
     const lacking = result.topics.filter(({ golden }) => golden === 0).reduce((sum, { share }) => sum + share, 0);
     expect(lacking).toBeGreaterThanOrEqual(250 / 325 - 1e-9);
     expect(result.covered?.value).toBeLessThanOrEqual(75 / 325);

@@ -5,7 +5,7 @@ import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.
 import { runMeasures, scoreQueries, scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
 
-/** Means by metric key of one segment, `{'ndcg@10': 0.5}`. */
+/** Means of one segment by metric key, such as `{'ndcg@10': 0.5}`. */
 function means(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],

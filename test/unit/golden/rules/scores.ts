@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import type { ComparisonSettings } from '../../../../src/golden/rules/verdict.ts';
 
-/** Settings by which most tests judge. */
+/** The settings of most tests. */
 export const SETTINGS: ComparisonSettings = { alpha: 0.05, minEffect: 0.02 };
 
-/** Scores as nDCG has them. */
+/** Scores of nDCG. */
 export const score = fc.constantFrom(0, 0.1, 0.25, 1 / 3, 0.5, 0.63, 0.9, 1);
 
-/** Both runs' scores of some queries. */
+/** Scores of two runs for some queries. */
 export const pairOfRuns = fc
   .array(fc.tuple(score, score), { minLength: 1, maxLength: 70 })
   .map((rows) => ({ baseline: rows.map(([before]) => before), candidate: rows.map(([, after]) => after) }));

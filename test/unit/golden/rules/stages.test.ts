@@ -28,7 +28,7 @@ function summary(answered: readonly Answered[], k = 2) {
   return summarizeStages(stagedQueries(queries, answers, stages, 1), k);
 }
 
-/** Question `n`, whose relevant document is `dn`, with what a reranker made of its candidates. */
+/** Query `n`, whose relevant document is `dn`, with its candidates and the reranked answer. */
 function reranked(n: number, candidate: number | null, answer: readonly string[], latencyMs = 10): Answered {
   const [query = aGoldenQuery()] = goldenQueries(n).slice(-1);
   const ranks: Record<string, number> = candidate === null ? {} : { [`d${n}`]: candidate };

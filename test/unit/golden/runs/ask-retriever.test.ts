@@ -11,7 +11,7 @@ interface Asking {
   readonly queries: number;
   readonly settings?: Partial<RunSettings>;
   readonly latencyMs?: number;
-  /** What the retriever answers to its `index`th request. */
+  /** The answer of the retriever to its `index`th request. */
   readonly reply?: (index: number) => Reply;
 }
 
@@ -35,7 +35,7 @@ async function ask({ queries, settings = {}, latencyMs = 10, reply = () => ['d1'
   return { answers, retriever, elapsedMs };
 }
 
-/** What it rejects with, watched from now on. */
+/** Returns the reason of the rejection. */
 function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,

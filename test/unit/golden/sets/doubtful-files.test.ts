@@ -1,4 +1,4 @@
-/** Files that a guess would misread in silence, in shapes that other programs write. */
+/** Ambiguous files in formats that other programs write, which a guess would misread silently. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';

@@ -7,7 +7,7 @@ import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { type GoldenFormat, judgedQueries } from '../../../../src/golden/rules/golden-set.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
-/** Any text that an importer lets through: trimmed, no NUL, no half of a surrogate pair. */
+/** Any text that an importer accepts: trimmed, no NUL, no half of a surrogate pair. */
 const importable = (maxLength: number, unit: 'binary' | 'grapheme') =>
   fc
     .string({ unit, minLength: 1, maxLength })
@@ -73,7 +73,7 @@ function toFiles(files: readonly ExportFile[], single: string): Files {
   return Object.fromEntries(files.map(({ path, text: content }) => [path ?? single, content]));
 }
 
-/** Of the formats that have no place for what is no judgment. */
+/** For formats that store only judgments. */
 function judgedAlone(set: readonly GoldenQuery[]): GoldenQuery[] {
   return judgedQueries(set).map(({ id: own, text: question, tags, judgments }) => ({
     id: own,

@@ -1,4 +1,4 @@
-/** Files in the shapes that other programs and people write, as public bug reports show them. */
+/** Files in the formats that other programs and people write, as seen in public bug reports. */
 import { describe, expect, it } from 'vitest';
 import { contentId } from '../../../../src/core/text/content-id.ts';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';

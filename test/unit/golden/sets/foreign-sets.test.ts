@@ -1,4 +1,4 @@
-/** The shapes are those that Quepid 8 (book export, JSON and CSV), Ragas 0.1 to 0.3 and OpenSearch 3 write. */
+/** The formats are those that Quepid 8 (book export, JSON and CSV), Ragas 0.1 to 0.3 and OpenSearch 3 write. */
 import { describe, expect, it } from 'vitest';
 import { contentId } from '../../../../src/core/text/content-id.ts';
 import { parsePythonList } from '../../../../src/golden/rules/cell-lists.ts';

@@ -12,7 +12,7 @@ import { aWatchedPipeline, documents } from '../../../support/builders.ts';
 const never = new AbortController().signal;
 
 const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
-/** Words that no other number has. */
+/** Words that are unique to the number. */
 const spelled = (n: number): string => `${numbers[n % 10]}${n} ${numbers[(n * 7) % 10]}x${n}`;
 const chunksOf = (count: number): Chunk[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -46,7 +46,7 @@ function aModel(reply: (chunk: number, request: ChatRequest) => ChatAnswer): Cha
   return model;
 }
 
-/** Finds the chunk whose words the query has. */
+/** Finds the chunk that has the words of the query. */
 const finder: Retriever = {
   async retrieve({ text: asked }) {
     const found = chunksOf(60).filter(({ content }) => asked.split(' ').some((word) => content.includes(` ${word} `)));

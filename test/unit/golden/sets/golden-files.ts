@@ -27,7 +27,7 @@ export async function withFiles<T>(files: Files, use: (folder: string) => Promis
   }
 }
 
-/** Reads what lies at the path, as `golden import` does. */
+/** Reads the path as `golden import` does. */
 export function read(path: string, options: Partial<ReadGoldenSetOptions> = {}): Promise<GoldenSetFile> {
   return readGoldenSet(path, { format: 'auto', rowsAsQueries: false, ...options });
 }
@@ -41,7 +41,7 @@ export function readFiles(
   return withFiles(files, (folder) => read(join(folder, name), options));
 }
 
-/** The error with which the files are refused; paths in its message are relative to their folder. */
+/** The error that refuses the files; paths in its message are relative to their folder. */
 export function refusal(
   files: Files,
   name: string,

@@ -4,7 +4,7 @@ import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { guardCell } from '../../../../src/golden/rules/spreadsheet-cell.ts';
 import { type Files, readFiles } from './golden-files.ts';
 
-/** Text as a reader keeps it: trimmed, storable, not empty. */
+/** Text that a reader leaves unchanged: trimmed, storable, not empty. */
 const printable = (maxLength: number, forbidden: RegExp) =>
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength })
@@ -60,7 +60,7 @@ const goldenLine = ({ judgments, ...query }: GoldenQuery) => ({
   ...query,
   judgments: judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
 });
-/** As Python's csv module writes it. */
+/** The format of Python's csv module. */
 const tabCell = (value: string | number): string =>
   String(value).includes('"') ? `"${String(value).replaceAll('"', '""')}"` : String(value);
 const beirQrels = (queries: readonly GoldenQuery[]): string =>

@@ -8,7 +8,7 @@ import { applyDuplicatePolicy, orderLikeTrecEval } from '../../../../src/math/ir
 
 type Row = readonly [query: string, id: string, score: number];
 
-/** The rank says the opposite of these scores, and nothing of others. */
+/** Ranks contradict these scores, and are absent for others. */
 const RANK_OF = new Map([
   [1, 2],
   [1.5, 3],

@@ -24,7 +24,7 @@ async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<stri
   return path;
 }
 
-/** What all batches of a run hold, by query. */
+/** The results of all batches of a run, by query. */
 async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
   const run = new Map<string, ScoredDocuments>();
   await readRunInBatches(path, {
@@ -182,7 +182,7 @@ describe('readRunInBatches', () => {
     const lines = rows.map((row, i) => `${row.query} Q0 ${row.id} ${i} ${row.score / 8} a-tag-of-some-length`);
     const expected = groupByQuery(rows);
     const file = await fileOf(lines.join('\n'));
-    // In batches memory is used again, also of the block that a batch ends in.
+    // Memory is reused between batches, including the block in which a batch ends.
     for (const results of [Number.POSITIVE_INFINITY, 20_000, 100]) {
       const run = await readRun(file, results);
       expect(run.size).toBe(expected.size);
@@ -224,7 +224,7 @@ describe('readRunInBatches', () => {
 });
 
 describe('a run file with lines in several forms', () => {
-  /** Of the columns of a line, the first of which is far commoner than each other one. */
+  /** Separators between the columns of a line; the first is far more common than each other one. */
   const anySpelling = fc.oneof(
     { weight: 10, arbitrary: fc.constant((columns: readonly string[]) => `${columns.join(' ')}\n`) },
     fc.constantFrom(

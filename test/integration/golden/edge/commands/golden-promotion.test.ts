@@ -1,4 +1,4 @@
-/** From live queries with feedback to a golden set, by way of a file that a person edits. */
+/** From live queries with feedback to a golden set, through a file that a person edits. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -182,7 +182,7 @@ describe('an edited review file', () => {
         { kind: 'live', pipeline: 'docs', userHash: 'hash of ann' },
       ]);
     });
-    // What the set asks is not promoted again.
+    // Queries of the set are not promoted again.
     expect(await promote()).toMatchObject({ promoted: 1 });
     expect((await review())[0]?.text).toBe('Where is my parcel?');
   });

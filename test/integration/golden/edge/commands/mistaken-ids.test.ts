@@ -1,4 +1,4 @@
-/** The mistakes of a first hour, at a real retriever and a real database: each is named where a person looks. */
+/** Mistakes of new users, with a real retriever and a real database: each is reported where they see it. */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const set = 'faq';
 
 beforeEach(() => database.pool.query('truncate golden_sets, golden_runs cascade'));
 
-/** A config whose retriever answers so, and a set of six questions whose right answers are d1 to d6. */
+/** A config whose retriever gives this answer, and a set of six queries whose relevant documents are d1 to d6. */
 async function anInstallation(answer: Responder, sets: readonly string[] = [set]): Promise<CommandSettings> {
   const server = await startFaultServer(answer);
   onTestFinished(() => server.close());

@@ -1,4 +1,4 @@
-/** The SQL of the dashboards agrees with what recalld computes, and the role of Grafana may run it and no more. */
+/** The SQL of the dashboards agrees with the results of recalld, and the role of Grafana may run only that SQL. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -60,7 +60,7 @@ function qrelsOf(n: number): string {
   return Array.from({ length: n }, (_, i) => `q${i} 0 right 1\n`).join('');
 }
 
-/** A run that has the relevant document of query i at the given rank, or a run without results for it at rank 0. */
+/** A run with the relevant document of query i at the given rank; rank 0 means no results for the query. */
 function runOf(ranks: readonly number[]): string {
   return ranks
     .flatMap((rank, i) =>
@@ -72,7 +72,7 @@ function runOf(ranks: readonly number[]): string {
     .join('');
 }
 
-/** Ranks of 120 queries; every fourth one falls to the second rank. */
+/** Ranks of 120 queries; every fourth document drops to the second rank. */
 const steady = Array.from({ length: 120 }, () => 1);
 const fallen = steady.map((rank, i) => (i % 4 === 0 ? 2 : rank));
 
@@ -213,7 +213,7 @@ describe('recalld compare --json', () => {
     const ranks = steady.map((rank, i) => (i % 15 === 0 ? 2 : rank));
     const verdictWith = async (...options: string[]) =>
       (await compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'mrr', ...options)).report.verdict;
-    // A fall of 1/30 with p = 2 / 2^8.
+    // A drop of 1/30 with p = 2 / 2^8.
     expect(await verdictWith()).toBe('regression');
     expect(await verdictWith('--alpha', '0.001')).toBe('inconclusive');
     expect(await verdictWith('--min-effect', '0.05')).toBe('inconclusive');
@@ -224,7 +224,7 @@ describe('recalld compare --json', () => {
   });
 
   it('takes the verdict from the first metric, whatever the others are', async () => {
-    // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot move.
+    // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot change.
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const compareBy = (metrics: string) => compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', metrics);
     const first = await compareBy('hit_rate@1,recall@5');

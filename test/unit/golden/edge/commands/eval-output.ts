@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Keeps what is written to it, in place of standard output. */
+/** Collects output in place of standard output. */
 export class CollectedOutput extends Writable {
   text = '';
 

@@ -1,4 +1,4 @@
-/** Runs as other tools write them, and runs that have nothing of the judgments. */
+/** Runs written by other tools, and runs without any judged document. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
