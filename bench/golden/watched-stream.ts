@@ -11,7 +11,7 @@ import { NO_SHIFT } from '../../src/checks/rules/threshold.ts';
 import { ALL_SEGMENT } from '../../src/core/model.ts';
 import { compareMetric, type MetricComparison, rerunNoiseP } from '../../src/golden/rules/compare-metric.ts';
 import {
-  acceptedFallVariance,
+  acceptedDropVariance,
   CLEAR_P,
   type Expected,
   knownVariance,
@@ -168,7 +168,7 @@ function standardOf(
   least: number,
 ): Standard {
   const known = expected === null || noise === null ? null : knownVariance(noise, expected, baseline.length, least);
-  const variance = known ?? acceptedFallVariance(expected?.accepted ?? []) ?? 0;
+  const variance = known ?? acceptedDropVariance(expected?.accepted ?? []) ?? 0;
   return {
     expected,
     isKnown: known !== null,

@@ -322,7 +322,7 @@ export function aRerunNoise(noise: Partial<RerunNoise> = {}): RerunNoise {
     queries: 100,
     moved: 10,
     ofQueries: 0.005,
-    isStill: false,
+    isConstant: false,
     ...noise,
   };
 }

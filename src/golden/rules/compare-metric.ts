@@ -11,7 +11,7 @@ import {
 import { type Interval, newcombePairedInterval, type PairedHits } from '../../math/stats/intervals.ts';
 import { mcnemarExact, type PairedT, pairedT, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { signFlipTest } from '../../math/stats/sign-flip.ts';
-import { acceptedFallVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
+import { acceptedDropVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
 import {
   type ComparisonSettings,
   type ComparisonVerdict,
@@ -63,7 +63,7 @@ const MIN_EQUAL = 6;
  *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the interval extends 1.96 sd to each side, where sd^2 is
  *   `knownVariance`. A retriever that always returns the same has sd 0, so any difference is a change.
  * - If it is unknown because the index was rebuilt, `p` is at least that of a normal deviation with
- *   `acceptedFallVariance`, and the interval is at least as wide: no paired test sees what a rebuild does to all queries.
+ *   `acceptedDropVariance`, and the interval is at least as wide: no paired test sees what a rebuild does to all queries.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
@@ -93,7 +93,7 @@ export function compareMetric(
   const test = pairedT(differences);
   const randomization = signFlipTest(differences);
   const hits = key.measure === 'hit_rate' ? countHits(baseline, candidate) : null;
-  const accepted = acceptedFallVariance(expected?.accepted ?? []) ?? 0;
+  const accepted = acceptedDropVariance(expected?.accepted ?? []) ?? 0;
   const { p, ciMethod, low, high, smallest } =
     variance === null
       ? atLeast(testByQueries(differences, test, randomization.p, hits, noise, settings), test, accepted, settings)

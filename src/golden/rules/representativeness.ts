@@ -28,7 +28,7 @@ export interface Representativeness {
     /** Number of golden queries in it. */
     readonly golden: number;
     /** Minimum cosine for two of its queries to be similar. */
-    readonly near: number;
+    readonly minCosine: number;
     /** Indexes of its most typical live queries, at most 5. */
     readonly typical: readonly number[];
   }[];
@@ -84,7 +84,7 @@ export function measureRepresentativeness(input: {
   });
   const members = Array.from({ length: k }, (): number[] => []);
   for (const [row, label] of clustering.labels.entries()) members[label]?.push(row);
-  const bounds = nearBounds(liveVectors, members);
+  const bounds = similarityBounds(liveVectors, members);
   const nearest = nearestGolden(liveVectors, goldenVectors);
   const isCovered = (row: number): boolean => (nearest.toLive[row] ?? -2) >= (bounds[clustering.labels[row] ?? 0] ?? 1);
   const weight = (row: number): number => 1 / (live[row]?.probability ?? 1);
@@ -97,7 +97,7 @@ export function measureRepresentativeness(input: {
       share: size / total,
       covered: size === 0 ? 0 : covered / size,
       golden: goldenLabels.filter((own) => own === label).length,
-      near: bounds[label] ?? 1,
+      minCosine: bounds[label] ?? 1,
       typical: rows
         .toSorted((a, b) => (clustering.closeness[b] ?? 0) - (clustering.closeness[a] ?? 0) || a - b)
         .slice(0, TYPICAL),
@@ -135,7 +135,7 @@ function unknownRepresentativeness(golden: number): Representativeness {
 }
 
 /** Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the others. */
-function nearBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
+function similarityBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
   const medians = members.map((rows) => {

@@ -28,7 +28,7 @@ export interface RerunNoise {
   /** Variance of a query's score between reruns, mean over the queries. */
   readonly ofQueries: number;
   /** True if every rerun scored the same by every metric, so that any difference is a change. */
-  readonly isStill: boolean;
+  readonly isConstant: boolean;
 }
 
 /**
@@ -59,7 +59,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
     queries: n,
     moved,
     ofQueries,
-    isStill: moved === 0,
+    isConstant: moved === 0,
   };
 }
 
@@ -81,7 +81,7 @@ export interface Reruns {
 /**
  * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
  *
- * A metric that did not vary is `isStill` only if no other metric varied either: a hit rate that stayed the same while
+ * A metric that did not vary is `isConstant` only if no other metric varied either: a hit rate that stayed the same while
  * ranks changed will vary one day.
  *
  * @param runs of the same queries in the same order, columns in the order of the keys
@@ -94,13 +94,15 @@ export function measureReruns(
 ): Reruns {
   if (runs.length < 2) return { noise: {}, means: null };
   const everything = Array.from(runs[0]?.[0] ?? [], (_, row) => row);
-  const isStill = keys.every((_, column) => runs.every((run) => isAlike(run[column] ?? [], runs[0]?.[column] ?? [])));
+  const isConstant = keys.every((_, column) =>
+    runs.every((run) => isAlike(run[column] ?? [], runs[0]?.[column] ?? [])),
+  );
   const noiseOf = (members: readonly number[]): Record<string, RerunNoise> =>
     Object.fromEntries(
       keys.flatMap((key, column) => {
         const scores = runs.map((run) => Float64Array.from(members, (row) => run[column]?.[row] ?? 0));
         const noise = rerunNoise(scores);
-        return noise === null ? [] : [[formatMetricKey(key), { ...noise, isStill }]];
+        return noise === null ? [] : [[formatMetricKey(key), { ...noise, isConstant }]];
       }),
     );
   const all = [{ name: ALL_SEGMENT, members: everything }, ...segments].filter(({ members }) => members.length > 0);
@@ -139,8 +141,8 @@ const CONFIDENCE_OF_NOISE = 0.95;
  * @param n number of queries of the evaluated run
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
-  const { reruns, standardDeviation, queries, moved, ofQueries, isStill } = noise;
-  if (isStill) return 0;
+  const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;
+  if (isConstant) return 0;
   const atMost = Math.min(queries, poissonBound(moved));
   const each = moved === 0 ? 1 / reruns : (ofQueries * queries) / moved;
   const within = (atMost * each) / queries;
@@ -170,7 +172,7 @@ export function knownVariance(
   const ofReruns = rerunVariance(noise, n);
   const ofDays = acceptedVariance(accepted) ?? 0;
   const squares = accepted.reduce((sum, difference) => sum + difference ** 2, 0) / Math.max(1, accepted.length);
-  const threshold = noise.isStill ? minEffect / 2 : minEffect;
+  const threshold = noise.isConstant ? minEffect / 2 : minEffect;
   const isMoving = squares > ofReruns && normalQuantile(SURE) * Math.sqrt(ofDays) > threshold;
   return isMoving ? null : Math.max(ofReruns, ofDays);
 }
@@ -206,7 +208,7 @@ export interface Accepted {
 /** A high level: if the few first nights were alike by chance, other nights would page again and again. */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /** Lower, since drops alone are half as many, and the bound over all differences applies too. */
-const CONFIDENCE_OF_FALLS = 0.95;
+const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
  * Upper 99 % bound of the variance of the difference of a later run from the baseline: the sum of the squares of m
@@ -226,11 +228,11 @@ export function acceptedVariance(differences: readonly number[]): number | null 
  * quantile of chi-square with one degree of freedom each. This assumes that the lower half of the distribution is half of a
  * normal one about 0.
  */
-export function acceptedFallVariance(differences: readonly number[]): number | null {
+export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
   if (bound === null) return null;
-  const falls = differences.slice(0, MAX_ACCEPTED).filter((difference) => difference < 0);
-  return Math.max(bound, varianceBound(falls, CONFIDENCE_OF_FALLS) ?? 0);
+  const drops = differences.slice(0, MAX_ACCEPTED).filter((difference) => difference < 0);
+  return Math.max(bound, varianceBound(drops, CONFIDENCE_OF_DROPS) ?? 0);
 }
 
 function varianceBound(differences: readonly number[], confidence: number): number | null {
@@ -307,7 +309,7 @@ const REACH = 12;
  */
 export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, runs: number): number | null {
   if (runs < check.runs) return null;
-  if (noise.isStill) return check.drop;
+  if (noise.isConstant) return check.drop;
   const { reruns, standardDeviation, queries, ofQueries } = noise;
   const shared = Math.max(0, standardDeviation ** 2 / 2 - ofQueries / queries);
   const deviation = Math.sqrt(ofQueries / n + shared);
@@ -358,7 +360,7 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
       `reports every drop of ${watched} or more within ${inRuns}.`
     );
   }
-  if (noise.isStill) {
+  if (noise.isConstant) {
     return (
       `${measure}: reports every drop of ${watched} or more within ${inRuns}, since the retriever returned the same in ` +
       `${plural(noise.reruns, 'run')}.`

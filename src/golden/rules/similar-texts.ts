@@ -16,7 +16,7 @@ export function wordsOf(text: string): string[] {
   return spaced.split(' ').filter((word) => word !== '');
 }
 
-/** Returns all runs of `length` consecutive words; a shorter text is one run (Broder 1997). */
+/** Returns all shingles of `length` consecutive words; a shorter text is one shingle (Broder 1997). */
 export function shinglesOf(words: readonly string[], length: number): Set<string> {
   if (words.length === 0) return new Set();
   const runs = new Set<string>();

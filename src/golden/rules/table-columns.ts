@@ -68,7 +68,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
       else {
-        const isList = role === 'grade' && rows.some(({ cells }) => holdsJudgments(cells[index] ?? ''));
+        const isList = role === 'grade' && rows.some(({ cells }) => hasJudgments(cells[index] ?? ''));
         const other = places.get(isList ? 'judgments' : role);
         if (other !== undefined) throw malformed(header, twoColumns(names[other] ?? '', name));
         places.set(isList ? 'judgments' : role, index);
@@ -200,7 +200,7 @@ function requireColumns(
 }
 
 /** True if a cell is a list of JSON objects. */
-function holdsJudgments(cell: string): boolean {
+function hasJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 

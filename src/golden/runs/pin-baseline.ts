@@ -52,7 +52,7 @@ export async function pinRun(
   const pin = { pipeline, goldenSet, runId, note, noise, pinnedAt: now };
   await context.db.golden.baselines.pin(pin, by, means, excluded);
   const isDeterministic = Object.values(noise).every((metrics) =>
-    Object.values(metrics).every(({ isStill }) => isStill),
+    Object.values(metrics).every(({ isConstant }) => isConstant),
   );
   return {
     baseline: { ...pin, excludedRuns: excluded, unpinnedAt: null },

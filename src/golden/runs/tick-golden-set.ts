@@ -29,10 +29,10 @@ export async function escalateSentinel(
   if (sentinel === null || !hasFailed(sentinel)) return null;
   const golden = pipeline.golden.find(({ set }) => set === sentinel.goldenSet);
   if (golden === undefined) return null;
-  const fellAt = await startOfFailures(context, sentinel);
+  const failingSince = await startOfFailures(context, sentinel);
   const { pipeline: name, goldenSet, goldenSetVersion: version } = sentinel;
   const [lastFull] = await context.db.golden.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
-  if (lastFull !== undefined && (lastFull.startedAt >= fellAt || lastFull.status === 'running')) return null;
+  if (lastFull !== undefined && (lastFull.startedAt >= failingSince || lastFull.status === 'running')) return null;
   const size = lastFull?.queriesTotal ?? 0;
   const fields = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
   if (!(await isInBudget(context, pipeline, golden, 'escalation', size, size))) {

@@ -34,7 +34,7 @@ const headSchema = z.object({
 
 const finishedSchema = z.object({
   chunk_id: z.string(),
-  asking: z.int(),
+  prompt: z.int(),
   outcome: z.enum([
     'kept',
     'no_query',

@@ -33,7 +33,7 @@ export type ChunkOutcome =
 export interface FinishedChunk {
   readonly chunkId: string;
   /** Number of the prompt about this chunk, from 0. */
-  readonly asking: number;
+  readonly prompt: number;
   readonly outcome: ChunkOutcome;
   /** The text of the query, or null when it was dropped. */
   readonly query: string | null;
@@ -89,7 +89,7 @@ export async function generateQueries(
 ): Promise<Generation> {
   const finished = [...request.finished];
   const done = new Set(finished.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
-  const open = askingsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, asking: one.asking })));
+  const open = promptsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, prompt: one.prompt })));
   const kept = (): FinishedChunk[] => finished.filter(({ outcome }) => outcome === 'kept');
   const known = [...request.known, ...kept().flatMap(({ query }) => query ?? [])];
   const classify = createQueryFilter(pipeline, known);
@@ -115,9 +115,9 @@ export async function generateQueries(
       next.map(({ place, chunk }) => askForQuery(deps.model, requestFor(chunk.content, place, request.seed), signal)),
     );
     for (const [index, asked] of answers.entries()) {
-      const asking = next[index];
-      if (asking === undefined) continue;
-      const { result, failure } = await evaluateAnswer(asked, asking);
+      const prompt = next[index];
+      if (prompt === undefined) continue;
+      const { result, failure } = await evaluateAnswer(asked, prompt);
       failures = failure === null ? 0 : failures + 1;
       lastFailure = failure ?? lastFailure;
       if (result === null) continue;
@@ -126,12 +126,12 @@ export async function generateQueries(
     }
   }
 
-  async function evaluateAnswer(asked: Asked, { chunk, asking }: Asking): Promise<EvaluatedAnswer> {
+  async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt): Promise<EvaluatedAnswer> {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
     const finish = (outcome: ChunkOutcome, query: string | null = null): FinishedChunk => ({
       chunkId: chunk.id,
-      asking,
+      prompt,
       outcome,
       query,
       tokens,
@@ -150,40 +150,40 @@ interface EvaluatedAnswer {
   readonly failure: string | null;
 }
 
-interface Asking {
+interface Prompt {
   readonly chunk: Chunk;
-  readonly asking: number;
+  readonly prompt: number;
   /** Index among all prompts, which selects the style. */
   readonly place: number;
 }
 
-function askingsOf({ chunks, perChunk }: GenerateRequest): Asking[] {
+function promptsOf({ chunks, perChunk }: GenerateRequest): Prompt[] {
   return chunks.flatMap((chunk, index) =>
-    Array.from({ length: perChunk }, (_, asking) => ({ chunk, asking, place: index * perChunk + asking })),
+    Array.from({ length: perChunk }, (_, prompt) => ({ chunk, prompt, place: index * perChunk + prompt })),
   );
 }
 
-function keyOf({ chunkId, asking }: { readonly chunkId: string; readonly asking: number }): string {
-  return `${asking} ${chunkId}`;
+function keyOf({ chunkId, prompt }: { readonly chunkId: string; readonly prompt: number }): string {
+  return `${prompt} ${chunkId}`;
 }
 
 /** Returns as many of the next prompts as stay below the cost cap in the worst case. */
 function affordable(
-  next: readonly Asking[],
+  next: readonly Prompt[],
   finished: readonly FinishedChunk[],
   { maxCost, prices, seed }: GenerateRequest,
-): readonly Asking[] {
+): readonly Prompt[] {
   if (maxCost === null || prices === null) return next;
   let spent = costOf(totalOf(finished), prices);
-  const taken: Asking[] = [];
-  for (const asking of next) {
-    const { messages } = requestFor(asking.chunk.content, asking.place, seed);
+  const taken: Prompt[] = [];
+  for (const prompt of next) {
+    const { messages } = requestFor(prompt.chunk.content, prompt.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
     // The repair sends the prompt again, with the first answer.
     const worst = { input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
-    taken.push(asking);
+    taken.push(prompt);
   }
   return taken;
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptedFallVariance, acceptedVariance } from '../../../../src/golden/rules/run-noise.ts';
+import { acceptedDropVariance, acceptedVariance } from '../../../../src/golden/rules/run-noise.ts';
 
 describe('the variance between accepted days and generations', () => {
   it('is unknown with fewer than five', () => {
@@ -32,27 +32,27 @@ describe('the variance between accepted days and generations', () => {
 
 describe('the variance of accepted drops', () => {
   const rises = [0.002, 0.004, 0.002, 0.004, 0.002];
-  const falls = [-0.02, -0.01, -0.02, -0.01, -0.02];
+  const drops = [-0.02, -0.01, -0.02, -0.01, -0.02];
 
   it('is unknown with fewer than five differences, and not estimated from drops alone with fewer than five drops', () => {
-    expect(acceptedFallVariance(falls.slice(1))).toBeNull();
-    const fewFalls = [...rises, ...falls.slice(1)];
-    expect(acceptedFallVariance(fewFalls)).toBe(acceptedVariance(fewFalls));
+    expect(acceptedDropVariance(drops.slice(1))).toBeNull();
+    const fewDrops = [...rises, ...drops.slice(1)];
+    expect(acceptedDropVariance(fewDrops)).toBe(acceptedVariance(fewDrops));
   });
 
   it('is that of the drops alone where they are larger than the rises', () => {
     // Squares of the drops over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
-    expect(acceptedFallVariance([...rises, ...falls])).toBeCloseTo(0.0014 / 1.145476, 8);
-    expect(acceptedFallVariance([...rises, ...falls])).toBeGreaterThan(acceptedVariance([...rises, ...falls]) ?? 0);
+    expect(acceptedDropVariance([...rises, ...drops])).toBeCloseTo(0.0014 / 1.145476, 8);
+    expect(acceptedDropVariance([...rises, ...drops])).toBeGreaterThan(acceptedVariance([...rises, ...drops]) ?? 0);
   });
 
   it('is never less than that of all differences, whatever their order', () => {
     const difference = fc.double({ min: -1, max: 1, noNaN: true });
     fc.assert(
       fc.property(fc.array(difference, { minLength: 5, maxLength: 30 }), (differences) => {
-        const found = acceptedFallVariance(differences) ?? 0;
+        const found = acceptedDropVariance(differences) ?? 0;
         expect(found).toBeGreaterThanOrEqual(acceptedVariance(differences) ?? 0);
-        expect(acceptedFallVariance(differences.toReversed())).toBeCloseTo(found, 10);
+        expect(acceptedDropVariance(differences.toReversed())).toBeCloseTo(found, 10);
       }),
     );
   });

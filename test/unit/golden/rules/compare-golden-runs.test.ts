@@ -91,11 +91,11 @@ describe('a golden run compared to another one', () => {
 });
 
 describe('a golden run of a retriever with known noise', () => {
-  const still = aRerunNoise({ isStill: true });
+  const constant = aRerunNoise({ isConstant: true });
   const metrics = ['mrr@5', 'mrr@1'];
   const table = <T>(value: T) => Object.fromEntries(metrics.map((metric) => [metric, value]));
   const known = (parts: Partial<BaselineStatistics> = {}): BaselineStatistics => ({
-    noise: { all: table(still), 'language=en': table(still) },
+    noise: { all: table(constant), 'language=en': table(constant) },
     means: Object.fromEntries(runMetricKeys([1, 5]).map((key) => [formatMetricKey(key), queries.map(() => 1)])),
     accepted: noStatistics.accepted,
     ...parts,

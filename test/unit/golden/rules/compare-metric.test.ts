@@ -216,8 +216,8 @@ describe('compareMetric with the noise of a retriever', () => {
   });
 
   it('treats a retriever whose reruns were identical as one without noise', () => {
-    const still = aRerunNoise({ reruns: 5, standardDeviation: 0 });
-    expect(compareMetric(NDCG, baseline, candidate, still, SETTINGS)).toEqual(
+    const constant = aRerunNoise({ reruns: 5, standardDeviation: 0 });
+    expect(compareMetric(NDCG, baseline, candidate, constant, SETTINGS)).toEqual(
       compareMetric(NDCG, baseline, candidate, null, SETTINGS),
     );
   });
@@ -250,13 +250,13 @@ describe('compareMetric with the noise of a retriever', () => {
 
 describe('compareMetric with the known noise of an unchanged retriever', () => {
   const means = pattern(100);
-  const still = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isStill: true });
+  const constant = aRerunNoise({ standardDeviation: 0, moved: 0, ofQueries: 0, isConstant: true });
   /** Two queries of a hundred dropped to 0. */
   const fallen = means.map((value, i) => (i === 3 || i === 50 ? 0 : value));
   const compareKnown = (
     candidate: readonly number[],
     expected: Partial<Expected> = {},
-    noise = still,
+    noise = constant,
     pinned = means,
   ) => {
     const all = { means, unit: 'day' as const, accepted: [], ...expected };
@@ -279,7 +279,7 @@ describe('compareMetric with the known noise of an unchanged retriever', () => {
 
   it('compares to the mean of the reruns, and counts wins and losses against the pinned run', () => {
     const pinned = means.map((value, i) => (i < 20 ? value + 0.1 : value));
-    const known = compareKnown(means, {}, still, pinned);
+    const known = compareKnown(means, {}, constant, pinned);
     expect(known).toMatchObject({ difference: 0, p: 1, losses: 20, wins: 0 });
     expect(known.baseline).toBe(known.candidate);
   });

@@ -11,7 +11,7 @@ import { aRerunNoise } from '../../../support/builders.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 const check = { ...usualCheck, measure: 'ndcg@10' };
-const still = aRerunNoise({ isStill: true });
+const constant = aRerunNoise({ isConstant: true });
 
 describe('the chance of a streak of hits', () => {
   it('equals the count over all sequences', () => {
@@ -35,11 +35,11 @@ describe('the chance of a streak of hits', () => {
 
 describe('the detectable drop of a golden set', () => {
   it('equals that of the check for a retriever that always answers identically', () => {
-    expect(detectableDrop(still, 20, check, 2)).toBe(0.02);
+    expect(detectableDrop(constant, 20, check, 2)).toBe(0.02);
   });
 
   it('is null with fewer runs than the check needs', () => {
-    expect(detectableDrop(still, 100, check, 1)).toBeNull();
+    expect(detectableDrop(constant, 100, check, 1)).toBeNull();
   });
 
   it('is smaller with more runs, and with more queries', () => {
@@ -79,7 +79,7 @@ describe('the description of the detectable drop', () => {
   });
 
   it('is certain for a retriever that always answered identically', () => {
-    expect(describePower(still, 100, check, 24)).toBe(
+    expect(describePower(constant, 100, check, 24)).toBe(
       'ndcg@10: reports every drop of 0.02 or more within 2 runs, since the retriever returned the same in 10 runs.',
     );
   });

@@ -6,7 +6,7 @@ import { uniforms } from '../../../support/uniforms.ts';
 
 describe('the variance of a run about the mean of its reruns', () => {
   it('is 0 for a retriever that always answers identically', () => {
-    expect(rerunVariance(aRerunNoise({ isStill: true }), 100)).toBe(0);
+    expect(rerunVariance(aRerunNoise({ isConstant: true }), 100)).toBe(0);
   });
 
   it('uses upper bounds: ten queries that changed may be seventeen, and nine degrees of freedom are few', () => {
@@ -69,9 +69,9 @@ describe('the variance of a run after days or generations were accepted', () => 
   });
 
   it('is unknown for a retriever that was constant in all reruns when days change by half the minimum effect', () => {
-    const still = aRerunNoise({ isStill: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
+    const constant = aRerunNoise({ isConstant: true, standardDeviation: 0, moved: 0, ofQueries: 0 });
     const of = (difference: number) =>
-      knownVariance(still, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
+      knownVariance(constant, { means: [1], unit: 'day', accepted: fiveOf(difference) }, 100, 0.02);
     // 2.5758 sqrt(5 / 0.554298) = 7.7363 times what five days differed by.
     expect(of(0.0099 / 7.7363)).toBeCloseTo((5 * (0.0099 / 7.7363) ** 2) / 0.554298, 8);
     expect(of(0.0101 / 7.7363)).toBeNull();

@@ -17,7 +17,7 @@ describe('rerunNoise', () => {
       queries: 10,
       moved: 0,
       ofQueries: 0,
-      isStill: true,
+      isConstant: true,
     });
   });
 
@@ -40,7 +40,7 @@ describe('rerunNoise', () => {
   it('counts the queries that changed and by how much', () => {
     const runs = [0, 0.3, 0].map((swing) => pattern(10).map((value, i) => (i === 4 ? value + swing : value)));
     // 0, 0.3 and 0 have a variance of 0.03.
-    expect(rerunNoise(runs)).toMatchObject({ queries: 10, moved: 1, isStill: false });
+    expect(rerunNoise(runs)).toMatchObject({ queries: 10, moved: 1, isConstant: false });
     expect(rerunNoise(runs)?.ofQueries).toBeCloseTo(0.003, 12);
   });
 
@@ -91,9 +91,9 @@ describe('measureReruns', () => {
       ],
       [{ name: 'course=a', members: [0, 2] }],
     );
-    expect(moving.noise['all']?.['hit_rate@10']).toMatchObject({ moved: 0, isStill: false });
-    expect(moving.noise['course=a']?.['ndcg@10']).toMatchObject({ moved: 0, isStill: false });
+    expect(moving.noise['all']?.['hit_rate@10']).toMatchObject({ moved: 0, isConstant: false });
+    expect(moving.noise['course=a']?.['ndcg@10']).toMatchObject({ moved: 0, isConstant: false });
     const alike = [[1, 0.5, 1], hits];
-    expect(measureReruns(keys, [alike, alike], []).noise['all']?.['hit_rate@10']).toMatchObject({ isStill: true });
+    expect(measureReruns(keys, [alike, alike], []).noise['all']?.['hit_rate@10']).toMatchObject({ isConstant: true });
   });
 });

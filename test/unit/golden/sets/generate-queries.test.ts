@@ -165,7 +165,7 @@ describe('the generation of queries', () => {
   it('counts the cost of earlier calls towards the cap', async () => {
     const prices = { input: 1, output: 1 };
     const finished = [
-      { chunkId: 'c0', asking: 0, outcome: 'refused' as const, query: null, tokens: { input: 1e6, output: 0 } },
+      { chunkId: 'c0', prompt: 0, outcome: 'refused' as const, query: null, tokens: { input: 1e6, output: 0 } },
     ];
     const model = aModel((n) => question(ask(n)));
     expect((await generate(model, { finished, maxCost: 1, prices })).end).toEqual({ kind: 'cost_cap' });
@@ -182,7 +182,7 @@ describe('the generation of queries', () => {
     });
     const { finished, end } = await generate(model, { queries: 5, perChunk: 3 });
     expect(end).toEqual({ kind: 'complete' });
-    expect(finished.map(({ chunkId, asking }) => `${chunkId} ${asking}`)).toEqual([
+    expect(finished.map(({ chunkId, prompt }) => `${chunkId} ${prompt}`)).toEqual([
       'c0 0',
       'c0 1',
       'c0 2',
@@ -191,7 +191,7 @@ describe('the generation of queries', () => {
     ]);
     expect(new Set(heard).size).toBe(heard.length);
     const more = await generate(model, { queries: 6, perChunk: 3, finished });
-    expect(more.finished.at(-1)).toMatchObject({ chunkId: 'c1', asking: 2 });
+    expect(more.finished.at(-1)).toMatchObject({ chunkId: 'c1', prompt: 2 });
   });
 
   it('stops when the model fails repeatedly, with its error', async () => {

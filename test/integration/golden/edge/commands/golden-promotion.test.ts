@@ -108,7 +108,7 @@ describe('golden promote', () => {
       [
         { id: 'x1', text: 'How do I pay?', probability: 0.1 },
         { id: 'x2', text: 'how do i pay', probability: 0.5 },
-        { id: 'x3', text: 'Nobody cared' },
+        { id: 'x3', text: 'It went unnoticed' },
         { id: 'x4', text: null },
       ],
       [{ queryId: 'x1', documentId: 'd2' }],
