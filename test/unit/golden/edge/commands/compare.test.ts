@@ -281,7 +281,7 @@ describe('recalld compare in a terminal', () => {
   it('warns about a set that is too small', async () => {
     const { text } = await compare(qrelsOf(8), runOf(steady.slice(0, 8)), runOf(fallen.slice(0, 8)));
     expect(text).toContain('8 queries: use at least 100');
-    expect(text).toMatch(/mrr@10: with 8 queries, differences below 0\.\d{3} may be chance; about \d+ /);
+    expect(text).toMatch(/mrr@10: with 8 queries, differences below 0\.\d{3} may be chance; about [\d\s]+ /);
   });
 
   it('lists no regressed queries, no detectable difference and no signed zero when nothing changed', async () => {
