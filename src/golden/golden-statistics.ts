@@ -64,7 +64,7 @@ const QUERIES_PER_TURN = 250;
  */
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   return {
-    /** As `scoreRun` of the rules. */
+    /** Runs `scoreRun` of the rules. */
     async scoreRun(
       queries: readonly GoldenQuery[],
       answers: readonly QueryAnswer[],
@@ -77,10 +77,10 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
-    /** As `summarizeStages` of the rules. */
+    /** Runs `summarizeStages` of the rules. */
     summarizeStages: (queries: readonly StagedQuery[], k: number, signal: AbortSignal): Promise<RunStages | null> =>
       pool.run('summarizeStages', { queries, k }, signal),
-    /** As `compareGoldenRuns` of the rules. */
+    /** Runs `compareGoldenRuns` of the rules. */
     async compareRuns(
       baseline: ComparedSide,
       candidate: ComparedSide,
@@ -187,7 +187,7 @@ function rerunsInput(
   };
 }
 
-/** As `scoreQueries`, but yields to other work of the process between parts of the queries. */
+/** Like `scoreQueries`, but yields to other work of the process between parts of the queries. */
 async function scoreInTurns(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],

@@ -218,7 +218,7 @@ function compareBy(
   );
   return {
     key,
-    /** Of each configuration, in the given order. */
+    /** One per configuration, in the given order. */
     means: scores.map((one) => mean(one)),
     /** All pairs by index, the earlier configuration as `before`; the verdict is by the adjusted p. */
     pairs,

@@ -34,7 +34,7 @@ interface Entry extends TaggedText {
   readonly judgments: Map<string, number>;
   /** Places of the judgments that are not on the line of the query. */
   judgedAt: Map<string, SourcePlace> | null;
-  /** With the first place that names each. */
+  /** The first place that names each forbidden document. */
   forbidden: Map<string, SourcePlace> | null;
   /** The place that says the query has no answer, else null. */
   noAnswer: SourcePlace | null;
@@ -199,7 +199,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** As `finish`, in steps of some hundred queries, so that the caller can yield to other work in between. */
+  /** Like `finish`, in steps of some hundred queries, so that the caller can yield to other work in between. */
   *finishInSteps(source: string, isUnjudged = false): Generator<void, FinishedSet> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;

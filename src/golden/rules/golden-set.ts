@@ -136,7 +136,7 @@ export interface NewGoldenSet {
   readonly note?: string;
   /** Name in the audit log; default: an import. */
   readonly act?: 'import_golden_set' | 'accept_labels';
-  /** Of queries that no person wrote; those that the set already has may be omitted. */
+  /** Origins of queries that no person wrote; those that the set already has may be omitted. */
   readonly origins?: readonly QueryOrigin[];
 }
 

@@ -120,7 +120,7 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** What is known of a metric before a run is evaluated, beside its noise. */
+/** Knowledge of a metric before a run is evaluated, in addition to its noise. */
 export interface Expected {
   /** Mean score of each query over the runs that the baseline was pinned with. */
   readonly means: ArrayLike<number>;
@@ -223,7 +223,7 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 }
 
 /**
- * As `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With five or
+ * Like `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With five or
  * more accepted drops, it is at least the upper 95 % bound of the drops alone: the sum of their squares over the 5 %
  * quantile of chi-square with one degree of freedom each. This assumes that the lower half of the distribution is half of a
  * normal one about 0.

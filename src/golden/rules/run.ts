@@ -5,7 +5,7 @@ import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/** What one stage had of a query; stored with the answer in place of the full list. */
+/** The ranks of a query's judged documents in one stage; stored with the answer in place of the full list. */
 export interface AnsweredStage {
   readonly name: string;
   /** True if it ran in parallel with others, whose results were then merged. */

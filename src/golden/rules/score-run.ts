@@ -134,7 +134,7 @@ export function scoreQueries(
   return { keys, columns };
 }
 
-/** As `scoreQueries`, by a single metric. */
+/** Like `scoreQueries`, by a single metric. */
 export function scoresBy(
   key: RunMetricKey,
   queries: readonly GoldenQuery[],

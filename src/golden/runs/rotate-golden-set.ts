@@ -74,7 +74,7 @@ export async function readCheckShifts(
   return checkShiftsAt(all, goldenSetVersion);
 }
 
-/** As `readCheckShifts`, from all rotations of the pipeline and set. */
+/** Like `readCheckShifts`, from all rotations of the pipeline and set. */
 export function checkShiftsAt(rotations: readonly GoldenRotation[], version: number): CheckShifts {
   const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
   return addShifts(done.map(({ shifts }) => shifts));

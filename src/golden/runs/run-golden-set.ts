@@ -21,7 +21,7 @@ const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * What remains of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can
+ * The rest of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can
  * be ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';

@@ -64,7 +64,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** As `summarizeRun`, but a running run has the scores of the queries answered so far, and no verdict. */
+/** Like `summarizeRun`, but a running run has the scores of the queries answered so far, and no verdict. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,

@@ -109,7 +109,7 @@ function isJudgmentLike(head: string): boolean {
   });
 }
 
-/** What the path of a user refers to, as far as format detection needs it. */
+/** The file or folder at a path, as far as format detection needs it. */
 interface GoldenPath {
   readonly path: string;
   readonly isFolder: boolean;

@@ -230,7 +230,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     /** Returns the latest sentinel of each pipeline and set that ever had one, for the exporter. */
     latestSentinels: () => readLatestSentinels(pool),
 
-    /** As deleteAnswers. @returns the number of runs */
+    /** See `deleteAnswers`. @returns the number of runs */
     deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
       return deleteAnswers(pool, ...asked);
     },

@@ -31,7 +31,7 @@ export async function compareTrecFiles(request: OfflineComparisonRequest) {
 }
 
 /**
- * As `compareTrecFiles`, for more than two runs.
+ * Like `compareTrecFiles`, for more than two runs.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */

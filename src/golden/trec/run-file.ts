@@ -144,7 +144,7 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
   if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/** As `parseRank`; reads plain integers from bytes, since a slice would decode the whole block. */
+/** Like `parseRank`, but reads plain integers from bytes, since a slice would decode the whole block. */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;

@@ -212,7 +212,7 @@ export interface DebuggedQuery {
   readonly outcome: string;
   readonly error: string | null;
   readonly latency_ms: number | null;
-  /** As read from the response, best first; the grade is null for an unjudged document. */
+  /** The documents read from the response, best first; the grade is null for an unjudged document. */
   readonly documents: readonly {
     readonly rank: number;
     readonly id: string;
