@@ -96,7 +96,7 @@ describe('a new version of a golden set', () => {
     expect(change?.changes).toEqual(
       expect.arrayContaining([
         { trait: 'version', before: '1', after: '2' },
-        { trait: 'ndcg@10', before: '1.0000', after: '0.7500' },
+        { trait: 'ndcg@10', before: '1', after: '0.75' },
       ]),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkAnswers } from '../../../../src/golden/rules/run-failure.ts';
-import { aGoldenQuery, documents } from '../../../support/builders.ts';
+import { aGoldenQuery, anAnswer, documents } from '../../../support/builders.ts';
 
 const queries = Array.from({ length: 6 }, (_, index) =>
   aGoldenQuery({
@@ -14,16 +14,15 @@ const queries = Array.from({ length: 6 }, (_, index) =>
 
 /** Each query returns these ids, followed by its number. */
 function answers(...ids: readonly string[]) {
-  return queries.map(({ id }, index) => ({
-    queryId: id,
-    documents: documents(...ids.map((one) => `${one}-${index}`)),
-  }));
+  return queries.map(({ id }, index) =>
+    anAnswer({ queryId: id, documents: documents(...ids.map((one) => `${one}-${index}`)) }),
+  );
 }
 
 describe('the warnings about a mistake in the config or in the set', () => {
   it('are empty while a judged document is returned, and as many as were requested', () => {
     const [first, ...others] = answers('kb-reset', 'kb-aside');
-    const one = { queryId: 'q0', documents: documents('x', 'doc-reset-0') };
+    const one = anAnswer({ queryId: 'q0', documents: documents('x', 'doc-reset-0') });
     expect(first).toBeDefined();
     expect(checkAnswers(queries, [one, ...others], 2)).toEqual({ ids: null, depth: null });
   });
@@ -36,10 +35,9 @@ describe('the warnings about a mistake in the config or in the set', () => {
   });
 
   it('report ids of some documents that the retriever returns in another form', () => {
-    const [first, ...others] = answers('DOC_RESET', 'doc-aside');
-    expect(
-      checkAnswers(queries, [...others, { ...first, queryId: 'q0', documents: documents('doc-reset-0') }], 2).ids,
-    ).toBe(
+    const others = answers('DOC_RESET', 'doc-aside').slice(1);
+    const one = anAnswer({ queryId: 'q0', documents: documents('doc-reset-0') });
+    expect(checkAnswers(queries, [...others, one], 2).ids).toBe(
       '5 judged documents were never returned, but similar ids were: the set has "doc-reset-1", the retriever returned "DOC_RESET-1"; they differ in case and hyphens and underscores. If both name the same document, fix the ids of the set or retriever.results.id.',
     );
     const two = answers('doc-reset').map((one, i) =>
@@ -59,7 +57,7 @@ describe('the warnings about a mistake in the config or in the set', () => {
   });
 
   it('are empty for a retriever that failed or found nothing, which is reported elsewhere', () => {
-    const nothing = queries.map(({ id }) => ({ queryId: id, documents: [] }));
+    const nothing = queries.map(({ id }) => anAnswer({ queryId: id, outcome: 'empty', documents: [] }));
     expect(checkAnswers(queries, nothing, 10)).toEqual({ ids: null, depth: null });
     expect(checkAnswers(queries, [], 10)).toEqual({ ids: null, depth: null });
   });

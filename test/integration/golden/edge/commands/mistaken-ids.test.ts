@@ -127,11 +127,11 @@ describe('results at an unexpected path of the response', () => {
     const found = (await examined(settings)).find(({ service }) => service === 'docs retriever');
     expect(found).toMatchObject({
       status: 'wrong',
-      message: expect.stringMatching(/ Check retriever\.results\.list\.$/),
+      message: expect.stringMatching(/ retriever\.results\.list\.$/),
     });
     expect((await checkIt(settings)).answers).toMatchObject({
       kind: 'failed',
-      message: expect.stringMatching(/ Check retriever\.results\.list\.$/),
+      message: expect.stringMatching(/ retriever\.results\.list\.$/),
     });
   });
 });
