@@ -65,7 +65,7 @@ export function describePages(watched: () => WatchedService): void {
         ['/pipelines/docs/golden/faq/labels', 'Search the store now'],
         ['/pipelines/docs/density?range=7d', 'crypto wallet'],
         ['/pipelines/docs/traffic?range=6h', 'Positive, by segment'],
-        ['/pipelines/docs/traffic?range=24h', 'Of the answer among its first'],
+        ['/pipelines/docs/traffic?range=24h', 'Final results in its top'],
         ['/checks?pipeline=docs', 'Need somebody'],
         ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this time'],
         ['/checks?pipeline=docs&check=gone', 'The config has no check "gone" now'],

@@ -1,6 +1,6 @@
 /**
- * `/v1/queries`, `/v1/feedback` and its summary, and the other endpoints of live traffic. 202 means that the database has
- * committed.
+ * `/v1/queries`, `/v1/feedback`, `/v1/feedback/summary`, and the endpoint descriptions of ingestion. A 202 is sent after the
+ * database has committed.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -31,30 +31,30 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
     acceptLargeJson(scope, bodies);
 
     scope.post('/v1/queries', options, async (request, reply) => {
-      const read = partsOf(request, readLiveQueries, deps.largeBodies.queries);
-      const parts = read instanceof Promise ? await read : read;
+      const parsed = batchesOf(request, readLiveQueries, deps.largeBodies.queries);
+      const batches = parsed instanceof Promise ? await parsed : parsed;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      for (const part of parts) {
-        const report = await deps.ingestQueries(part.items);
+      for (const batch of batches) {
+        const report = await deps.ingestQueries(batch.items);
         all.sampled += report.sampled;
-        add(all, part, report);
+        add(all, batch, report);
       }
       return answer(reply, all, all, deps);
     });
 
     scope.post('/v1/feedback', options, async (request, reply) => {
-      const read = partsOf(request, readFeedback, deps.largeBodies.feedback);
-      const parts = read instanceof Promise ? await read : read;
+      const parsed = batchesOf(request, readFeedback, deps.largeBodies.feedback);
+      const batches = parsed instanceof Promise ? await parsed : parsed;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      for (const part of parts) add(all, part, await deps.ingestFeedback(part.items));
+      for (const batch of batches) add(all, batch, await deps.ingestFeedback(batch.items));
       const { accepted, duplicates, rejected } = all;
       return answer(reply, all, { accepted, duplicates, rejected }, deps);
     });
   });
 }
 
-/** What a body says. The request lets go of it, since vectors as text would wait for the commit beside what was made of them. */
-function partsOf<Item>(
+/** Parses a body and releases it, so that vectors as text do not stay in memory until the commit. */
+function batchesOf<Item>(
   request: FastifyRequest,
   read: (body: unknown) => ParsedItems<Item>,
   readLarge: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Item>>>,
@@ -64,7 +64,7 @@ function partsOf<Item>(
   return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
 }
 
-/** What became of the items of a body. */
+/** Report over all batches of a body. */
 interface Tally {
   accepted: number;
   sampled: number;
@@ -72,17 +72,17 @@ interface Tally {
   readonly rejected: (Rejection & { readonly index: number })[];
 }
 
-/** Adds what became of a part, with its rejections by where the items stood in the body. */
-function add(all: Tally, part: ParsedItems<unknown>, report: Report): void {
+/** Adds the report of a batch; indexes of rejections become those in the body. */
+function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
   all.accepted += report.accepted;
   all.duplicates += report.duplicates;
-  for (const rejection of part.rejected) all.rejected.push(rejection);
+  for (const rejection of batch.rejected) all.rejected.push(rejection);
   for (const rejection of report.rejected) {
-    all.rejected.push({ ...rejection, index: part.positions[rejection.index] ?? rejection.index });
+    all.rejected.push({ ...rejection, index: batch.positions[rejection.index] ?? rejection.index });
   }
 }
 
-/** 202 when anything was taken; 422 when all was refused. */
+/** Sends 202 if an item was accepted, 422 if all were rejected. */
 function answer(
   reply: FastifyReply,
   { accepted, duplicates, rejected }: Tally,
@@ -91,13 +91,13 @@ function answer(
 ): FastifyReply {
   rejected.sort((a, b) => a.index - b.index);
   for (const { code } of rejected) deps.onRejected(code);
-  const taken = accepted + duplicates > 0 || rejected.length === 0;
-  return reply.code(taken ? 202 : 422).send(document);
+  const isAccepted = accepted + duplicates > 0 || rejected.length === 0;
+  return reply.code(isAccepted ? 202 : 422).send(document);
 }
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
 
-/** The reason that stands for an error which another try may not meet. */
+/** Returns the reason under which a retryable error is counted. */
 export function shedReason(code: ErrorCode): ShedReason {
   if (code === 'overloaded') return 'overload';
   if (code === 'rate_limited') return 'rate_limit';
@@ -109,42 +109,42 @@ const codes = Object.keys(rejectionTable) as (keyof typeof rejectionTable)[];
 const rejected = z
   .array(
     z.object({
-      index: z.int().min(0).describe('Where the item stood in the body.'),
+      index: z.int().min(0).describe('Index of the item in the body.'),
       code: z.enum(codes),
-      message: z.string().describe('One sentence that names the field and the way out.'),
+      message: z.string().describe('Sentence with the field and the fix.'),
     }),
   )
-  .describe('Items that were not accepted; the others were.');
+  .describe('Rejected items; all others were accepted.');
 
 const count = z.int().min(0);
 
 const queriesReport = z.object({
-  accepted: count.describe('Valid queries that are new, sampled or not.'),
-  sampled: count.describe('Those of them that were kept.'),
-  duplicates: count.describe('Kept queries whose id was there before.'),
+  accepted: count.describe('New, valid queries, sampled or not.'),
+  sampled: count.describe('Accepted queries that were sampled.'),
+  duplicates: count.describe('Sampled queries whose id was already stored.'),
   rejected,
 });
 
 const feedbackReport = z.object({
   accepted: count,
-  duplicates: count.describe('Feedback whose id was there before.'),
+  duplicates: count.describe('Feedback whose id was already stored.'),
   rejected,
 });
 
 const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
-const allRefused = (body: z.ZodType) => ({ description: 'Every item was refused; the body says why.', body });
+const allRefused = (body: z.ZodType) => ({ description: 'Every item was rejected; the body explains why.', body });
 
 export const ingestEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/queries',
     tag: 'ingest',
-    summary: 'Tell live queries: one, or a list of at most 1,000. Idempotent by id.',
+    summary: 'Send live queries: one, or a list of at most 1,000. Idempotent by id.',
     scope: 'ingest',
     body: oneOrMany(liveQuerySchema),
     responses: {
-      '202': { description: 'Committed to the database, save the rejected ones.', body: queriesReport },
+      '202': { description: 'Committed to the database, except rejected items.', body: queriesReport },
       '422': allRefused(queriesReport),
     },
   },
@@ -152,11 +152,11 @@ export const ingestEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/feedback',
     tag: 'ingest',
-    summary: 'Tell what users said or did about answers: one, or a list of at most 1,000.',
+    summary: 'Send feedback of users on answers: one, or a list of at most 1,000.',
     scope: 'ingest',
     body: oneOrMany(feedbackSchema),
     responses: {
-      '202': { description: 'Committed to the database, save the rejected ones.', body: feedbackReport },
+      '202': { description: 'Committed to the database, except rejected items.', body: feedbackReport },
       '422': allRefused(feedbackReport),
     },
   },
@@ -222,7 +222,7 @@ function ratioOf(outcome: PositiveRatioOutcome) {
 export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 
 /**
- * One summary for each pipeline of the config, or for the one of that name.
+ * Summarizes the feedback of each pipeline of the config, or of one pipeline.
  *
  * @throws RecalldError pipeline_unknown
  */
@@ -238,7 +238,7 @@ export async function summarizeAllFeedback(
   return summaries;
 }
 
-/** Summarises the feedback on a pipeline that occurred within the window: kinds that occur, and ratios by segment. */
+/** Summarizes the feedback on a pipeline within a window: counts by kind, and ratios by segment. */
 export async function summarizeFeedback(
   traffic: Pick<LiveTraffic, 'opinions'>,
   source: FeedbackSource,
@@ -254,7 +254,7 @@ export async function summarizeFeedback(
   };
 }
 
-/** `feedback` is all of it, before later words replace earlier ones and caps are applied. */
+/** `feedback` counts all feedback, including replaced feedback and feedback beyond caps. */
 function kindCounts(tallies: readonly OpinionTally[]) {
   return kindsOf('all').flatMap((kind) => {
     const own = tallies.filter((tally) => tally.kind === kind);

@@ -1,6 +1,6 @@
 /**
- * Erasure from live queries, feedback and what is held of their traces. Who and what was erased is remembered for as long
- * as something from before it could come, and that is erased too.
+ * Erases live queries, feedback and trace fragments. Erased users and queries are remembered for as long as older data about
+ * them may still arrive, and that data is erased too.
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -19,22 +19,22 @@ export type ErasureSubject =
 export interface ErasureReport {
   readonly queries: number;
   readonly feedback: number;
-  /** Golden queries whose text came from them. */
+  /** Golden queries that were promoted from them. */
   readonly goldenQueries: number;
 }
 
 interface ErasedSubject {
   readonly kind: 'user' | 'query' | 'trace';
-  /** The keyed hash of a user, else the id. */
+  /** Keyed hash of a user, else the id. */
   readonly subject: string;
-  /** Of a query; empty: of whatever pipeline, which has to be told of what comes late. */
+  /** Pipeline of a query; empty for any pipeline. */
   readonly pipeline: string;
   readonly erasedAt: Date;
 }
 
 /**
- * Null: all there is. Else what came on these days (UTC, YYYY-MM-DD) of what had happened before its erasure; the id of
- * an erased query is that of the same query whenever it says that it happened.
+ * Null: erase everything. Otherwise: erase only data that arrived on these days (UTC, YYYY-MM-DD) and occurred before the
+ * erasure. An erased query id applies regardless of when the query occurred.
  */
 type LateDays = readonly string[] | null;
 
@@ -47,29 +47,29 @@ interface ErasedQuery {
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
-/** What nobody else said in the trace of a person, they said. */
+/** Rows without a user in the trace of an erased user belong to that user. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
-/** In the order that waits for a trace that is being completed with a person right now, and then finds it. */
+/** Deletes fragments first: this waits for a concurrent completion of the trace with a person, and then finds its result. */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
   const ids = subjects.filter(({ kind }) => kind === 'query');
-  const held = await removeFragmentsOfUsers(client, users, late);
+  const fragments = await removeFragmentsOfUsers(client, users, late);
   const byUser = await removeQueries(client, ofUser, users, late);
-  const newTraces = [...held, ...byUser].flatMap(traceOf);
+  const newTraces = [...fragments, ...byUser].flatMap(traceOf);
   const traces = [...subjects.filter(({ kind }) => kind === 'trace'), ...newTraces];
   const byTrace = await removeQueries(client, ofTrace, traces, late);
   const byId = await removeQueries(client, ofId('id', late !== null), ids, late);
   await removeFragments(client, [
     ...traces,
     ...byId.flatMap(traceOf),
-    ...(late === null ? ids.flatMap(traceToldBy) : []),
+    ...(late === null ? ids.flatMap(traceOfId) : []),
   ]);
   const queries = [...byUser, ...byTrace, ...byId];
-  await removeWhatWasMadeOf(client, queries);
-  if (late === null) await removeByIds(client, ids);
+  await removeDerived(client, queries);
+  if (late === null) await removeDerivedByIds(client, ids);
   const newIds = queries.map(
     ({ id: subject, pipeline, erasedAt }): ErasedSubject => ({ kind: 'query', subject, pipeline, erasedAt }),
   );
@@ -77,11 +77,11 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   feedback += await removeFeedback(client, ofTrace, traces, late);
   for (const column of ['query_id', 'judged_id']) {
     feedback += await removeFeedback(client, ofId(column, late !== null), ids, late);
-    // Of whatever day: it may have come before its query.
+    // On any day, because feedback may arrive before its query.
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
   return {
-    /** The queries, and the traces of people: what is said about them later is to go as well. */
+    /** Erased queries and traces of people; later data about them must be erased too. */
     found: [...newIds, ...newTraces],
     queries: queries.length,
     feedback,
@@ -94,13 +94,13 @@ function traceOf({ traceId: subject, erasedAt }: Found): ErasedSubject[] {
   return subject === null ? [] : [{ kind: 'trace', subject, pipeline: '', erasedAt }];
 }
 
-/** OpenTelemetry has the trace in the id of its queries. */
-function traceToldBy({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
+/** Query ids from OpenTelemetry contain the trace id. */
+function traceOfId({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
   const [, traceId = null] = /^([0-9a-f]{32})-[0-9a-f]{16}$/.exec(subject) ?? [];
   return traceOf({ traceId, erasedAt });
 }
 
-/** The subjects as a relation `e`, for the parameters of `valuesOf`. */
+/** The subjects as a relation `e`, with the parameters of `valuesOf`. */
 const erased =
   'unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as e (subject, pipeline, erased_at, until)';
 
@@ -169,8 +169,8 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
   ]);
 }
 
-/** A baseline outlives its queries, a topic shows some of them, and judgments are of what they asked. */
-async function removeWhatWasMadeOf(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
+/** Removes data derived from queries: baseline queries, examples of topics, judgments. */
+async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
   const keys = columnsOf(queries, [({ pipeline }) => pipeline, ({ id }) => id]);
   await client.query(
@@ -178,7 +178,7 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly ErasedQ
       where (received_on, pipeline, id) in (select * from unnest($1::date[], $2::text[], $3::text[]))`,
     [queries.map((row) => row.receivedOn), ...keys],
   );
-  for (const [table, column] of madeByIds)
+  for (const [table, column] of derivedTables)
     await client.query(
       `delete from ${table} where (pipeline, ${column}) in (select * from unnest($1::text[], $2::text[]))`,
       keys,
@@ -192,11 +192,11 @@ async function removeWhatWasMadeOf(client: PoolClient, queries: readonly ErasedQ
   );
 }
 
-/** What was made of a query may outlive its row, and is then known by its id alone, in whichever pipeline. */
-async function removeByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
+/** Removes derived data by query id in all pipelines, because it may outlive the row of the query. */
+async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
   if (queries.length === 0) return;
   const ids = [queries.map(({ subject }) => subject)];
-  for (const [table, column] of madeByIds)
+  for (const [table, column] of derivedTables)
     await client.query(`delete from ${table} where ${column} = any($1::text[])`, ids);
   await client.query(
     `update uncovered_topics t
@@ -207,7 +207,8 @@ async function removeByIds(client: PoolClient, queries: readonly ErasedSubject[]
   );
 }
 
-const madeByIds = [
+/** Tables derived from queries, with the column of the query id. */
+const derivedTables = [
   ['density_baseline_queries', 'id'],
   ['shadow_answers', 'query_id'],
   ['pool_judgments', 'query_id'],
@@ -215,10 +216,10 @@ const madeByIds = [
   ['judged_queries', 'query_id'],
 ] as const;
 
-/** A request that was accepted just before the end of its time is stored by then. */
-const UNDER_WAY_MS = HOUR_MS;
+/** Allows for requests in flight. */
+const IN_FLIGHT_MS = HOUR_MS;
 
-/** Erases all there is. To be called when it is this transaction's turn to erase. */
+/** Erases all data of a subject. The caller must hold the erasure lock. */
 export async function eraseLive(
   client: PoolClient,
   subject: ErasureSubject,
@@ -237,9 +238,9 @@ export async function eraseLive(
 }
 
 /**
- * Erases what has come since, of what had happened before the erasure.
+ * Erases data that arrived after an erasure but occurred before it.
  *
- * @param since the first day of receipt that is looked through; null: that of the oldest erasure that is remembered
+ * @param since first day of receipt to search; null: the day of the oldest remembered erasure
  */
 export async function eraseLate(
   pool: Pool,
@@ -254,7 +255,7 @@ export async function eraseLate(
       `select kind, subject, pipeline, erased_at from erased_subjects`,
     );
     const oldest = new Date(Math.min(...rows.map(({ erasedAt }) => erasedAt.getTime()), now.getTime()));
-    // By its whole key a query is found in an index.
+    // Expands to all pipelines, so that the index on (pipeline, id) is used.
     const subjects = rows.flatMap((one) =>
       one.kind === 'query' && one.pipeline === '' ? pipelines.map((pipeline) => ({ ...one, pipeline })) : [one],
     );
@@ -264,9 +265,9 @@ export async function eraseLate(
   });
 }
 
-/** Forgets whom an erasure was about, once nothing from before it is accepted. */
+/** Deletes records of erasures, once data from before them is no longer accepted. */
 export async function forgetErased(pool: Pool, longestRetentionDays: number, now: Date): Promise<void> {
-  const before = new Date(now.getTime() - longestRetentionDays * DAY_MS - UNDER_WAY_MS);
+  const before = new Date(now.getTime() - longestRetentionDays * DAY_MS - IN_FLIGHT_MS);
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);
 }
 

@@ -1,4 +1,4 @@
-/** The rows of feedback, and what is asked of them: how much of a person counts already, and the opinions of a window. */
+/** Rows of feedback: inserts, counted feedback per user, and the opinions of a window. */
 
 import type { Pool, PoolClient } from 'pg';
 import type { TimeSpan } from '../../core/time.ts';
@@ -27,21 +27,18 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly comment: string | null;
   readonly counted: boolean;
   /**
-   * Set when `queryId` is a span that is not known to be a live query: the feedback is about that query if there is
-   * one, else about the only query of this trace, whenever it comes. Null: it is about `queryId` and nothing else.
+   * Set if `queryId` is a span that may not be a live query. The feedback is then about that query if it exists, else about
+   * the only query of this trace, even if it arrives later. Null: the feedback is only about `queryId`.
    */
   readonly traceId: string | null;
-  /**
-   * Its id was derived and its time not told, so that the same words again may be a retry or a mind that changed
-   * back: see `feedbackId`.
-   */
+  /** True if a repeat may be an opinion that changed back instead of a retry: see `mayRepeat`. */
   readonly mayRepeat: boolean;
 }
 
 /**
- * Inserts feedback that is not there yet, by (pipeline, id) of today and yesterday.
+ * Inserts feedback whose (pipeline, id) was not stored today or yesterday.
  *
- * @returns for each item whether it is new; of equal ones in the list the first is
+ * @returns whether each item is new; of duplicates in the list, the first is
  */
 export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({
@@ -79,7 +76,7 @@ export async function insertFeedback(client: PoolClient, feedback: readonly Stor
   return areNew(feedback, rows);
 }
 
-/** Gives feedback that is there already the time of its repeat, where that is too late to be a retry. */
+/** Moves stored feedback to the time of its repeat, if that is too late to be a retry. */
 export async function renewFeedback(client: PoolClient, repeats: readonly StoredFeedback[]): Promise<void> {
   if (repeats.length === 0) return;
   await client.query(
@@ -97,7 +94,7 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
   );
 }
 
-/** The counted feedback of some people on some days, by hour. */
+/** Returns the counted feedback of subjects on some days, by hour. */
 export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Promise<CountedHour[]> {
   const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
   const rows = await queryRows<
@@ -129,7 +126,7 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
   }));
 }
 
-/** The latest of each opinion of a window, see `OpinionTally`; of the parameters pipeline, from and until. */
+/** The latest feedback of each opinion of a window, see `OpinionTally`. Parameters: pipeline, from, until. */
 const opinionsOfWindow = `
   select kind, query_id, max(received_on) as received_on, max(occurred_at) as occurred_at, count(*) as feedback,
          bool_or(counted) as is_counted,
@@ -140,8 +137,8 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallied here, since it takes seconds to fetch a day of feedback and to go through it in the process. The day of a query
- * is one of three, each looked up by itself: before PostgreSQL 18 a range of days reads all that a day holds.
+ * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The day of a query is one of three, each
+ * searched separately: before PostgreSQL 18 a range of days would scan whole days.
  */
 export async function readOpinions(
   pool: Pool,
@@ -168,7 +165,7 @@ export async function readOpinions(
   );
 }
 
-/** Counted opinions by when the latest feedback of each occurred, in buckets that begin at multiples of their length since 1970. */
+/** Returns counted opinions in time buckets by their latest feedback. Buckets start at multiples of their length. */
 export async function readOpinionBuckets(
   pool: Pool,
   pipeline: string,

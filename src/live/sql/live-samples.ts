@@ -1,4 +1,4 @@
-/** Kept live queries, as the program and people look into them. */
+/** Reads sampled live queries: random draws, candidates for golden sets, and data for charts. */
 
 import type { Pool } from 'pg';
 import { type QueryOutcome, queryOutcomes } from '../../core/model.ts';
@@ -6,10 +6,9 @@ import type { CandidateQuery } from '../../golden/rules/promotion.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../../platform/postgres/values.ts';
 
-/** Random samples of live queries in PostgreSQL. */
 export function createLiveSamples(pool: Pool) {
   return {
-    /** At most `limit` samples that arrived since then and have a text or a vector, drawn at random. */
+    /** Draws at most `limit` random samples that arrived since a time and have a text or a vector. */
     async draw({
       pipeline,
       since,
@@ -19,7 +18,7 @@ export function createLiveSamples(pool: Pool) {
       readonly since: Date;
       readonly limit: number;
     }): Promise<readonly DrawnSample[]> {
-      // Ids are drawn before the vectors are read, which are most of the bytes.
+      // Draws ids first, because vectors are most of the bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
         `with drawn as (
@@ -36,26 +35,25 @@ export function createLiveSamples(pool: Pool) {
   };
 }
 
-/** A sample as probes of the store need it. */
+/** A sample for probes of the store. */
 export interface DrawnSample {
   readonly id: string;
-  /** As it was stored; null in hash mode. */
+  /** Stored text; null in hash mode. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** Inclusion probability: the sample stands for 1 / probability live queries. */
+  /** Inclusion probability: the sample represents 1 / probability live queries. */
   readonly probability: number;
-  /** Names what was sampled as a whole. */
+  /** Identifies queries that were sampled together. */
   readonly sessionHash: string;
 }
 
 export type LiveSamples = ReturnType<typeof createLiveSamples>;
 
-/** Live queries with their feedback, as questions to judge, in PostgreSQL. */
 export function createLiveCandidates(pool: Pool) {
   return {
     /**
-     * At most `limit` samples that arrived since then and have a text, with their feedback and grades; those with
-     * either come first, in random order.
+     * Returns at most `limit` samples that arrived since a time and have a text, with their feedback and grades. Samples
+     * with either come first; the order is otherwise random.
      */
     async read({
       pipeline,
@@ -94,7 +92,7 @@ export function createLiveCandidates(pool: Pool) {
   };
 }
 
-/** How many live queries came, and what became of them? */
+/** Number of live queries by time bucket and outcome. */
 const bucketSql = `
   select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
          sum(queries)::double precision as queries
@@ -102,13 +100,13 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/** The time is cut into slices, and of each the first queries are read: a month costs what a day does. */
+/** The time range is split into slices, and only the first queries of each are read, so a month costs as much as a day. */
 const SLICES = 96;
 const READ_OF_SLICE = 50;
 
 /**
- * How near are the nearest chunks of live queries, by their weight? The last bin holds its upper end. Where a slice has more
- * queries than are read, those stand for all of it, by the part of its time that they fill.
+ * Weighted histogram of the similarity of live queries to their nearest chunk. The last bin includes its upper end. If a
+ * slice has more queries than are read, their weights are scaled by the part of the slice that they cover.
  */
 const coverageSql = `
   with slices as (
@@ -125,7 +123,7 @@ const coverageSql = `
        select received_on, pipeline, id, probability, count(*) over () as read, max(occurred_at) over () as last
          from (select received_on, pipeline, id, probability, occurred_at from live_queries
                 where pipeline = $1::text and occurred_at >= slices.since and occurred_at < slices.until
-                  -- What came more than a day late is left out, so that each slice reads its own days.
+                  -- Excludes queries that arrived more than a day late, so that each slice reads only its own days.
                   and received_on between (slices.since at time zone 'UTC')::date and (slices.until at time zone 'UTC')::date + 1
                 order by occurred_at limit ${READ_OF_SLICE}) first) q
      cross join lateral (
@@ -143,7 +141,7 @@ const coverageSql = `
 
 export function createTrafficReads(pool: Pool) {
   return {
-    /** Buckets of a pipeline that hold a query, oldest first; the first starts at `from` or later. */
+    /** Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. */
     async buckets({
       pipeline,
       from,
@@ -153,7 +151,7 @@ export function createTrafficReads(pool: Pool) {
       readonly pipeline: string;
       readonly from: Date;
       readonly until: Date;
-      /** At least a minute. */
+      /** At least 60. */
       readonly bucketSeconds: number;
     }): Promise<readonly TrafficBucket[]> {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
@@ -175,9 +173,9 @@ export function createTrafficReads(pool: Pool) {
     },
 
     /**
-     * Coverage of the queries that occurred within a time; null without any.
+     * Returns the coverage of the queries that occurred in a time range; null without queries.
      *
-     * @param within scores that must lie between `low` and `high`, beside those of the queries
+     * @param within scores that the histogram must include, beside those of the queries
      */
     async coverage({
       pipeline,
@@ -212,21 +210,20 @@ export function createTrafficReads(pool: Pool) {
   };
 }
 
-/** How many live queries arrived in a stretch of time, sampled or not. */
+/** Number of live queries that arrived in a bucket, sampled or not. */
 export interface TrafficBucket {
   readonly start: Date;
   readonly outcomes: Readonly<Record<QueryOutcome, number>>;
 }
 
-/** Weights of measured queries by the cosine of their nearest chunk, in bins of one width from `low` to `high`. */
+/** Weights of measured queries by the cosine of their nearest chunk, in equal bins from `low` to `high`. */
 export interface CoverageHistogram {
   readonly low: number;
   readonly high: number;
-  /** Of each bin; a query weighs the inverse of its chance to be sampled and measured. */
+  /** Weight per bin; a query has the inverse of its probability of being sampled and measured. */
   readonly weights: readonly number[];
-  /** Measured queries behind it. */
+  /** Number of measured queries. */
   readonly queries: number;
 }
 
-/** What people who look into live traffic ask beyond its measures. */
 export type TrafficReads = ReturnType<typeof createTrafficReads>;

@@ -1,4 +1,4 @@
-/** Live queries and feedback in PostgreSQL. Writes of requests that arrive together share a statement. */
+/** Stores live queries and feedback. Concurrent requests share statements. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { DAY_MS, type TimeSpan } from '../../core/time.ts';
@@ -29,22 +29,19 @@ import {
 } from './trace-fragments.ts';
 import { readUnreadable, recordUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
 
-/** Rows in one statement; more gain nothing. */
+/** Rows per statement; more would not be faster. */
 const BATCH_ROWS = 250;
 const BATCH_WAIT_MS = 3;
 const BATCHES_IN_FLIGHT = 3;
 /** About 40 MB of queries with vectors. */
 const MAX_WAITING = 10_000;
 
-/** Users may judge an answer long after it. */
+/** Users may give feedback long after the answer. */
 const OPINION_DAYS = 30;
 
-type OfTrace = Pick<StoredFeedback, 'traceId' | 'receivedAt'>;
-
-/** Live queries and feedback, written once each, kept for their retention. */
 export type LiveTraffic = ReturnType<typeof createLiveTraffic>;
 
-/** @param replica names this process among those that share the database */
+/** @param replica name of this process, unique among the processes that share the database */
 export function createLiveTraffic(pool: Pool, replica: string) {
   const explain = (cause: unknown): never => {
     throw cause instanceof RecalldError ? cause : unreachable(pool.options, cause);
@@ -70,8 +67,11 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   });
   const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
-  /** Only after what came of the traces is committed. */
-  const settle = async (arrived: readonly OfTrace[], daysBack: number): Promise<void> => {
+  /** Must run after the data of the traces is committed. */
+  const completeTracesOf = async (
+    arrived: readonly { readonly traceId: string | null; readonly receivedAt: Date }[],
+    daysBack: number,
+  ): Promise<void> => {
     const traces = new Map(
       arrived.flatMap(({ traceId: id, receivedAt }) =>
         id === null ? [] : [[id, { id, since: dayAfter(receivedAt, -daysBack) }]],
@@ -82,66 +82,68 @@ export function createLiveTraffic(pool: Pool, replica: string) {
 
   return {
     /**
-     * Stores an arrival and completes its samples with what is held of their traces. Resolves when that is committed,
-     * with whether each sample is new; one that was stored before, today or yesterday (UTC), is left as it is, save that
-     * of two inclusion probabilities of today the larger holds. Rejects with RecalldError database_unreachable when
-     * something was not stored; all of it may then be sent again.
+     * Stores an arrival, and completes its samples with the buffered fragments of their traces. A sample that was already
+     * stored today or yesterday (UTC) is not changed, except that the larger inclusion probability of today wins.
+     *
+     * @returns whether each sample is new, after the commit
+     * @throws RecalldError database_unreachable; the client may send everything again
      */
     async record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }> {
       const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
       try {
         const [isNew = []] = await write([arrival]);
-        if (arrival.samples.length > 0) await settle(arrival.samples, 1);
+        if (arrival.samples.length > 0) await completeTracesOf(arrival.samples, 1);
         return { isNew };
       } catch (cause) {
         return explain(cause);
       }
     },
-    /** Gives samples of today a larger inclusion probability; one that is not there, or erased, stays away. */
+    /** Raises the inclusion probability of samples of today; missing and erased samples are ignored. */
     raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
     /**
-     * Stores feedback in the same way. A repeat may be a user who changed back to an earlier opinion; it is then the
-     * latest.
+     * Stores feedback like `record` stores samples. A repeat may be an opinion that changed back, and is then the latest.
      */
     async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {
       const isNew = await explained(writeFeedback(feedback));
-      await explained(settle(feedback, OPINION_DAYS));
+      await explained(completeTracesOf(feedback, OPINION_DAYS));
       return { isNew };
     },
     /**
-     * Completes the stored live queries of the fragments' traces, and holds the fragments for those that come later.
-     * Resolves when that is committed; holding them again changes nothing. Rejects likewise.
+     * Stores fragments for later live queries, and completes the stored ones of their traces. Idempotent; resolves after the
+     * commit.
+     *
+     * @throws as record
      */
     async bufferFragments(fragments: readonly BufferedFragment[]): Promise<void> {
       if (fragments.length === 0) return;
       await explained(writeFragments(fragments));
-      await explained(settle(fragments, 1));
+      await explained(completeTracesOf(fragments, 1));
     },
-    /** Lets go of the fragments that have been held for 10 to 20 minutes. */
+    /** Deletes fragments that are older than 10 to 20 minutes. */
     dropOldFragments: (now: Date): Promise<void> => dropOldFragments(pool, now),
-    /** Remembers retriever spans that gave no query, by kind. */
+    /** Records retriever spans that gave no query, by kind. */
     recordUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
       recordUnreadable(pool, kinds, now),
-    /** Those that came since then, the latest first. */
+    /** Returns unreadable retriever spans since a time, latest first. */
     unreadableSince: (since: Date): Promise<readonly SeenUnreadable[]> => readUnreadable(pool, since),
-    /** What people have counted on some days, for the cap on each. */
+    /** Returns the counted feedback of subjects by hour, for their caps. */
     countedHours: (days: readonly CapDay[]): Promise<readonly CountedHour[]> => explained(readCountedHours(pool, days)),
     /**
-     * What was said of a pipeline by feedback that occurred within the window, by the segments of these keys. An opinion
-     * that changed after the window is what it was then, and late feedback corrects a window that is read again.
+     * Tallies the opinions of feedback that occurred within the window, by segments of these keys. An opinion that changed
+     * after the window counts as it was in the window. Late feedback changes the result when a window is read again.
      */
     opinions: (pipeline: string, window: TimeSpan, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]> =>
       readOpinions(pool, pipeline, window, segmentKeys),
-    /** The counted opinions of such a window over time, for buckets with any. */
+    /** Returns the counted opinions of a window in time buckets; empty buckets are omitted. */
     opinionBuckets: (pipeline: string, window: TimeSpan, bucketMs: number): Promise<readonly OpinionBucket[]> =>
       readOpinionBuckets(pool, pipeline, window, bucketMs),
-    /** The length of the vectors of a pipeline, null while none is known. Learns `dimensions` when it is given. */
+    /** Returns the dimensions of the vectors of a pipeline; null if unknown. Stores `learn` if there are none yet. */
     dimensions: (pipeline: string, learn: number | null): Promise<number | null> =>
       explained(knownDimensions(pool, pipeline, learn)),
-    /** Makes the length of the vectors of a pipeline what its config says. */
+    /** Sets the dimensions of the vectors of a pipeline from its config. */
     fixDimensions: (pipeline: string, dimensions: number): Promise<void> =>
       explained(fixDimensions(pool, pipeline, dimensions)),
-    /** How many processes took in live queries since then; at least 1. */
+    /** Returns the number of processes that ingested live queries since a time; at least 1. */
     async replicas(since: Date): Promise<number> {
       const { rows } = await pool.query<{ replicas: number }>(
         `select count(distinct replica)::integer as replicas from sampling_minutes where minute >= $1::timestamptz`,
@@ -149,25 +151,25 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       );
       return Math.max(1, rows[0]?.replicas ?? 1);
     },
-    /** Makes the samples of past minutes what the closing level of their minute says. @returns how many were dropped */
+    /** Applies the closing level of past minutes to their samples. @returns the number of deleted samples */
     closeMinutes: (before: Date): Promise<number> => closeMinutes(pool, before),
-    /** Makes the partitions that the next days need. */
+    /** Creates the partitions for the next days. */
     createPartitions: (now: Date): Promise<void> => createPartitions(pool, now),
     /**
-     * Drops what is older than the retention of its pipeline, and forgets whom erasures were about when the longest
-     * retention is over: what had happened before them is refused by then.
+     * Deletes data older than the retention of its pipeline, and records of erasures older than the longest retention: data
+     * from before them is then rejected anyway.
      */
     prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
       pruneLive(pool, retentionDays, now),
-    /** Erases what came today and yesterday (UTC) of what had been erased before it came. */
+    /** Erases data of erased subjects that arrived today or yesterday (UTC). */
     eraseLate: (pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
-    /** Which of these queries were erased, as themselves or with who asked, after they were asked. */
+    /** Returns for each query whether it, or its user, was erased after it occurred. */
     areErased: (queries: readonly ErasableQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
   };
 }
 
-/** Collects items for a statement that gives nothing back; the next one begins when it is over. */
+/** Batches items for a statement without results; statements run one at a time. */
 function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
   return createMicroBatch<Item, true>({
     write: async (items) => {
@@ -212,19 +214,18 @@ async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): 
   );
 }
 
-/** Joins the writes of requests that arrive together into one statement, and tells each when its part is committed. */
-interface MicroBatchSettings<Item, Result> {
-  /** Writes a batch; what it resolves with is handed out item by item, in order. */
+interface MicroBatch<Item, Result> {
+  /** Writes a batch and resolves with one result per item, in order. */
   readonly write: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** What an item counts for; 1 unless told otherwise. */
+  /** Weight of an item; default: 1. */
   readonly weigh?: (item: Item) => number;
-  /** Weight of a batch. */
+  /** Maximum weight of a batch. */
   readonly maxItems: number;
-  /** How long the first item waits for company while nothing is being written. */
+  /** How long the first item waits for more items while nothing is being written. */
   readonly maxWaitMs: number;
-  /** Beyond so much waiting weight a call is refused at once. */
+  /** Calls are rejected while the waiting weight exceeds this. */
   readonly maxWaiting: number;
-  /** Batches in flight at a time; others than the first are full ones. */
+  /** Maximum number of concurrent batches; all but the first must be full. */
   readonly concurrency: number;
 }
 
@@ -236,11 +237,11 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * A function that writes items in batches with those of other callers. A call is never split over two batches; one
- * that is larger than `maxItems` is a batch of its own. When a batch fails, every call in it fails.
+ * Creates a function that writes items in batches together with those of concurrent callers. A call is never split over two
+ * batches; a call larger than `maxItems` is a batch of its own. If a batch fails, all its calls fail.
  */
 export function createMicroBatch<Item, Result>(
-  settings: MicroBatchSettings<Item, Result>,
+  settings: MicroBatch<Item, Result>,
 ): (items: readonly Item[]) => Promise<readonly Result[]> {
   const { weigh } = settings;
   const weightOf = (items: readonly Item[]): number =>
@@ -250,7 +251,7 @@ export function createMicroBatch<Item, Result>(
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
-  /** Small calls wait for the batch before theirs, so that the busier the caller, the more share a statement. */
+  /** Small calls wait for the previous batch, so that more calls share a statement under load. */
   const isDue = (): boolean =>
     inFlight === 0 || (inFlight < settings.concurrency && waitingWeight >= settings.maxItems);
 
@@ -271,7 +272,7 @@ export function createMicroBatch<Item, Result>(
       for (const call of calls) call.reject(error);
     } finally {
       inFlight--;
-      // What came while we wrote has waited long enough.
+      // Calls that arrived during the write have waited long enough.
       void flush();
     }
   };
@@ -291,7 +292,7 @@ export function createMicroBatch<Item, Result>(
   return (items) =>
     new Promise((resolve, reject) => {
       if (waitingWeight > settings.maxWaiting) {
-        reject(new RecalldError('overloaded', `${waitingWeight} items wait to be stored; send again later.`));
+        reject(new RecalldError('overloaded', `${waitingWeight} items are waiting to be stored; send again later.`));
         return;
       }
       const weight = weightOf(items);

@@ -1,4 +1,4 @@
-/** What scheduled measures read of live traffic. */
+/** Reads windows of live traffic for scheduled measures. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
@@ -12,10 +12,10 @@ import type { Arrivals } from '../rules/sampling/estimate.ts';
 const BATCH_ROWS = 2000;
 
 /**
- * First day on which what occurred from `since` on, a parameter of a statement, can have been received. Rows are stored
- * by that day, so PostgreSQL need not plan for the partitions of earlier ones, as long as the expression is immutable:
- * subtracting from a `timestamp` is, subtracting from a `timestamptz` is not. Clocks may differ by up to an hour, so what
- * occurred just after midnight may have been received the day before.
+ * SQL of the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day, and PostgreSQL
+ * skips earlier partitions if the expression is immutable: subtracting from a `timestamp` is, subtracting from a
+ * `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after midnight may have been received
+ * the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
@@ -28,7 +28,7 @@ export function createLiveWindows(pool: Pool) {
   const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
     namingOutage(pool, () => queryRows<Row>(pool, sql, values));
   return {
-    /** Number of samples of the window. */
+    /** Returns the number of samples in the window. */
     async count({ pipeline, from, until }: LiveWindow): Promise<number> {
       const [row] = await read<{ samples: number }>(
         `select count(*)::integer as samples from live_queries where ${windowSql}`,
@@ -38,8 +38,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Queries that were received in the window, by outcome: all, and as many as the samples stand for. What was sampled
-     * before it came here counts as it came.
+     * Returns the exact and the estimated number of queries received in the window, by outcome. Upstream sampling is not
+     * considered.
      */
     async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
@@ -60,22 +60,22 @@ export function createLiveWindows(pool: Pool) {
       return Object.fromEntries(rows.map(({ outcome, ...arrivals }) => [outcome, arrivals]));
     },
 
-    /** How much of the window the most frequent text makes up, 0..1; of the samples with a text or its hash. */
+    /** Returns the share of the most frequent text among the samples with a text or its hash. */
     async topQuery({ pipeline, from, until }: LiveWindow): Promise<TopQuery> {
       const [row] = await read<TopQuery>(
-        `with asked as (
-           select coalesce(text_hash, md5(lower(text))) as asked, 1 / probability as weight, unit_hash from live_queries
+        `with texts as (
+           select coalesce(text_hash, md5(lower(text))) as hash, 1 / probability as weight, unit_hash from live_queries
             where ${windowSql} and coalesce(text_hash, text) is not null
-         ), sums as (select sum(weight) as weight from asked group by asked)
+         ), sums as (select sum(weight) as weight from texts group by hash)
          select (select coalesce(max(weight) / sum(weight), 0) from sums) as share,
-                (select count(*) from asked)::integer as queries,
-                (select count(distinct unit_hash) from asked)::integer as sessions`,
+                (select count(*) from texts)::integer as queries,
+                (select count(distinct unit_hash) from texts)::integer as sessions`,
         [pipeline, from, until],
       );
       return row ?? { share: 0, queries: 0, sessions: 0 };
     },
 
-    /** 95th percentile of the latencies that the service reports of its answers, in milliseconds; null without any. */
+    /** Returns the 95th percentile of the reported latencies in milliseconds; null without latencies. */
     async latency95({
       pipeline,
       from,
@@ -89,7 +89,7 @@ export function createLiveWindows(pool: Pool) {
       return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
     },
 
-    /** Texts of sessions that were drawn at random, at most `limit`; none in hash mode. */
+    /** Returns at most `limit` texts of randomly drawn sessions; none in hash mode. */
     texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly SampledText[]> {
       return read<SampledText>(
         `select text, probability from live_queries
@@ -100,17 +100,17 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * The samples of the window in the order of their occurrence, in batches.
+     * Yields the samples of the window in order of occurrence, in batches.
      *
-     * @param halvings draws sessions among the samples once more: those whose draw is below 2^-halvings of what it had to
-     *   be below. That is the sample which a rate halved as often would have kept, and `probability` is what it would
-     *   have been, so that estimates stay unbiased. 0 reads all.
+     * @param halvings how often to halve the sampling probability: reads only sessions whose draw is below 2^-halvings of
+     *   their threshold. This is the sample that the halved rate would have selected, and `probability` is adjusted, so that
+     *   estimates stay unbiased. 0 reads all samples.
      */
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
       for (;;) {
-        // A retry of days later is stored again, with the same id and time; the first of them counts.
+        // A retry after some days is stored again with the same id and time; only the first counts.
         const rows: StoredQuery[] = await read<StoredQuery>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
@@ -129,7 +129,7 @@ export function createLiveWindows(pool: Pool) {
       }
     },
 
-    /** Counted clicks on these queries of a pipeline that were received since a time. */
+    /** Returns the counted clicks on these queries that were received since a time. */
     async clicks(pipeline: string, queryIds: readonly string[], since: Date): Promise<readonly Click[]> {
       return read<Click>(
         `select query_id, document_id, rank, occurred_at from feedback
@@ -140,7 +140,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Whether any counted click on a query of a pipeline was received since a time. */
+    /** Returns true if a counted click was received since a time. */
     async hasClicks(pipeline: string, since: Date): Promise<boolean> {
       const rows = await read(
         `select 1 from feedback
@@ -152,7 +152,7 @@ export function createLiveWindows(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Latest counted opinions on these queries that were received since a time, without clicks; see `OpinionTally`. */
+    /** Returns the counted opinions except clicks on these queries that were received since a time; see `OpinionTally`. */
     async opinions(
       pipeline: string,
       queryIds: readonly string[],
@@ -199,19 +199,18 @@ function toQuery({ contextCharacters, contextRepeated, ...query }: StoredQuery, 
 
 export interface LiveWindow {
   readonly pipeline: string;
-  /** When the queries occurred: inclusive, and exclusive. */
+  /** Time of occurrence, inclusive; `until` is exclusive. */
   readonly from: Date;
   readonly until: Date;
 }
 
-/** A sample as the measures of live traffic need it. `cluster` is the draw of its session. */
+/** A sample for measures of live traffic. `cluster` is the draw of its session. */
 export interface WindowQuery extends ShownQuery {
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;
   readonly context: ContextSize | null;
-  /** As `LiveQuery` has them. */
   readonly stages: readonly LiveStage[];
-  /** What its rate and the halvings of its minute gave, see `SamplingDecision`. */
+  /** Probability by rate and level, see `SamplingDecision`. */
   readonly rateProbability: number;
 }
 
@@ -227,5 +226,5 @@ export interface SampledText {
   readonly probability: number;
 }
 
-/** Samples of past traffic, read in bounded pieces. Each reading rejects with RecalldError database_unreachable. */
+/** Every method may reject with RecalldError database_unreachable. */
 export type LiveWindows = ReturnType<typeof createLiveWindows>;

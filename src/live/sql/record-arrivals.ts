@@ -1,6 +1,5 @@
 /**
- * Live queries in PostgreSQL: what arrived is stored by one statement, and what a minute kept is made even when it
- * closes.
+ * Stores live queries with one statement per batch, and applies one sampling rate to each minute when it closes.
  */
 import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../core/model.ts';
@@ -17,7 +16,7 @@ import {
 } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 
-/** A sampled live query as it is stored: text redacted, user and session hashed, with its inclusion probability. */
+/** A stored sample: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
   readonly pipeline: string;
   readonly id: string;
@@ -41,16 +40,16 @@ export interface LiveSample {
   readonly indexVersion: string | null;
   readonly embedderVersion: string | null;
   readonly retrieverVersion: string | null;
-  /** Inclusion probability; every estimate over samples is weighted by its inverse. */
+  /** Inclusion probability; its inverse is the weight in estimates. */
   readonly probability: number;
   readonly keepReason: string;
-  /** What closing the minute needs: the draw of the session, its rate, and the halvings that held at its arrival. */
+  /** Data for closing the minute: the draw of the session, its rate, and the level at its arrival. */
   readonly unitHash: number;
   readonly rateProbability: number;
   readonly level: number;
 }
 
-/** How many live queries of an outcome arrived in a minute, sampled or not. */
+/** Number of live queries of an outcome in a minute, sampled or not. */
 export interface ArrivalCount {
   readonly pipeline: string;
   readonly minute: Date;
@@ -58,26 +57,26 @@ export interface ArrivalCount {
   readonly queries: number;
 }
 
-/** How often this replica halved the sampling rate of a minute so far. */
+/** Halvings of the sampling rate of a minute by this replica so far. */
 export interface MinuteLevel {
   readonly pipeline: string;
   readonly minute: Date;
   readonly level: number;
 }
 
-/** What one ingest request adds. */
+/** Data of one ingest request. */
 export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
 }
 
-/** As a column holds them. */
+/** Encodes stages for their column; null without stages. */
 export function stagesJson(stages: readonly LiveStage[]): string | null {
   return stages.length === 0 ? null : JSON.stringify(stages);
 }
 
-/** Each column of a sample with its type on the wire and what of the sample it holds. */
+/** Columns of a sample: name, wire type, value. */
 const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
   ['received_on', 'date', (s) => s.receivedAt],
   ['pipeline', 'text', (s) => s.pipeline],
@@ -117,8 +116,8 @@ const values = sampleColumns.map(([name]) => (jsonColumns.has(name) ? `s.${name}
 const next = (offset: number): string => `$${sampleColumns.length + offset}`;
 
 /**
- * Counts and levels are sorted by key, so that two statements take their row locks in the same order and never wait in
- * a ring. The keys of what was inserted come back only when something was not: that is rare, and they are many.
+ * Counts and levels are sorted by key, so that concurrent statements lock rows in the same order and cannot deadlock. The
+ * inserted keys are returned only if some samples were not inserted, which is rare.
  */
 const recordSql = `
   with inserted as (
@@ -152,11 +151,11 @@ const recordSql = `
    where (select count(*) from inserted) <> ${next(10)}::bigint`;
 
 /**
- * Stores arrivals with the samples that are not there yet, by (pipeline, id) of today and yesterday.
+ * Stores arrivals with those samples whose (pipeline, id) was not stored today or yesterday.
  *
- * @param replica whose sampling levels they are
- * @param countsSamples whether `counts` hold the samples too; then a sample that was there already is not counted again
- * @returns for each arrival and sample whether it is new; of equal ones the first is
+ * @param replica owner of the sampling levels
+ * @param countsSamples whether `counts` include the samples; a sample that is already stored is then not counted again
+ * @returns whether each sample of each arrival is new; of duplicates, the first is
  */
 export async function recordArrivals(
   pool: Pool,
@@ -191,7 +190,7 @@ export async function recordArrivals(
   );
   const [notAll] = rows;
   const isNew = notAll === undefined ? samples.map(() => true) : areNew(samples, notAll.keys ?? []);
-  // Apart from the statement, since who gets no answer sends them again, and then they are raised again.
+  // A separate statement suffices: if it fails, the client sends the samples again, which repeats it.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),
@@ -200,7 +199,7 @@ export async function recordArrivals(
   return arrivals.map((arrival) => arrival.samples.map(() => isNew[position++] === true));
 }
 
-/** One count for each key, without the samples: they are counted from the rows that were inserted. */
+/** Sums counts by key, minus the samples, which are counted from the inserted rows. */
 function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample[]): ArrivalCount[] {
   type Sum = { -readonly [Key in keyof ArrivalCount]: ArrivalCount[Key] };
   const sums = new Map<string, Sum>();
@@ -211,7 +210,7 @@ function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample
     minuteMs: number,
     queries: number,
   ): void => {
-    // Mostly that of the one before.
+    // Fast path: most items have the same key as the previous one.
     if (last === undefined || minuteMs !== lastMs || outcome !== last.outcome || pipeline !== last.pipeline) {
       const key = `${minuteMs} ${outcome} ${pipeline}`;
       last = sums.get(key) ?? { pipeline, outcome, minute: new Date(minuteMs), queries: 0 };
@@ -241,8 +240,8 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 }
 
 /**
- * Of samples that are there already: a retry in a minute of a lower sampling level had a second chance to be kept, so
- * the larger of the two inclusion probabilities holds, and the sample belongs to the minute that gave it.
+ * Raises the probability of stored samples. A retry in a minute of a lower sampling level had a second chance to be sampled,
+ * so the larger inclusion probability applies, and the sample moves to the minute that gave it.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;
@@ -271,29 +270,29 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
   );
 }
 
-/** By what a live query or its feedback is told from another, within the days in which it may be sent again. */
+/** Key of a live query or feedback within the days of possible retries. */
 export interface RowKey {
   readonly pipeline: string;
   readonly id: string;
 }
 
-/** Which of the rows that were sent are among those that were inserted; of equal ones only the first can be. */
+/** Returns for each sent row whether it was inserted; of duplicates only the first can be. */
 export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): boolean[] {
   const fresh = new Set(inserted.map(keyOf));
   return sent.map((row) => fresh.delete(keyOf(row)));
 }
 
-/** No text of PostgreSQL has the character in between. */
+/** PostgreSQL texts cannot contain the separator. */
 function keyOf({ pipeline, id }: RowKey): string {
   return `${pipeline}\0${id}`;
 }
 
 /**
- * Closes the minutes before `before` that no one closed yet: the most halvings of any replica hold for the whole
- * minute, so samples that only a higher rate kept are deleted and the others store the final probability.
- * Halving is exact in binary, so that closing in two steps gives the numbers of closing in one.
+ * Closes the open minutes before `before`: the maximum level of any replica applies to the whole minute. Deletes samples
+ * that only a higher rate selected, and stores the final probability of the others. Halving is exact in binary, so closing
+ * in two steps gives the same numbers as closing in one.
  *
- * @returns how many samples were deleted
+ * @returns the number of deleted samples
  */
 export async function closeMinutes(pool: Pool, before: Date): Promise<number> {
   return inTransaction(pool, async (client) => {

@@ -1,6 +1,6 @@
 /**
- * Fragments of traces, held in a ring of partitions until the live queries that they complete have come, and how what
- * came of one trace in several exports is brought together.
+ * Buffers trace fragments in a ring of partitions until their live queries arrive, and combines the data of a trace that
+ * arrived in several exports.
  */
 
 import type { Pool, PoolClient } from 'pg';
@@ -12,14 +12,14 @@ import type { LiveStage } from '../rules/live-query.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { stagesJson } from './record-arrivals.ts';
 
-/** As many as the migration makes: one is written, the one before it is kept, the one after it is empty. */
+/** Number of partitions in the migration: one is written, the previous one is still read, the next one is empty. */
 const SLOTS = 3;
 const SLOT_MS = 600_000;
 
-/** More fragments of one trace are not looked at; the last ones count. */
+/** Maximum number of fragments per trace that are read; the latest count. */
 const MAX_OF_A_TRACE = 200;
 
-/** Holds fragments that are not held yet. */
+/** Stores fragments; duplicates are ignored. */
 export async function insertFragments(pool: Pool, fragments: readonly BufferedFragment[]): Promise<void> {
   await pool.query(
     `insert into trace_fragments
@@ -55,10 +55,10 @@ export async function insertFragments(pool: Pool, fragments: readonly BufferedFr
   );
 }
 
-/** A held fragment: its text, session and user are what is stored for them. */
+/** A stored fragment, with redacted or hashed text, session and user. */
 interface StoredFragment {
   readonly fragment: TraceFragment;
-  /** Whether the text is a hash. */
+  /** True if the text is a hash. */
   readonly isHashed: boolean;
   readonly traceHash: string | null;
 }
@@ -70,8 +70,8 @@ type FragmentRow = Omit<BufferedFragment, 'endedAtUnixNano' | 'embedding' | 'res
 };
 
 /**
- * What is held of some traces, in the order in which the spans ended. An erasure waits until the transaction is over,
- * so that it also finds what the fragments were copied to.
+ * Reads the fragments of traces, ordered by the end of their spans. The share lock makes an erasure wait for the transaction,
+ * so that it also finds the queries that the fragments were copied to.
  */
 async function readFragments(client: PoolClient, traceIds: readonly string[]): Promise<StoredFragment[]> {
   const rows = await queryRows<FragmentRow>(
@@ -83,7 +83,7 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // One that was sent again in the time of the next slot is there twice.
+  // A fragment that was sent again in the next slot is stored twice.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -115,7 +115,7 @@ function toFragment(row: FragmentRow): TraceFragment {
   }
 }
 
-/** Empties the partition that is written next, which is also the oldest. */
+/** Truncates the oldest partition, which is written next. */
 export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);
@@ -126,10 +126,10 @@ function slotAt(time: Date): number {
   return Math.floor(time.getTime() / SLOT_MS) % SLOTS;
 }
 
-/** A fragment of a trace as it is held until its live queries come: text redacted, users and sessions hashed. */
+/** A buffered trace fragment: text redacted, users and sessions hashed. */
 export interface BufferedFragment
   extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'> {
-  /** Numbers the fragments of one span from 0. */
+  /** Index among the fragments of the span, from 0. */
   readonly part: number;
   readonly receivedAt: Date;
   readonly text: string | null;
@@ -140,25 +140,24 @@ export interface BufferedFragment
   readonly latencyMs: number | null;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** What stands for the session of a query of this trace that has none; null unless `sessionHash` is told. */
+  /** Session hash of queries of this trace without a session; null unless `sessionHash` is set. */
   readonly traceHash: string | null;
   readonly userHash: string | null;
 }
 
 export interface TraceToComplete {
   readonly id: string;
-  /** The first day of receipt (UTC, YYYY-MM-DD) on which its queries and feedback are looked for. */
+  /** First day of receipt (UTC, YYYY-MM-DD) of its queries and feedback. */
   readonly since: string;
 }
 
 /**
- * Completes the live queries of some traces with all that is held of them, and attaches feedback to the only query
- * of its trace. To be called after whatever came is committed: of two that come at the same moment, the one that is
- * settled last sees both. Settling once more changes nothing.
+ * Completes the live queries of traces with their fragments, and attaches feedback to the only query of its trace. Must be
+ * called after new data is committed: of two concurrent calls, the later one sees the data of both. Idempotent.
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');
-  // Most traces have nothing to bring together, so this is all that they cost: a few looks into an index.
+  // Most traces have nothing to combine; for them this query costs only a few index lookups.
   const { rows } = await pool.query<{ id: string }>(
     `select distinct t.id from unnest($1::text[]) as t (id)
        left join lateral (select true as found from trace_fragments where trace_id = t.id limit 1) h on true
@@ -167,16 +166,16 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
                            where (h.found or f.found) and trace_id = t.id and received_on >= $2::date limit 1) q`,
     [traces.map(({ id }) => id), since],
   );
-  const settled = rows.map((row) => row.id).toSorted();
-  if (settled.length === 0) return;
+  const ids = rows.map((row) => row.id).toSorted();
+  if (ids.length === 0) return;
   await inTransaction(pool, async (client) => {
-    // One after the other per trace, each with a view of all that was committed before it.
+    // Serializes transactions per trace, in sorted order, so that each sees everything committed before it.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended(id, 7322553)) from unnest($1::text[]) as t (id)`,
-      [settled],
+      [ids],
     );
-    await completeStoredQueries(client, settled, since);
-    await attachFeedback(client, settled, since);
+    await completeStoredQueries(client, ids, since);
+    await attachFeedback(client, ids, since);
   });
 }
 
@@ -197,7 +196,7 @@ interface QueryRow {
   readonly embedderVersion: string | null;
 }
 
-/** A stored query as far as it can be completed: its text, session and user are what is stored for them. */
+/** A stored query that may be completed, with redacted or hashed text, session and user. */
 interface StoredQuery extends Completable {
   readonly row: QueryRow;
 }
@@ -233,7 +232,7 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   if (changed.length > 0) await writeCompleted(client, changed);
 }
 
-/** People are those of the whole trace; vectors and orders belong to one pipeline, and vectors to its space. */
+/** People apply to the whole trace; other fragments to one pipeline, and vectors must have its dimensions. */
 function fits(fragment: TraceFragment, pipeline: string, dimensions: number | undefined): boolean {
   if (fragment.kind === 'person') return true;
   if (fragment.pipeline !== null && fragment.pipeline !== pipeline) return false;
@@ -249,7 +248,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     id: row.id,
     traceId: row.traceId,
     text: row.text ?? row.textHash,
-    // Only whether there is one matters.
+    // Only its presence matters.
     embedding: row.hasEmbedding ? new Float32Array() : null,
     topK: row.topK,
     results: row.results.map(([id, score]) => ({ id, score })),
@@ -263,7 +262,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
 
 interface CompletedQuery {
   readonly query: StoredQuery;
-  /** Null unless the fragment gave it. */
+  /** Null unless it comes from the fragment. */
   readonly text: string | null;
   readonly textHash: string | null;
   readonly embedding: Float32Array | null;
@@ -286,15 +285,15 @@ function changesOf(before: StoredQuery, after: StoredQuery, held: readonly Store
 }
 
 async function writeCompleted(client: PoolClient, completed: readonly CompletedQuery[]): Promise<void> {
-  const learnt = completed.filter(({ embedding }) => embedding !== null);
-  // The first vector of a pipeline says how long its vectors are.
+  const learned = completed.filter(({ embedding }) => embedding !== null);
+  // The first vector of a pipeline sets its dimensions.
   await client.query(
     `insert into pipeline_dimensions (pipeline, dimensions)
      select distinct on (pipeline) pipeline, dimensions from unnest($1::text[], $2::integer[]) as d (pipeline, dimensions)
       order by pipeline on conflict do nothing`,
-    columnsOf(learnt, [({ query }) => query.row.pipeline, ({ embedding }) => embedding?.length]),
+    columnsOf(learned, [({ query }) => query.row.pipeline, ({ embedding }) => embedding?.length]),
   );
-  // The draw and the inclusion probability stay: a session that is learnt now had no part in them.
+  // Draw and inclusion probability do not change, because the new session did not affect them.
   await client.query(
     `update live_queries l
         set session_hash = coalesce(c.session_hash, l.session_hash), user_hash = c.user_hash,
@@ -302,7 +301,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
             embedding = coalesce(l.embedding, case when c.dimensions = d.dimensions then c.embedding end),
             dimensions = coalesce(l.dimensions, case when c.dimensions = d.dimensions then c.dimensions end),
             embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb, stages = c.stages::jsonb,
-            -- Of what a reranker left out nobody knows what it had cost.
+            -- The context size is unknown after a reranker has removed documents.
             context_characters = case when l.results = c.results::jsonb then l.context_characters end,
             context_repeated = case when l.results = c.results::jsonb then l.context_repeated end
        from (select *, octet_length(embedding) / 4 as dimensions from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[],
@@ -327,7 +326,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
   );
 }
 
-/** A function of what is stored, whatever came first: the only query of the trace, else the span that was judged. */
+/** Attaches feedback to the only query of its trace, else to the annotated span, independent of the order of arrival. */
 async function attachFeedback(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   await client.query(
     `update feedback f set query_id = t.query_id

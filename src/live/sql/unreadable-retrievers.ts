@@ -1,4 +1,4 @@
-/** Retriever spans that gave no live query, by kind: written by ingest, read by `recalld doctor`. */
+/** Retriever spans that gave no live query, by kind: written by ingestion, read by `recalld doctor`. */
 
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
@@ -6,14 +6,14 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
 
-/** A kind that has not been seen for so long is forgotten. */
+/** Kinds that have not occurred for this long are deleted. */
 const REMEMBERED_MS = 30 * DAY_MS;
 
 export interface SeenUnreadable extends UnreadableRetriever {
   readonly lastSeenAt: Date;
 }
 
-/** Adds to what was seen of each kind. */
+/** Adds the spans to the counts of their kinds. */
 export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRetriever[], now: Date): Promise<void> {
   await pool.query(
     `insert into unreadable_retrievers as u (pipeline, instrumentation, reason, attributes, spans, last_seen_at)
@@ -39,7 +39,7 @@ export async function recordUnreadable(pool: Pool, kinds: readonly UnreadableRet
   ]);
 }
 
-/** What was seen since then, the latest first. */
+/** Returns the kinds that occurred since a time, latest first. */
 export async function readUnreadable(pool: Pool, since: Date): Promise<SeenUnreadable[]> {
   const rows = await queryRows<Omit<SeenUnreadable, 'spans'> & { readonly spans: string }>(
     pool,

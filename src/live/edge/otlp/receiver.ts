@@ -1,4 +1,4 @@
-/** OpenTelemetry in: decode, find live queries and feedback, take them in like any others, answer as OTLP asks. */
+/** Receives OpenTelemetry: decodes, extracts live queries and feedback, ingests them, and answers in OTLP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../../app/config/schema.ts';
 import type { CleanupStack } from '../../../core/cleanup-stack.ts';
@@ -26,7 +26,7 @@ interface OtlpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
-  /** Why the sender may send it again later. */
+  /** Error code of a retryable failure. */
   readonly shed?: ErrorCode;
 }
 
@@ -37,8 +37,8 @@ export interface OtlpDeps {
 }
 
 /**
- * Room for a full batch of 512 spans of which each tenth holds a vector of 3072 numbers, or each a document list of
- * 30 kB. A body that is made to cost as much as it can takes some 300 MB while it is read.
+ * Enough for a full batch of 512 spans, every tenth with a vector of 3072 numbers, or each with a document list of 30 kB. A
+ * hostile body of this size takes about 300 MB while it is parsed.
  */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
@@ -52,7 +52,7 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
   };
 
   void app.register(async (scope) => {
-    // Any type: which of them there are is said in the format of OTLP.
+    // Accepts any type, so that an unsupported one is rejected in the format of OTLP.
     scope.addContentTypeParser('*', async (request: FastifyRequest) =>
       Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
     );
@@ -76,16 +76,16 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
   });
 }
 
-/** Fastify looks for no parser where a header is missing or is no type at all. */
+/** Fastify does not call the parser for a missing or invalid Content-Type. */
 function isWithoutType(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE';
 }
 
-/** Codes of gRPC, which OTLP uses in its failures. */
+/** gRPC codes, which OTLP uses in failures. */
 const INVALID_ARGUMENT = 3;
 const UNAVAILABLE = 14;
 
-/** The thread that reads large bodies ends with the cleanups. */
+/** @param cleanups stops the thread that parses large bodies */
 export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
     config.pipelines.map(({ name, service_names: serviceNames, segments, variants }) => ({
@@ -138,12 +138,12 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     const sentences = [...new Set(refused.map(({ message }) => message))].slice(0, MAX_SENTENCES);
     for (const [code, times] of Object.entries(flaws)) sentences.push(flawText(code as RejectionCode, times));
     if (misnamed !== null)
-      sentences.push(`${misnamed} is not a field of OTLP/JSON and was ignored; it has names such as resourceSpans.`);
+      sentences.push(`${misnamed} is not a field of OTLP/JSON and was ignored; use names such as resourceSpans.`);
     return { rejected: rejected + refused.length, message: sentences.join(' ') };
   };
 
   return {
-    /** Takes a body in and says what to answer. Rejects only for bugs of ours. */
+    /** Ingests a body and returns the response. Rejects only for bugs. */
     async take(signal: OtlpSignal, body: Uint8Array, type: string | undefined): Promise<OtlpAnswer> {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
@@ -154,14 +154,14 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
         throw error;
       }
     },
-    /** The answer when the body could not be read. */
+    /** Returns the response for an unreadable body. */
     refuse,
   };
 }
 
-/** Different ones of a body; each names the field and the fix. */
+/** Maximum number of distinct sentences per response; each names the field and the fix. */
 const MAX_SENTENCES = 5;
-/** Exporters write it into their log at each export. */
+/** Exporters log the message at each export. */
 const MAX_MESSAGE = 2000;
 
 function flawText(code: RejectionCode, times: number): string {

@@ -1,4 +1,4 @@
-/** Live traffic and what users think of the answers. */
+/** The page of live traffic and feedback. */
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { inReadingOrder } from '../../../measures/shown-measures.ts';
@@ -16,7 +16,7 @@ import { type readTrafficPage, trafficCharts } from './traffic-reads.ts';
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
 
-/** Measures that are shown by segment. */
+/** Measures in the table by segment. */
 const bySegment: ReadonlySet<string> = new Set([
   'queries',
   'zero_results_ratio',
@@ -40,12 +40,12 @@ export function trafficPage(data: TrafficPageData): PageContent {
         {
           lead:
             total > 0 &&
-            `${count(total)} in this time, sampled or not. Shares are those of a trailing window, with 95 % bounds.`,
+            `${count(total)} in this time, sampled or not. Shares are those of a trailing window, with 95 % CI.`,
         },
         total === 0 &&
           empty(
-            'No live query came in this time, so nothing is known of what users ask.',
-            'Send them to `POST /v1/queries`, with the client `recalld/client`, or point an OpenTelemetry exporter here; or choose a longer time.',
+            'No live queries in this period.',
+            'Send them to `POST /v1/queries`, with the client `recalld/client`, or with an OpenTelemetry exporter; or choose a longer period.',
           ),
         group(
           'charts',
@@ -54,7 +54,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
             measureChart(measure, series.get(measure) ?? [], {
               marks,
               limits: [0, 1],
-              empty: 'Nothing was measured in this time.',
+              empty: 'No measurements in this period.',
             }),
           ),
         ),
@@ -66,7 +66,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
   };
 }
 
-/** Nothing for a service that tells of no stages. */
+/** Returns null for a service that does not report stages. */
 function stages(latest: readonly MeasurementStatus[]): Content {
   const found = latest.find(({ measure }) => measure === STAGED_QUERIES);
   if (found === undefined || found.newest === null || found.gap !== null || found.isTooOld) return null;
@@ -78,7 +78,7 @@ function totalOf(outcomes: TrafficBucket['outcomes']): number {
   return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
 }
 
-/** With a 0 where nothing came, so that silence is seen. */
+/** Fills buckets without queries with 0, so that gaps in traffic are visible. */
 function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): TrendChart {
   const step = bucketSeconds * 1000;
   const found = new Map(buckets.map((bucket) => [bucket.start.getTime(), bucket.outcomes]));
@@ -110,12 +110,9 @@ function feedback({ feedback: { kinds, opinions }, isFeedbackCut }: TrafficPageD
   return section(
     'feedback',
     'Feedback',
-    { lead: isFeedbackCut ? 'Of the last seven days of this time.' : 'Within this time.' },
+    { lead: isFeedbackCut ? 'In the last seven days of this period.' : 'In this period.' },
     kinds.length === 0
-      ? empty(
-          'Nobody sent feedback in this time, so nothing is known of what users think.',
-          'Send thumbs, clicks and the like to `POST /v1/feedback`.',
-        )
+      ? empty('No feedback in this period.', 'Send thumbs, ratings and clicks to `POST /v1/feedback`.')
       : group(
           'sides',
           group(
@@ -126,10 +123,10 @@ function feedback({ feedback: { kinds, opinions }, isFeedbackCut }: TrafficPageD
               [...opinions.all],
               [
                 ['Segment', ([segment]) => segment],
-                ['Positive, 95 % bounds', ([, outcome]) => positive(outcome, 'no opinion'), 'number'],
+                ['Positive, 95 % CI', ([, outcome]) => positive(outcome, 'no opinions'), 'number'],
                 ['n', ([, outcome]) => (outcome.kind === 'ratio' ? outcome.n : 0), 'number'],
-                ['Said', ([segment]) => positive(opinions.explicit.get(segment), 'none', false), 'minor number'],
-                ['Done', ([segment]) => positive(opinions.implicit.get(segment), 'none', false), 'minor number'],
+                ['Explicit', ([segment]) => positive(opinions.explicit.get(segment), 'none', false), 'minor number'],
+                ['Implicit', ([segment]) => positive(opinions.implicit.get(segment), 'none', false), 'minor number'],
               ],
               'compact',
             ),
@@ -172,11 +169,11 @@ function segments(latest: readonly MeasurementStatus[]): Section {
   return section(
     'segments',
     'By segment',
-    { lead: oldest !== undefined && ['Latest measures; the oldest is of ', age(oldest), '.'] },
+    { lead: oldest !== undefined && ['Latest values; the oldest was measured ', age(oldest), '.'] },
     rows.length === 0
       ? empty(
-          'Live traffic has not been measured yet; it is measured every five minutes once live queries come.',
-          'Name what to tell apart under `segments: {keys: [...]}`.',
+          'No measurements yet. Live traffic is measured every five minutes.',
+          'Configure segments with `segments: {keys: [...]}`.',
         )
       : table(
           'Latest measures by segment',
@@ -192,21 +189,21 @@ function segments(latest: readonly MeasurementStatus[]): Section {
   );
 }
 
-const shown = (of: MeasuredStage['documents'], unit: Unit) => (of === null ? missing('not told') : bounded(of, unit));
+const shown = (of: MeasuredStage['documents'], unit: Unit) => (of === null ? missing('unknown') : bounded(of, unit));
 
 export function liveStagesSection(measured: readonly MeasuredStage[], queries: number): Section {
   return section(
     'stages',
     'Stages of the retriever',
     {
-      lead: `Of ${plural(queries, 'sampled query', 'sampled queries')} of the trailing window, weighted, with 95 % bounds. What a stage loses of the relevant documents takes judgments: golden runs tell it.`,
+      lead: `Of ${plural(queries, 'sampled query', 'sampled queries')} of the trailing window, weighted, with 95 % CI. Golden runs show how many relevant documents each stage loses.`,
     },
     table('Stages of live queries', measured, [
       ['Stage', ({ name }) => name.replaceAll('_', ' ')],
-      ['Takes, p95', ({ latencyP95Ms }) => shown(latencyP95Ms, 'ms'), 'number'],
+      ['Latency, p95', ({ latencyP95Ms }) => shown(latencyP95Ms, 'ms'), 'number'],
       ['Documents', ({ documents }) => shown(documents, 'other'), 'number'],
-      ['Leaves nothing', ({ emptied }) => shown(emptied, 'share'), 'number'],
-      ['Of the answer among its first', ({ answered }) => shown(answered, 'share'), 'number'],
+      ['Returns nothing', ({ emptied }) => shown(emptied, 'share'), 'number'],
+      ['Final results in its top', ({ answered }) => shown(answered, 'share'), 'number'],
       ['n', ({ n }) => n, 'minor number'],
     ]),
   );

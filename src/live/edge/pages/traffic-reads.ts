@@ -1,4 +1,4 @@
-/** What the pages of live traffic and its coverage are made from. */
+/** Reads the data of the traffic page and the density page. */
 
 import { readDensityVerdict } from '../../../checks/check-store.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
@@ -21,7 +21,7 @@ const BINS = 40;
 const MAX_TOPICS = 20;
 const MAX_BUCKETS = 96;
 const COMPLAINT_DAYS = 14;
-/** Summing up feedback reads all of it. */
+/** Limited, because the summary reads all feedback. */
 const MAX_FEEDBACK_MS = 7 * 86_400_000;
 
 export async function readDensityPage(
@@ -45,9 +45,9 @@ export async function readDensityPage(
     table.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(context, pipeline, from, until),
   ]);
-  const reference =
+  const baseline =
     density.baseline === null ? null : await baselineSimilarities(context, pipeline, density.baseline.version);
-  const [low, high] = [reference?.[0], reference?.[reference.length - 1]];
+  const [low, high] = [baseline?.[0], baseline?.[baseline.length - 1]];
   const [current, shown] = await Promise.all([
     reads.live.trafficReads.coverage({
       pipeline,
@@ -69,20 +69,20 @@ export async function readDensityPage(
   return {
     density,
     trends,
-    /** Of the pipeline, at the end of the range; null while nothing was in alarm. */
+    /** Incident at the end of the range; null without one. */
     diagnosis: diagnosis ?? null,
-    /** Of live queries within the range against the reference; null while neither has a query. */
-    distributions: distributions(reference, current, BINS),
+    /** Live queries in the range compared with the baseline; null if neither has a query. */
+    distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
-    /** Null: nobody looked. */
+    /** Null if not requested. */
     complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
 }
 
-/** Cosines of the nearest chunks of queries drawn from a density baseline, ascending; null once they are deleted. */
+/** Returns the similarities of the queries of a density baseline, ascending; null once they are deleted. */
 async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
   const similarities = await reads.density.baselines.similarities(pipeline, version);
   return similarities.length === 0 ? null : similarities;
@@ -102,16 +102,16 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     summarizeAllFeedback(onReplica(context), pipeline, { from: feedbackFrom, until }),
     deploymentsWithin(context, pipeline, from, until),
   ]);
-  if (feedback === undefined) throw new Error('a pipeline of the config has no summary of its feedback');
+  if (feedback === undefined) throw new Error(`the pipeline ${pipeline} has no feedback summary`);
   return {
     pipeline,
     buckets,
     bucketSeconds,
     series,
-    /** The latest of every segment. */
+    /** Latest measurements of all segments. */
     latest: status.measurements,
     feedback,
-    /** Whether the time is longer than feedback is summed up over. */
+    /** True if the range is longer than the feedback summary. */
     isFeedbackCut: feedbackFrom > from,
     deployments,
     from,
