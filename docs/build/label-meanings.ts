@@ -20,8 +20,8 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   check:
     'Name of a check with its golden set, such as `quality on support-faq`; a check without a name has its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
   what: 'The measure of a check in words, with the deciding segment if there are several.',
-  limit: '`floor` or `ceiling`: what the threshold of a check is.',
-  unit: '`seconds` or `number`.',
+  limit: '`below` or `above`: the side of the threshold on which a check fails.',
+  unit: '`seconds`, `share` or `number`.',
   fingerprint: 'Short hash of the properties of a store, embedder or judge; it changes with them.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',

@@ -1,36 +1,53 @@
-/** docs/runbooks/README.md: every alert, with its severity and its page. */
+/** docs/runbooks/README.md: every alert with its title, first sentence and action. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-file.ts';
 import type { AlertRule, RulePipeline } from '../../src/platform/metrics/alert-rules.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** A pipeline with all that a config may ask for, so that no alert is left out. */
+/** A pipeline with every optional part, so that no alert is left out. */
 const everything: RulePipeline = {
   name: 'docs',
   goldenSets: ['faq'],
   objectives: [{ slo: 'success', target: 0.99, windowDays: 30 }],
 };
 
-/** Each alert once, in order. */
+/** Returns each alert once, in the order of the rules. */
 export function documentedAlerts(): readonly AlertRule[] {
   const alerts = ruleGroups({ ...defaultRuleSettings, pipelines: [everything] }).flatMap((group) => group.alerts);
   return [...new Map(alerts.map((alert) => [alert.alert, alert])).values()];
 }
 
 export function runbooksPage(): Page {
-  const rows = documentedAlerts().map(({ alert, severity, for: wait, summary }) => [
-    `[${alert}](${alert}.md)`,
-    severity,
-    wait ?? 'at once',
-    summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '*$1*'),
-  ]);
+  const rows = documentedAlerts().map(({ alert, severity, for: wait, summary }) => {
+    const { meaning, action } = runbookOf(alert);
+    return [
+      `[${alert}](${alert}.md)`,
+      `${severity}, ${wait === undefined ? 'at once' : `after ${wait}`}`,
+      summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '*$1*'),
+      meaning,
+      action,
+    ];
+  });
   return generatedPage(
     'docs/runbooks/README.md',
-    ['src/app/alerts'],
+    ['src/app/alerts', 'docs/runbooks'],
     [
       '# Runbooks',
-      'One page per alert: its meaning, how to confirm it, likely causes in order, what to do, and when to ignore it. `critical` pages, `warning` opens a ticket, `info` only appears in dashboards.',
-      'In the commands, replace `docs` and `faq` by the pipeline and golden set of the alert, and `RUN` and `BASELINE` by run ids from `recalld runs list`. Run PromQL queries in the Prometheus that fired.',
-      table(['Alert', 'Severity', 'Fires after', 'Says'], rows),
+      'Each alert has a page: what it means, how to confirm it, its causes in order of likelihood, what to do, and when to ignore it. An alert of severity `critical` pages, `warning` can wait for working hours, and `info` is for dashboards.',
+      'In the commands, replace `docs` and `faq` by the pipeline and golden set of the alert, and `RUN` and `BASELINE` by run ids from `recalld runs list`. Run the PromQL queries in the Prometheus that fired.',
+      table(['Alert', 'Severity', 'Title', 'First line', 'Action'], rows),
     ],
   );
+}
+
+const folder = path.resolve(import.meta.dirname, '../runbooks');
+
+/** Reads the first sentence and the first action of a runbook. */
+function runbookOf(alert: string): { readonly meaning: string; readonly action: string } {
+  const text = readFileSync(path.join(folder, `${alert}.md`), 'utf8');
+  const [, meaning = ''] = /## What it means\n\n(.+)\n/.exec(text) ?? [];
+  const [, section = ''] = /## What to do\n\n([\s\S]+?)\n\n## /.exec(text) ?? [];
+  const numbered = [...section.matchAll(/^\d+\. (.+)$/gm)].map(([, step = '']) => step);
+  return { meaning, action: numbered.length > 0 ? numbered.join(' ') : section.replaceAll(/\s+/g, ' ') };
 }

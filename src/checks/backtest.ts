@@ -1,4 +1,4 @@
-/** Judges the stored runs of a golden set and stored measurements again, with the checks of today's config. */
+/** Evaluates today's checks on stored golden runs and measurements. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
@@ -17,30 +17,24 @@ import type { ComparedWithBaseline } from './rules/regression.ts';
 import type { CheckResult, ThresholdCheck } from './rules/threshold.ts';
 import { type BacktestPeriod, type CheckBacktest, replayCheck } from './rules/verdict-episodes.ts';
 
-export interface BacktestDeps {
-  readonly pool: Pool;
-  readonly rotations: Pick<GoldenRotations, 'list'>;
-}
-
 export interface BacktestedSet {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly checks: readonly GoldenCheck[];
-  /** Only runs that ended at or after this. */
   readonly from: Date;
   readonly period: BacktestPeriod;
 }
 
 /**
- * Replays every run that came to an end of its own, in order, through the functions that judge live runs: scores,
- * comparisons with the baseline of then, and the state of the labels are those that were stored. A void run has no scores
- * and a failed one judges nothing, as in the daemon. Sentinels are not replayed, nor is a new version while it runs
- * beside the old one. Checks without any run are left out.
+ * Replays every run that was not cancelled, in order, through the functions that evaluate live runs, with the stored
+ * scores, comparisons and label states. A void run has no scores, and a failed one gives no results, as in the daemon.
+ * Sentinels are not replayed, nor is a new version of a set while it runs beside the old one. Checks without runs are
+ * left out.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
 export async function backtestGoldenChecks(
-  { pool, rotations }: BacktestDeps,
+  { pool, rotations }: { readonly pool: Pool; readonly rotations: Pick<GoldenRotations, 'list'> },
   set: BacktestedSet,
   signal: AbortSignal,
 ): Promise<CheckBacktest[]> {
@@ -49,7 +43,7 @@ export async function backtestGoldenChecks(
   const shiftsOf = remember((version: number) => checkShiftsAt(rotated, version));
   const completed = latestCompleted(historyNeeded(checks));
   const replays = goldenChecksOf({ name: pipeline, checks }, goldenSet).map((check) => replayOf(check, period));
-  const asked = {
+  const history = {
     pipeline,
     goldenSet,
     from,
@@ -58,7 +52,7 @@ export async function backtestGoldenChecks(
     scored: ofKind(checks, 'floor').map(({ measure }) => parseMetricKey(measure).measure),
     compared: ofKind(checks, 'regression').map(({ measure }) => parseMetricKey(measure).measure),
   };
-  for await (const run of replayRuns(pool, asked, signal)) {
+  for await (const run of replayRuns(pool, history, signal)) {
     const { finishedAt } = run;
     const compared = run.comparison === null ? null : toCompared(run.id, run.comparison);
     const earlier = completed.before(run.goldenSetVersion);
@@ -88,7 +82,7 @@ export async function backtestGoldenChecks(
   return replays.flatMap((replay) => replay.end() ?? []);
 }
 
-/** A check that is evaluated as the daemon evaluates it, one time after the other. */
+/** Evaluates a check step by step, as the daemon does. */
 function replayOf(check: ConfiguredCheck, period: BacktestPeriod) {
   const replay = replayCheck(period);
   let status: CheckStatus | null = null;
@@ -117,7 +111,7 @@ interface CompletedRun {
   readonly results: readonly CheckResult[];
 }
 
-/** Keeps the last `needed` completed runs of each version of a set. */
+/** Stores the last `needed` completed runs of each version of a set. */
 function latestCompleted(needed: number) {
   const byVersion = new Map<number, CompletedRun[]>();
   return {
@@ -128,7 +122,7 @@ function latestCompleted(needed: number) {
       if (own.length > needed) own.shift();
     },
 
-    /** Those that a run of a version is judged by: no newer version, older versions first. */
+    /** Returns the history of a run: runs of the same or older versions, older versions first. */
     before(version: number): readonly CompletedRun[] {
       if (needed === 0) return [];
       const versions = [...byVersion.keys()].filter((one) => one <= version).toSorted((a, b) => a - b);
@@ -137,7 +131,7 @@ function latestCompleted(needed: number) {
   };
 }
 
-/** Whether it was of a new version beside the one whose verdicts count. */
+/** Returns true for a run of a new version while the verdicts of the old one counted. */
 function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[]): boolean {
   return rotations.some(
     ({ fromVersion, startedAt, endedAt }) =>
@@ -149,12 +143,12 @@ function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[])
 
 function withoutComparison({ id, status, reason }: ReplayedRun): string {
   if (status === 'void') return `The run is void: ${reason ?? 'no reason was stored.'}`;
-  return `The run ${id} was compared with no baseline.`;
+  return `The run ${id} was not compared with a baseline.`;
 }
 
 function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'] {
   if (probed === null || stale === null) {
-    return { kind: 'unknown', reason: gap ?? 'Nobody looked whether judged documents still exist.' };
+    return { kind: 'unknown', reason: gap ?? 'The vector store was not probed for judged documents.' };
   }
   return { kind: 'probed', probed, stale, lost: lost ?? 0 };
 }
@@ -162,15 +156,14 @@ function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'
 export interface BacktestedThresholds {
   readonly pipeline: string;
   readonly thresholds: readonly ThresholdCheck[];
-  /** Only measurements whose windows ended at or after this. */
   readonly from: Date;
   readonly period: BacktestPeriod;
 }
 
 /**
- * Replays the measurements of every threshold in order, through the functions that judge live ones, hysteresis and
- * confirmation included. Reasons for none are not kept over time, so that silence is seen only as a gap between two
- * measurements. Ages are no measurements; thresholds on them, and those without any measurement, are left out.
+ * Replays the measurements of every threshold in order, through the functions that evaluate live ones, with hysteresis
+ * and confirmation. Reasons for missing values are not stored over time, so silence is only a gap between two
+ * measurements. Thresholds on ages, which are not stored, and those without measurements are left out.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
@@ -184,7 +177,7 @@ export async function backtestThresholds(
     const isOfAll = rule.segments === 'all' && thresholdPolicy(rule.measure).scope === 'traffic';
     const measure = { pipeline, measure: rule.measure, segment: isOfAll ? ALL_SEGMENT : null };
     const replay = replayOf(thresholdOf(pipeline, rule), period);
-    // Measurements of one moment are of the segments of one window, and judged together.
+    // The segments of one window are measured at the same time and evaluated together.
     for await (const { at, values } of replayMeasure(pool, measure, from, period.until, signal)) {
       replay.add(factsOfReadings(rule, values, { from: at, until: at }, at), at);
     }

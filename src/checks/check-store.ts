@@ -1,4 +1,4 @@
-/** Where checks stand and how they came there, in PostgreSQL, what that is worth now, and as samples of metrics. */
+/** Statuses of checks and their transitions in PostgreSQL, their state at the time of reading, and their metrics. */
 
 import type { Pool } from 'pg';
 import type { Context } from '../core/context.ts';
@@ -18,14 +18,13 @@ export interface StoredCheckStatus extends CheckStatus {
   readonly revision: number;
 }
 
-/** One evaluation of a check. */
+/** Step of a check from one status to the next. */
 export interface CheckStep {
-  /** Where it stood; null for a check that was never evaluated. */
+  /** Null for a check that was never evaluated. */
   readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
   readonly status: CheckStatus;
 }
 
-/** A change of the verdict of a check. */
 export interface CheckTransition {
   readonly id: string;
   readonly pipeline: string;
@@ -35,7 +34,7 @@ export interface CheckTransition {
   readonly from: Verdict | null;
   readonly to: Verdict;
   readonly occurredAt: Date;
-  /** When it changed again; null while the check stands at it. */
+  /** Time of the next transition; null if this is the latest. */
   readonly endedAt: Date | null;
   readonly threshold: number;
   readonly value: number | null;
@@ -46,11 +45,9 @@ export interface CheckTransition {
 export interface TransitionFilter {
   readonly pipeline?: string;
   readonly check?: string;
-  /** Only those that occurred at or after this. */
   readonly since?: Date;
-  /** Only those that occurred before this. */
   readonly until?: Date;
-  /** Id of the last transition of the page before. */
+  /** Id of the last transition of the previous page. */
   readonly before?: string;
   readonly limit: number;
 }
@@ -64,7 +61,7 @@ declare module '../core/context.ts' {
   }
 }
 
-/** The fields of a standing by the columns of check_states, and the types of these. */
+/** Columns of check_states with their fields and types. */
 const columns = {
   pipeline: ['pipeline', 'text'],
   check_name: ['name', 'text'],
@@ -102,9 +99,8 @@ const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[in
   from check_states order by pipeline, check_name`;
 
 /**
- * Takes steps, each with its transition where the verdict changes. A step whose check was meanwhile advanced by another
- * worker is left out, so that nothing is counted or told twice. In one order, so that two workers never wait for each
- * other.
+ * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has advanced the check
+ * since, so that nothing is counted or reported twice. Rows are written in one order, so that workers cannot deadlock.
  */
 const advanceSql = `
   with steps as (
@@ -126,7 +122,7 @@ const advanceSql = `
   )
   select pipeline, check_name as name from taken`;
 
-/** How did verdicts change, newest first, and when did each end? */
+/** Selects transitions with the time of the next one, newest first. */
 const transitionsSql = `
   select t.id, t.pipeline, t.check_name as "check", t.severity, t.from_verdict as "from", t.to_verdict as "to",
          t.occurred_at as "occurredAt", next.occurred_at as "endedAt", t.threshold, t.value, t.segment, t.explanation
@@ -144,13 +140,13 @@ const transitionsSql = `
 
 export function createCheckStore(pool: Pool) {
   return {
-    /** Of every check that was ever evaluated, by pipeline and name. */
+    /** Returns the status of every check that was ever evaluated, by pipeline and name. */
     async statuses(): Promise<readonly StoredCheckStatus[]> {
       const { rows } = await pool.query<StoredCheckStatus>(statusesSql);
       return rows;
     },
 
-    /** @returns the steps that were taken */
+    /** @returns the steps that were stored */
     async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
       if (steps.length === 0) return [];
       const rows = steps.map((step) => ({
@@ -165,7 +161,7 @@ export function createCheckStore(pool: Pool) {
       );
     },
 
-    /** Newest first. */
+    /** Returns transitions, newest first. */
     async transitions(filter: TransitionFilter): Promise<readonly CheckTransition[]> {
       const { pipeline, check, since, until, before, limit } = filter;
       const values = [pipeline, check, since, until, before].map((value) => value ?? null);
@@ -173,7 +169,7 @@ export function createCheckStore(pool: Pool) {
       return rows;
     },
 
-    /** Drops transitions before a time, and checks that were not evaluated since then. */
+    /** Deletes transitions before a time, and checks that were not evaluated since. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
       await pool.query('delete from check_states where updated_at < $1::timestamptz', [before]);
@@ -181,19 +177,19 @@ export function createCheckStore(pool: Pool) {
   };
 }
 
-/** What the config expects. */
+/** The parts of a config that have checks. */
 export interface WatchedChecks {
   readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds'>[];
   readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
 }
 
-/** How every check of the config stands now, in the order of the config. */
+/** Returns the present state of every configured check, in the order of the config. */
 export async function readCheckStates(context: Context): Promise<CheckState[]> {
   const { db, clock } = context;
   return statesOf(context, await db.checks.statuses(), clock.now());
 }
 
-/** How the check on the density drift of a pipeline stands now; null when the config has none. */
+/** Returns the present verdict of the density drift check of a pipeline; null if none is configured. */
 export async function readDensityVerdict(
   context: Context,
   pipeline: string,
@@ -203,13 +199,13 @@ export async function readDensityVerdict(
   return check === undefined ? null : { name: check.name, verdict: check.verdict, explanation: explain(check) };
 }
 
-/** What there is to say of a check, one or two sentences. */
+/** Explains the state of a check in one or two sentences. */
 export function explain({ explanation, isTooOld }: Pick<CheckState, 'explanation' | 'isTooOld'>): string {
-  if (explanation === null) return 'Nothing has judged it yet.';
-  return isTooOld ? `What judged it last is too old to trust: ${explanation}` : explanation;
+  if (explanation === null) return 'Not evaluated yet.';
+  return isTooOld ? `The last evaluation is too old to trust: ${explanation}` : explanation;
 }
 
-/** Why the verdict is what it is after a step. */
+/** Explains the verdict after a step. */
 export function reasonOf({ status }: CheckStep): string {
   return explain({ ...status, isTooOld: isPast(status.trustedUntil, status.updatedAt) });
 }
@@ -219,12 +215,12 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** What tells a check of one pipeline from all others. */
+/** Returns a key that is unique over all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }
 
-/** Every check of the config, in its order. */
+/** Lists every configured check, in the order of the config. */
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
@@ -246,7 +242,7 @@ export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredC
   };
 }
 
-/** One check, or none when the config expects nothing of the density. */
+/** Returns one check, or none if the config has no density drift check. */
 export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): ConfiguredCheck[] {
   if (plan.severity === null) return [];
   return [
@@ -258,13 +254,12 @@ export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): Co
       name: plan.checkName,
       severity: plan.severity,
       threshold: DENSITY_CHECK_THRESHOLD,
-      // A baseline takes days to be learnt, and nothing is broken meanwhile.
+      // Learning a baseline takes days, and is not a fault.
       isQuietAtFirst: true,
     },
   ];
 }
 
-/** The checks on one golden set of a pipeline. */
 export function goldenChecksOf(
   { name: pipeline, checks }: Pick<WatchedPipeline, 'name' | 'checks'>,
   goldenSet: string,
@@ -279,7 +274,7 @@ export function goldenChecksOf(
 
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];
 
-/** Every check of the config with its state; one that nobody has judged of late is `no_data`. */
+/** Returns the metrics of every configured check; one without a recent evaluation is `no_data`. */
 export async function readCheckGauges(context: Context): Promise<GaugesAt> {
   const { db } = context;
   const statuses = await db.checks.statuses();

@@ -1,4 +1,4 @@
-/** The `checks` of a pipeline as its config writes them, and those that nothing could ever judge. */
+/** Config schema of the `checks` of a pipeline; refuses checks that could never be evaluated. */
 
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
@@ -14,10 +14,7 @@ import {
   thresholdPolicy,
 } from '../measures/rules/measure-table.ts';
 
-const severity = z
-  .enum(severities)
-  .default('critical')
-  .describe('How bad a breach is: critical pages, a warning does not.');
+const severity = z.enum(severities).default('critical').describe('A failing critical check pages; a warning does not.');
 
 const name = z
   .string()
@@ -26,7 +23,7 @@ const name = z
   })
   .optional()
   .describe(
-    'What it is called in metrics, alerts and history, and remembered by when its threshold changes; on a golden set with ` on SET` behind it. Left out, it is called by its measure and threshold.',
+    'Name in metrics, alerts and history, which stays the same when the threshold changes; ` on SET` is added for a golden set. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -40,7 +37,7 @@ function measureProblem(text: string): string | null {
     const [name = '', cutoff = ''] = text.split('@');
     const guess = closest(name.toLowerCase(), [...runMeasures, ...thresholdMeasureNames]);
     if (guess === null || guess === name) {
-      return `is not a measure; write one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
+      return `is not a measure; use one of ${runMeasures.join(', ')} with a cut-off, such as ndcg@10`;
     }
     return `is not a measure; did you mean "${guess}${isThresholdMeasure(guess) && !hasCutoff(guess) ? '' : `@${/^[1-9]\d*$/.test(cutoff) ? cutoff : 10}`}"?`;
   }
@@ -50,7 +47,7 @@ function measureProblem(text: string): string | null {
   return key.k === null ? `is ${text} without a cut-off; golden runs score at cut-offs, such as ${text}@10` : null;
 }
 
-/** Null for what is not a metric key. */
+/** Returns null if the text is not a metric key. */
 export function readMetricKey(text: string): MetricKey | null {
   try {
     return parseMetricKey(text);
@@ -60,24 +57,24 @@ export function readMetricKey(text: string): MetricKey | null {
   }
 }
 
-const below = z.number().gt(0).lte(1).describe('Floor, a share such as 0.8.');
+const below = z.number().gt(0).lte(1).describe('Minimum, a share such as 0.8.');
 
 const floorCheck = z
   .strictObject({
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Floor, a share such as 0.8: critical when the upper bound is below it, warning when only the mean is.',
+      'Minimum, a share such as 0.8: critical if the upper 95 % bound is below it, warning if only the mean is.',
     ),
     severity,
   })
-  .describe('A floor of a golden measure, judged on every golden set of the pipeline.');
+  .describe('A minimum of a golden measure, for every golden set of the pipeline.');
 
-/** Judged live scores and the stability of answers are written with the cut-off that they have, such as `live_ndcg@5`. */
+/** Judged live scores and the stability of results have a cut-off, such as `live_ndcg@5`. */
 const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
 const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
 
-/** The measure that a threshold is on; null for what has none, such as a golden measure. */
+/** Returns the measure of a threshold; null for golden measures, which have checks of their own. */
 export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   const [, name = text] = scoreAtCutoff.exec(text) ?? [];
   return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
@@ -94,33 +91,33 @@ const thresholdShape = {
   segments: z
     .enum(['all', 'each'])
     .default('all')
-    .describe('`all`: the traffic as a whole is judged; `each`: every segment is, and the worst decides.'),
+    .describe('`all`: evaluates all traffic together; `each`: evaluates every segment, and the worst decides.'),
   min_n: z
     .int()
     .min(1)
     .optional()
-    .describe('A value of fewer queries, opinions or sessions is not judged; left out, the default of the measure.'),
+    .describe('Minimum number of queries, opinions or sessions of a value. Default: that of the measure.'),
   confirm: z
     .int()
     .min(1)
     .max(100)
     .optional()
-    .describe('New measurements in a row that it takes to change the verdict; left out, the default of the measure.'),
+    .describe('Consecutive measurements that must agree to change the verdict. Default: that of the measure.'),
   no_data: z
     .enum(['alert', 'silent'])
     .default('silent')
     .describe(
-      'What too little traffic to judge is: `alarm` or `silent`. When nothing is measured at all, it is always an alarm.',
+      'Whether too little traffic alerts: `alert` or `silent`. A measure that is not measured at all always alerts.',
     ),
 };
 
 const belowCheck = z
   .strictObject({
     measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('The measure, for which lower is worse.'),
-    below: z.number().positive().describe('Value below which it is a breach, such as 0.6.'),
+    below: z.number().positive().describe('The check fails below this value, such as 0.6.'),
     ...thresholdShape,
   })
-  .describe('A measure of traffic, density, index or labels that shall not fall below a value.');
+  .describe('A minimum of a measure of traffic, density, index or labels.');
 
 const scoreAtCutoffCheck = z
   .strictObject({
@@ -130,46 +127,44 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
       })
       .describe(
-        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k; or rbo@k at the largest cut-off of the golden sets: how alike their answers are to those of the pinned run.',
+        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k; or rbo@k at the largest cut-off of the golden sets: the similarity of their results to those of the pinned run.',
       ),
     below,
     ...thresholdShape,
   })
-  .describe(
-    'A score of live traffic by the grades of people and a judge, or the stability of answers, that shall not fall below a value.',
-  );
+  .describe('A minimum of a judged live score, or of the stability of results.');
 
 const aboveCheck = z
   .strictObject({
     measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('The measure, for which higher is worse.'),
-    above: z.number().min(0).describe('Value above which it is a breach: a share such as 0.05, or seconds.'),
+    above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or seconds.'),
     ...thresholdShape,
   })
-  .describe('A measure of traffic, retriever, coverage or age that shall not rise above a value.');
+  .describe('A maximum of a measure of traffic, retriever, coverage or age.');
 
 const regressionCheck = z
   .strictObject({
     name,
     regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
-    drop: z.number().positive().describe('Least fall against the baseline that matters, such as 0.02.'),
+    drop: z.number().positive().describe('Smallest drop against the baseline that matters, such as 0.02.'),
     alpha: z
       .number()
       .gt(0)
       .lt(1)
       .default(0.005)
-      .describe('Level of the one-sided test: how often luck alone calls one run a fall.'),
+      .describe('Level of the one-sided test: the probability that chance alone makes one run look like a drop.'),
     severity,
     runs: z
       .int()
       .min(1)
       .default(2)
-      .describe('Runs in a row that must show it, and that must show none before it is over.'),
+      .describe('Consecutive runs that must show the drop, and that must show none before it is resolved.'),
   })
-  .describe('A golden measure that falls below its baseline.');
+  .describe('A drop of a golden measure against its baseline.');
 
 const densityCheck = z
-  .strictObject({ name, density_drift: z.literal(true).describe('Watch the drift of query density.'), severity })
-  .describe('Live queries that the store covers worse than before: a page is a breach, a ticket a warning.');
+  .strictObject({ name, density_drift: z.literal(true).describe('Monitors the drift of query density.'), severity })
+  .describe('Live queries that the store covers worse than in the baseline; smaller drifts are warnings.');
 
 const staleLabelsCheck = z
   .strictObject({
@@ -178,18 +173,18 @@ const staleLabelsCheck = z
       .number()
       .min(0)
       .max(1)
-      .describe('Largest share of the judged documents that may be gone from the store.'),
+      .describe('Maximum share of the judged documents that may be superseded.'),
     severity,
   })
-  .describe('Judged documents that are gone from the store.');
+  .describe('A maximum share of superseded judged documents.');
 
 const forbiddenCheck = z
   .strictObject({
     name,
-    forbidden_results: z.literal(true).describe('Watch for the forbidden documents of golden queries.'),
+    forbidden_results: z.literal(true).describe('Monitors the forbidden documents of golden queries.'),
     severity,
   })
-  .describe('A forbidden document that comes back, and comes again when it is asked for a second time.');
+  .describe('A forbidden document that the retriever returns twice.');
 
 export const checkSchema = z.union([
   floorCheck,
@@ -209,12 +204,12 @@ export type ThresholdConfig =
   | z.infer<typeof scoreAtCutoffCheck>
   | z.infer<typeof aboveCheck>;
 
-/** Whether it is a threshold on something else than a golden score. */
+/** Returns true for a threshold on a measure other than a golden score. */
 export function isThreshold(check: CheckConfig): check is ThresholdConfig {
   return 'measure' in check && thresholdMeasure(check.measure) !== null;
 }
 
-interface JudgedPipeline {
+interface CheckedPipeline {
   readonly golden: readonly { readonly set: string; readonly cutoffs: readonly number[] }[];
   readonly checks: readonly CheckConfig[];
   readonly vector_store?: unknown;
@@ -224,10 +219,10 @@ interface JudgedPipeline {
 }
 
 /**
- * A check is judged on every golden set of its pipeline. Where a set is not scored at the cut-off of the check, the
- * verdict would be `no_data` for ever, so it is refused here, with the cut-off to add.
+ * Refuses checks that could never be evaluated, with a fix. For example, a golden set that is not scored at the cut-off
+ * of a check would leave it at `no_data` for ever.
  */
-export function refuseImpossibleChecks(pipeline: JudgedPipeline, context: z.core.$RefinementCtx): void {
+export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
   const called = new Map<string, number>();
   for (const [index, check] of pipeline.checks.entries()) {
@@ -240,17 +235,17 @@ export function refuseImpossibleChecks(pipeline: JudgedPipeline, context: z.core
     };
     const identity = identityOf(check);
     const first = seen.get(identity);
-    if (first !== undefined) refuse(`expects the same as checks[${first}]; remove one of the two`);
+    if (first !== undefined) refuse(`is the same check as checks[${first}]; remove one of the two`);
     seen.set(identity, first ?? index);
     for (const full of namesOf(check, pipeline.golden)) {
       const other = called.get(full) ?? index;
       if (other !== index && first === undefined)
-        refuse(`is called "${full}", as checks[${other}] is; give one another name`);
+        refuse(`has the same name "${full}" as checks[${other}]; rename one of the two`);
       called.set(full, other);
     }
     if (isThreshold(check)) {
-      const unjudgeable = thresholdProblem(check, pipeline);
-      if (unjudgeable !== null) refuse(unjudgeable);
+      const impossible = thresholdProblem(check, pipeline);
+      if (impossible !== null) refuse(impossible);
       continue;
     }
     const measure = 'regression' in check ? check.regression : 'below' in check ? check.measure : null;
@@ -259,14 +254,14 @@ export function refuseImpossibleChecks(pipeline: JudgedPipeline, context: z.core
   }
 }
 
-/** By which its states are kept and exported. */
-function namesOf(check: CheckConfig, golden: JudgedPipeline['golden']): string[] {
+/** Returns the names of a check in the database and in metrics. */
+function namesOf(check: CheckConfig, golden: CheckedPipeline['golden']): string[] {
   const called = check.name ?? identityOf(check);
   const isOnSets = !isThreshold(check) && !('density_drift' in check) && golden.length > 0;
   return isOnSets ? golden.map(({ set }) => `${called} on ${set}`) : [called];
 }
 
-/** What a check expects; severity does not tell two apart, nor does a name. */
+/** Identifies a check regardless of its severity and name. */
 function identityOf(check: CheckConfig): string {
   if (isThreshold(check)) {
     const threshold = 'below' in check ? `below ${check.below}` : `above ${check.above}`;
@@ -278,16 +273,15 @@ function identityOf(check: CheckConfig): string {
   return 'stale_labels_above' in check ? `stale labels above ${check.stale_labels_above}` : 'density drift';
 }
 
-/** Why no measurement could ever judge it; null when one can. */
-function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): string | null {
+/** Explains why a threshold could never be evaluated; null if it can. */
+function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): string | null {
   const measure = thresholdMeasure(check.measure);
   if (measure === null) return null;
   const { scope, unit } = thresholdPolicy(measure);
   const threshold = 'below' in check ? check.below : check.above;
-  if (unit === 'share' && threshold >= 1)
-    return `is ${check.measure}, a share, so that its threshold must be less than 1`;
+  if (unit === 'share' && threshold >= 1) return `is ${check.measure}, a share; its threshold must be less than 1`;
   if (scope === 'pipeline' && check.segments === 'each')
-    return `is ${check.measure}, which has no segments; leave \`segments\` out`;
+    return `is ${check.measure}, which has no segments; remove \`segments\``;
   if (scope === 'golden_sets' && pipeline.golden.length === 0)
     return `is ${check.measure}, which needs a golden set under \`golden\``;
   const k = scoreAtCutoff.exec(check.measure)?.[2];
@@ -304,14 +298,14 @@ function thresholdProblem(check: ThresholdConfig, pipeline: JudgedPipeline): str
   return null;
 }
 
-/** Answers are compared to the largest cut-off of their set. @param k NaN for a measure without one */
-function stabilityProblem(k: number, golden: JudgedPipeline['golden']): string | null {
+/** Results are compared at the largest cut-off of their set. @param k NaN for a measure without a cut-off */
+function stabilityProblem(k: number, golden: CheckedPipeline['golden']): string | null {
   const other = Number.isNaN(k) ? undefined : golden.find(({ cutoffs }) => Math.max(...cutoffs) !== k);
   if (other === undefined) return null;
   return `is rbo@${k}, but the largest cut-off of ${other.set} is ${Math.max(...other.cutoffs)}; write rbo@${Math.max(...other.cutoffs)}, or change golden[].cutoffs`;
 }
 
-function cutoffProblem(measure: string, golden: JudgedPipeline['golden']): string | null {
+function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): string | null {
   const k = readMetricKey(measure)?.k ?? null;
   if (k === null) return null;
   if (golden.length === 0) {

@@ -1,4 +1,4 @@
-/** The one place where states of checks are made: judges every check on what is stored, and writes down how it stands. */
+/** Evaluates every check on stored facts and stores its status. No other code writes statuses. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -30,19 +30,19 @@ import {
   thresholdOf,
   type WatchedChecks,
 } from './check-store.ts';
-import type { ConfiguredCheck, Look } from './rules/check-state.ts';
+import type { ConfiguredCheck, Evaluation } from './rules/check-state.ts';
 import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
 import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 export const evaluateChecksJob = defineCronJob({
   name: 'evaluate-checks',
-  does: 'Judges every check on what was measured, with hysteresis and confirmation, and notes each change of a verdict.',
+  does: 'Evaluates every check on the latest measurements, with hysteresis and confirmation, and records each change of a verdict.',
   cron: '25 * * * * *',
   timeoutMs: 55_000,
   handle: (context: Context) => context.hooks.evaluateChecks(),
 });
 
-/** What is stored of all pipelines, and how often it comes. */
+/** Stored facts about all pipelines, and the intervals at which they are updated. */
 export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
@@ -53,11 +53,11 @@ export interface StoredFacts {
 
 interface Readings {
   readonly readings: readonly Reading[];
-  /** From the start of the first of their windows until the newest was measured; null for none. */
-  readonly evidence: Look['evidence'];
+  /** From the start of their first window to the newest measurement; null without readings. */
+  readonly evidence: Evaluation['evidence'];
 }
 
-/** Reasons of gaps that say that there was too little, not that something is broken. */
+/** Reasons for missing values that mean too little data and not a fault. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
   'none_sampled',
@@ -81,17 +81,18 @@ function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: St
     return { readings: sampleAge(pipeline, facts.measurements), evidence: { from: now, until: now } };
   }
   const own = facts.measurements.filter(
-    (one) => one.pipeline === pipeline.name && one.measure === check.measure && isJudged(check, pipeline, one.segment),
+    (one) =>
+      one.pipeline === pipeline.name && one.measure === check.measure && isEvaluated(check, pipeline, one.segment),
   );
   const readings = own.map((one) => readingOf(one, facts));
-  const looks = own.flatMap(({ newest, gap }) => gap ?? newest ?? []);
-  if (looks.length === 0) return { readings, evidence: null };
-  const from = Math.min(...looks.map(({ windowStart }) => windowStart.getTime()));
-  const until = Math.max(...looks.map(({ measuredAt }) => measuredAt.getTime()));
+  const attempts = own.flatMap(({ newest, gap }) => gap ?? newest ?? []);
+  if (attempts.length === 0) return { readings, evidence: null };
+  const from = Math.min(...attempts.map(({ windowStart }) => windowStart.getTime()));
+  const until = Math.max(...attempts.map(({ measuredAt }) => measuredAt.getTime()));
   return { readings, evidence: { from: new Date(from), until: new Date(until) } };
 }
 
-function isJudged(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: string): boolean {
+function isEvaluated(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: string): boolean {
   const { scope }: ThresholdPolicy = thresholdPolicy(check.measure);
   if (scope === 'golden_sets') return golden.some(({ set }) => segment === goldenSegment(set));
   return segment === ALL_SEGMENT || check.segments === 'each';
@@ -143,16 +144,16 @@ function exact(segment: string, value: number): Reading {
   return { kind: 'value', segment, value, ciLow: null, ciHigh: null, n: 0 };
 }
 
-/** Rounds against other workers that evaluate the same checks at the same time. */
+/** Maximum attempts when other workers evaluate the same checks at the same time. */
 const MAX_ROUNDS = 5;
 
 /**
- * Measures how retrievers answered the golden runs that have ended, and takes one step of every check: once a minute of
- * all of them, and of those of a pipeline at once when a golden run or a window of density has ended. Doing it again, or
- * on several replicas, changes nothing more; whoever is killed in between leaves it to the next. A step that another
- * worker was faster with starts anew from what that one wrote, since this one may have seen what that one could not.
+ * Measures the retriever in finished golden runs, and evaluates checks: all of them every minute, and those of a pipeline
+ * at once when a golden run or density window ends. It is idempotent and safe on several replicas; the next evaluation
+ * replaces one that was killed. If another worker stored a step first, this one starts again from the stored status,
+ * since it may have seen newer facts.
  *
- * @param only the pipelines to look at; left out, all of them
+ * @param only names of the pipelines to evaluate; left out, all of them
  */
 export async function evaluateChecks(context: Context, only?: readonly string[]): Promise<void> {
   const isAsked = (name: string): boolean => only === undefined || only.includes(name);
@@ -167,7 +168,7 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
   let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = context.clock.now();
-    // What it starts from is read first: what is written in between is then newer, and refuses the step.
+    // The statuses are read before the facts: a status that is written in between is newer, and rejects the step.
     const previous = await context.db.checks.statuses();
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
@@ -175,10 +176,16 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
       const { pipeline, name: check, verdict } = step.status;
       const from = step.previous?.verdict ?? null;
       if (verdict === from) continue;
-      context.logger.info('a check has changed', { pipeline, check, from, to: verdict, explanation: reasonOf(step) });
+      context.logger.info('a check changed its verdict', {
+        pipeline,
+        check,
+        from,
+        to: verdict,
+        explanation: reasonOf(step),
+      });
     }
-    const left = new Set(steps.filter((step) => !taken.includes(step)).map(({ status }) => status.pipeline));
-    pipelines = pipelines.filter(({ name }) => left.has(name));
+    const rejected = new Set(steps.filter((step) => !taken.includes(step)).map(({ status }) => status.pipeline));
+    pipelines = pipelines.filter(({ name }) => rejected.has(name));
   }
 }
 
@@ -194,7 +201,7 @@ async function readFacts(context: Context, now: Date): Promise<StoredFacts> {
 
 type ChecksOfPipeline = WatchedChecks['pipelines'][number];
 
-/** One step of every check. Nothing but its arguments is looked at. */
+/** Returns the next step of every check. Pure. */
 export function evaluateAll(
   { pipelines, densityPlans }: Context,
   stored: StoredFacts,
@@ -226,7 +233,7 @@ export function evaluateAll(
   });
 }
 
-/** Whether the latest run of one of its sets found that the retriever does not answer. */
+/** Returns true if the latest run of a golden set of the pipeline found the retriever down. */
 function isOut(name: string, { latest }: StoredFacts): boolean {
   return latest.some(
     ({ pipeline, ended }) => pipeline === name && ended !== null && failedShare(ended.outcomes) >= OUTAGE_SHARE,
@@ -238,7 +245,7 @@ function latestRunOf(name: string, set: string, { latest, intervalSeconds }: Sto
   const ended = found?.ended ?? null;
   if (ended === null) return null;
   const { checks, failedBecause: failure, finishedAt: until, durationSeconds, outcomes } = ended;
-  // A run that no query failed is of its end alone; one that some failed may have met the last of an outage.
+  // A run with failed queries may overlap the end of an outage, so its evidence starts with the run.
   const from = failedShare(outcomes) > 0 ? new Date(until.getTime() - durationSeconds * 1000) : until;
   const baseline = found?.completed?.baseline?.against ?? null;
   const trustedSeconds = runTrustSeconds(intervalSeconds(name, set));
@@ -262,7 +269,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
     evidence: at === null ? null : { from: at, until: at },
     evaluatedAt: at,
     trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
-    // A baseline takes days to be learnt, and nothing is broken meanwhile.
+    // Learning a baseline takes days, and is not a fault.
     isQuiet: !isKnown,
     unconfirmed: null,
   };

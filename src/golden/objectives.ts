@@ -1,4 +1,5 @@
 /** Recording and burn-rate rules for the objectives of each pipeline. */
+import { percentage } from '../core/format.ts';
 import {
   type AlertRule,
   type AlertSeverity,
@@ -135,7 +136,7 @@ function badShare(pipeline: string, objective: Objective, window: string): strin
 
 const meaning: Readonly<Record<Objective['slo'], string>> = {
   success: 'failed or timed out',
-  results: 'found no document',
+  results: 'returned no documents',
   latency: 'were too slow',
 };
 
@@ -156,8 +157,8 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         ...(isFast ? {} : { silentWhile: { alerts: ['RecalldErrorBudgetFastBurn'], on: ['pipeline', 'slo'] } }),
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
-        summary: `{{ $labels.pipeline }} spends an error budget ${isFast ? 'fast' : 'too fast'}.`,
-        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window; the objective of ${objective.target} over ${objective.windowDays} days would soon be missed.`,
+        summary: `{{ $labels.pipeline }}: error budget burns ${isFast ? 'fast' : 'too fast'}`,
+        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate the objective of ${percentage(objective.target)} over ${objective.windowDays} days will be missed.`,
       },
     ];
   });

@@ -1,6 +1,12 @@
 /** The alert on measures outside their normal range. */
 
-import { asked, maxBy, ofAlert, type RuleGroup, type RuleSettings } from '../platform/metrics/alert-rules.ts';
+import {
+  ifSeries,
+  maxBy,
+  type RuleGroup,
+  type RuleSettings,
+  selectorVariable,
+} from '../platform/metrics/alert-rules.ts';
 import { MEASURE_CHANGED } from './rules/measure-change.ts';
 
 const by = ['pipeline', 'measure', 'segment'] as const;
@@ -19,8 +25,8 @@ and on (pipeline, measure, segment) ${maxBy(by, 'recalld_measure_changed')} == 1
         keepFiringFor: '15m',
         by,
         dashboard: 'live',
-        summary: 'A measure of {{ $labels.pipeline }} left its normal range.',
-        description: `${ofAlert('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${asked('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is normal.`,
+        summary: '{{ $labels.pipeline }}: a measure left its normal range',
+        description: `${selectorVariable('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${ifSeries('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is usual.`,
       },
     ],
   };

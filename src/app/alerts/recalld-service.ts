@@ -1,4 +1,4 @@
-/** Alerts on recalld itself: while it is blind or stuck, the other alerts are silent for the wrong reason. */
+/** Alerts on recalld itself. While it is blind or stuck, silence of the other alerts means nothing. */
 
 import { MAX_SKEW_SECONDS } from '../../math/schedule/clock-skew.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../platform/metrics/alert-rules.ts';
 import { jobCatalogue } from '../jobs.ts';
 
-/** The targets of the scrape config. `up` and `process_*` are no metrics of the catalogue. */
+/** Selects targets of the scrape config. `up` and `process_*` are not in the metric catalogue. */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
 }
@@ -21,14 +21,14 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/** Fewer failed attempts beside the completed ones are those of a pipeline that fails now and then among many. */
+/** A lower ratio of failed to completed attempts comes from one of many pipelines that fails now and then. */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Two runs of the rarest job, which is due every six hours, and an hour. */
 const RARE_JOBS = '13h';
-/** Others that fail come again by their schedule: of them RecalldJobsFailing fires when that does not help. */
+/** Jobs with a single attempt run again on schedule; RecalldJobsFailing fires if they keep failing. */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
-/** How long a deployment that is gone is missed. */
+/** How long a deployment that has disappeared counts as missing. */
 const MISSED = '1d';
 
 function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
@@ -36,16 +36,16 @@ function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      // Each that was there within the day; one that never was is missed by the name of its job.
+      // Deployments seen within the day; one that was never seen is found by the name of its job.
       expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
 unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
       for: '5m',
       by: [],
       dashboard: 'itself',
-      summary: 'Prometheus reaches no replica of a recalld.',
+      summary: 'recalld is down: no replica can be scraped',
       description:
-        'No replica of this recalld has been scraped for 5 minutes. Every other alert on its pipelines is blind until one is.',
+        'Prometheus has not scraped any replica of this recalld for 5 minutes. All other alerts on its pipelines are blind. Start recalld, or fix the scrape config.',
     },
     {
       alert: 'RecalldReplicaDown',
@@ -55,8 +55,9 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       by: ['instance'],
       silentWhile: { alerts: ['RecalldAbsent'], on: [] },
       dashboard: 'itself',
-      summary: 'A replica of recalld is down.',
-      description: 'Prometheus could not scrape {{ $labels.instance }} for 10 minutes. Others may still do its work.',
+      summary: 'recalld: a replica is down',
+      description:
+        'Prometheus has not scraped {{ $labels.instance }} for 10 minutes. Other replicas may have taken over its work.',
     },
     {
       alert: 'RecalldRestarting',
@@ -65,8 +66,9 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       keepFiringFor: '15m',
       by: ['instance'],
       dashboard: 'itself',
-      summary: 'recalld restarts again and again.',
-      description: '{{ $labels.instance }} was started {{ $value }} times within an hour.',
+      summary: 'recalld: a replica keeps restarting',
+      description:
+        '{{ $labels.instance }} started {{ $value }} times within an hour. Check its memory and the last line of its log.',
     },
     {
       alert: 'RecalldVersionsDiffer',
@@ -75,8 +77,8 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       for: '1h',
       by: [],
       dashboard: 'itself',
-      summary: 'Replicas of recalld run different versions.',
-      description: '{{ $value }} versions of recalld have run side by side for an hour.',
+      summary: 'recalld: replicas run different versions',
+      description: '{{ $value }} versions of recalld have run side by side for an hour. Finish the rollout.',
     },
   ];
 }
@@ -91,9 +93,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '2m',
     by: [],
     dashboard: 'itself',
-    summary: 'recalld shows old values: its database does not answer.',
+    summary: 'recalld: the database does not answer',
     description:
-      'The youngest stored values that any replica shows are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths stand still, until they are too old to trust and are withheld.',
+      'The newest values that any replica read from the database are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths are frozen, and are withheld when they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -103,9 +105,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '5m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'A replica of recalld shows old values.',
+    summary: 'recalld: a replica exports old values',
     description:
-      'The stored values that {{ $labels.instance }} shows are {{ $value | humanizeDuration }} old; rules take the largest over all replicas, so an old verdict of it may outlive the truth.',
+      'The values that {{ $labels.instance }} read from the database are {{ $value | humanizeDuration }} old. Rules take the maximum over all replicas, so an old verdict may keep an alert firing. Restart the replica.',
   },
   {
     alert: 'RecalldSnapshotErrors',
@@ -116,9 +118,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     keepFiringFor: '15m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld often fails to read its database.',
+    summary: 'recalld: reads from the database fail',
     description:
-      '{{ $value | humanize }} readings of the stored values by {{ $labels.instance }} failed within 15 minutes.',
+      '{{ $value | humanize }} reads from the database by {{ $labels.instance }} failed within 15 minutes. Check the load of the database and pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -128,9 +130,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     keepFiringFor: '1h',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld computed a value that is not a number.',
+    summary: 'recalld: a computed value is not finite',
     description:
-      '{{ $value | humanize }} samples of {{ $labels.instance }} within an hour were not finite and not exported. This is a bug of recalld.',
+      '{{ $value | humanize }} samples of {{ $labels.instance }} within an hour were not finite numbers and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -139,9 +141,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '5m',
     by: ['pipeline', 'golden_set'],
     dashboard: 'itself',
-    summary: 'The clocks of recalld and Prometheus differ.',
+    summary: 'recalld: clock ahead of Prometheus',
     description:
-      'The latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future of Prometheus. Alerts on age come late by as much.',
+      'The latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future of Prometheus. Alerts on age fire late. Synchronise the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -150,9 +152,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '2m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'A clock of recalld differs from that of its database; it starts nothing by schedule.',
+    summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
-      'The clocks of {{ $labels.instance }} and of its database are {{ $value | humanizeDuration }} apart. Until they agree within a minute it ticks for no golden run and no job.',
+      'The clocks of {{ $labels.instance }} and of its database differ by {{ $value | humanizeDuration }}. Until they agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
   },
 ];
 
@@ -165,8 +167,9 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'Nobody works on a queue of recalld.',
-    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and none has been worked on for 10 minutes.',
+    summary: 'recalld: no worker processes a queue',
+    description:
+      '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the role worker.',
   },
   {
     alert: 'RecalldQueueBacklog',
@@ -177,8 +180,8 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     keepFiringFor: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'A queue of recalld grows.',
-    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }}.',
+    summary: 'recalld: a job queue is long',
+    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }} (limit 100). Start more workers.',
   },
   {
     alert: 'RecalldJobsDead',
@@ -187,8 +190,9 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     keepFiringFor: '15m',
     by: ['task'],
     dashboard: 'itself',
-    summary: 'Jobs of recalld failed for good.',
-    description: '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and are not tried again.',
+    summary: 'recalld: jobs failed permanently',
+    description:
+      '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log gives the reason.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -197,8 +201,9 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     keepFiringFor: '15m',
     by: ['kind'],
     dashboard: 'itself',
-    summary: 'recalld could not tell anybody of an incident.',
-    description: '{{ $value | humanize }} messages to {{ $labels.kind }} were tried for an hour and given up.',
+    summary: 'recalld: notifications were not delivered',
+    description:
+      '{{ $value | humanize }} messages to {{ $labels.kind }} were given up after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -211,16 +216,16 @@ or
 (
   ${failedIn(RARE_JOBS)} >= 2
   unless ${completedIn(RARE_JOBS)} > 0
-  # Of a deployment that is gone nothing fails any more.
+  # Excludes deployments that no longer exist.
   and ${failedIn('30m')} >= 0
 )`,
     for: '5m',
     keepFiringFor: '15m',
     by: ['task'],
     dashboard: 'itself',
-    summary: 'Jobs of recalld fail again and again.',
+    summary: 'recalld: jobs keep failing',
     description:
-      '{{ $value | humanize }} attempts of jobs {{ $labels.task }} failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+      '{{ $value | humanize }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -230,9 +235,9 @@ or
     for: '1m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'Jobs of recalld used up their attempts.',
+    summary: 'recalld: jobs used up their attempts',
     description:
-      '{{ $value }} jobs of the queue {{ $labels.queue }} have used up their attempts; an hour ago there were fewer.',
+      '{{ $value }} jobs of the queue {{ $labels.queue }} have used up their attempts, more than an hour ago. The log gives the reason.',
   },
 ];
 
@@ -245,9 +250,9 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '10m',
     by: ['reason'],
     dashboard: 'itself',
-    summary: 'recalld turns live traffic away.',
+    summary: 'recalld: ingest requests are refused',
     description:
-      '{{ $value | humanize }} ingest requests within 10 minutes were answered 429 or 503 because of {{ $labels.reason }}; clients retry, then drop.',
+      '{{ $value | humanize }} ingest requests within 10 minutes were answered 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -257,8 +262,9 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '15m',
     by: ['code'],
     dashboard: 'itself',
-    summary: 'recalld refuses live queries or feedback.',
-    description: '{{ $value | humanize }} items within 15 minutes were refused with {{ $labels.code }}.',
+    summary: 'recalld: invalid live queries or feedback',
+    description:
+      '{{ $value | humanize }} items within 15 minutes were rejected with {{ $labels.code }}. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -270,20 +276,21 @@ const ingestAlerts: readonly AlertRule[] = [
     keepFiringFor: '30m',
     by: ['outcome'],
     dashboard: 'itself',
-    summary: 'OpenTelemetry spans give no live queries.',
-    description: '{{ $value | humanize }} spans within an hour could not be used ({{ $labels.outcome }}).',
+    summary: 'recalld: OpenTelemetry spans cannot be used',
+    description:
+      'recalld could extract no live query from {{ $value | humanize }} spans within an hour ({{ $labels.outcome }}).',
   },
 ];
 
-/** Fires for ever, so that who hears nothing knows that the way from Prometheus to the pager is broken. */
+/** Always fires, so that its absence shows that the alerting path is broken. */
 const watchdog: AlertRule = {
   alert: 'RecalldWatchdog',
   severity: 'none',
   expr: 'vector(1)',
   by: [],
   dashboard: 'itself',
-  summary: 'The way from Prometheus to the pager works.',
-  description: 'This alert always fires; a dead-man receiver pages when it stops.',
+  summary: 'The alerting path works',
+  description: 'This alert always fires. A dead-man receiver pages when it stops.',
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {

@@ -1,7 +1,4 @@
-/**
- * Every recording and alert rule of recalld, the only place that says what calls whom; and the documents that
- * Prometheus and its Kubernetes operator read.
- */
+/** All recording and alert rules, as a rule file of Prometheus and as a PrometheusRule of its Kubernetes operator. */
 
 import { checksGroup } from '../../checks/edge/alerts.ts';
 import { goldenGroup } from '../../golden/edge/alerts.ts';
@@ -13,16 +10,16 @@ import { feedbackGroup, liveGroup } from '../../live/edge/alerts.ts';
 import { measuresGroup } from '../../measures/alerts.ts';
 import {
   type AlertRule,
-  apart,
-  asked,
   asOf,
   dashboardUids,
-  ofAlert,
+  ifSeries,
   type RecordingRule,
   type RuleGroup,
   type RuleSettings,
+  selectorVariable,
   series,
-  unlessTold,
+  unlessFiring,
+  withGroupLabels,
 } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { recalldServiceGroup } from './recalld-service.ts';
@@ -31,7 +28,6 @@ interface RuleDocument {
   readonly groups: readonly { readonly name: string; readonly rules: readonly object[] }[];
 }
 
-/** A rule file of Prometheus. */
 export function ruleFile(settings: RuleSettings): RuleDocument {
   return {
     groups: ruleGroups(settings).map(({ name, recordings, alerts }) => ({
@@ -44,7 +40,6 @@ export function ruleFile(settings: RuleSettings): RuleDocument {
   };
 }
 
-/** The same rules as a manifest of the Prometheus Operator. */
 export function prometheusRule(settings: RuleSettings): object {
   return {
     apiVersion: 'monitoring.coreos.com/v1',
@@ -54,18 +49,18 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A scrape that fails ends every series at once; an alert shall outlive a restart. */
+/** A failed scrape ends every series at once; an alert keeps firing through a restart. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
-  return { record, expr: apart(expr, groupLabels), ...(labels === undefined ? {} : { labels }) };
+  return { record, expr: withGroupLabels(expr, groupLabels), ...(labels === undefined ? {} : { labels }) };
 }
 
 function alertRule(rule: AlertRule, settings: RuleSettings): object {
   const { expr, silentWhile } = rule;
   return {
     alert: rule.alert,
-    expr: apart(silentWhile === undefined ? expr : unlessTold(expr, silentWhile), settings.groupLabels),
+    expr: withGroupLabels(silentWhile === undefined ? expr : unlessFiring(expr, silentWhile), settings.groupLabels),
     ...(rule.for === undefined ? {} : { for: rule.for }),
     keep_firing_for: rule.keepFiringFor ?? RESTART,
     labels: { severity: rule.severity, ...rule.labels },
@@ -78,19 +73,19 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** Of alerts on what recalld watches; those on recalld itself have no cause in a pipeline. */
+/** False for alerts on recalld itself, which have no cause in a pipeline. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** What is likely behind it, as it is when the alert fires or is sent again. */
+/** Likely cause at the time when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';
-  return `${ofAlert('$of', groupLabels, ['pipeline'])}${asked('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
+  return `${selectorVariable('$of', groupLabels, ['pipeline'])}${ifSeries('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
 }
 
-/** Only where the config says that there is something to lead to. The console serves the runbooks too. */
+/** Links whose base URL is configured. The console also serves the runbooks. */
 function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
   const runbooks = withoutSlash(settings.runbookBaseUrl);
   const console = withoutSlash(settings.consoleBaseUrl);
@@ -103,7 +98,7 @@ function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string,
   return Object.fromEntries(Object.entries(found).flatMap(([name, url]) => (url === null ? [] : [[name, url]])));
 }
 
-/** Opens at what the alert is about. Names of pipelines and sets need no escaping in a URL. */
+/** Path of a dashboard with its variables set to the labels of the alert. Pipeline and set names need no escaping. */
 function dashboardPath(rule: AlertRule, { groupLabels }: RuleSettings): string {
   const named = (['pipeline', 'golden_set'] as const).filter((label) => rule.by.includes(label));
   const variables = [...(rule.by.length === 0 ? [] : groupLabels), ...named].map(
@@ -117,7 +112,7 @@ function withoutSlash(url: string | null): string | null {
   return url === null ? null : url.replace(/\/+$/, '');
 }
 
-/** What rules assume that are not made for a config. */
+/** Settings of rules that are not generated for a config. */
 export const defaultRuleSettings: RuleSettings = {
   runbookBaseUrl: null,
   dashboardBaseUrl: null,
@@ -129,7 +124,7 @@ export const defaultRuleSettings: RuleSettings = {
   latencyBuckets: metricCatalogue.recalld_query_latency_seconds.buckets,
 };
 
-/** The groups of rules for some pipelines, without those that would be empty. */
+/** Returns the rule groups that are not empty. */
 export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
   return [
     goldenGroup(settings),
@@ -146,7 +141,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
   ].filter(({ recordings, alerts }) => recordings.length + alerts.length > 0);
 }
 
-/** Gives series labels that annotations may use. */
+/** Adds labels to a series for use in annotations. */
 function named(labels: Readonly<Record<string, string>>, expr: string): string {
   return Object.entries(labels).reduce(
     (inner, [label, value]) => `label_replace(${inner}, "${label}", ${JSON.stringify(value)}, "", "")`,
@@ -154,7 +149,7 @@ function named(labels: Readonly<Record<string, string>>, expr: string): string {
   );
 }
 
-/** Alerts that only a config can give: what it names must be there, in every deployment of its job. */
+/** Alerts on golden sets of the config that a deployment does not know. */
 function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>
     goldenSets.map((goldenSet) => ({
@@ -169,9 +164,9 @@ unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipe
       by: ['pipeline', 'golden_set'],
       labels: { pipeline: name, golden_set: goldenSet },
       dashboard: 'health' as const,
-      summary: 'No recalld watches a golden set of {{ $labels.pipeline }}.',
+      summary: '{{ $labels.pipeline }}: a golden set is missing from the config of recalld',
       description:
-        'recalld runs, but for 10 minutes none of its replicas has known the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these rules were made for.',
+        'recalld runs, but for 10 minutes no replica has had the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these rules were generated for. Fix the config, or regenerate the rules.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

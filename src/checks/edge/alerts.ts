@@ -1,21 +1,22 @@
-/** Alerts on the verdicts of the daemon: the config states the thresholds, these rules only carry the verdict on. */
+/** Alerts on the verdicts of checks. The config holds the thresholds; these rules only report the verdicts. */
 
 import type { Verdict } from '../../core/model.ts';
 import {
   type AlertRule,
-  asked,
   duration,
+  ifSeries,
   maxBy,
-  moment,
-  ofAlert,
   type RuleGroup,
   type RuleSettings,
+  selectorVariable,
+  utcTime,
 } from '../../platform/metrics/alert-rules.ts';
 import type { CheckKind } from '../rules/check-state.ts';
 
 const check = ['pipeline', 'check'] as const;
 const onCheck = 'on (pipeline, check)';
-const theCheck = 'The check "{{ $labels.check }}" of {{ $labels.pipeline }}';
+const name = '{{ $labels.pipeline }}';
+const theCheck = `The check "{{ $labels.check }}" of ${name}`;
 
 function inState(state: Verdict): string {
   return `${maxBy(check, 'recalld_check_state', { state })} == 1`;
@@ -25,27 +26,21 @@ function isOneOf(...kinds: readonly CheckKind[]): string {
   return `and ${onCheck} ${maxBy(check, 'recalld_check_info', { kind: kinds })}`;
 }
 
-/** That the retriever does not answer is an alarm of its own; a check that only says the same is no second one. */
+/** Excludes checks that fail only because the retriever is down, which has an alert of its own. */
 const unlessOutage = `unless ${onCheck} ${maxBy(check, 'recalld_check_outage')} == 1`;
 
 const silentWhileCritical = { alerts: ['RecalldCheckCritical'], on: check };
 
-/** Where nobody measures, or nothing answers, no check has data. */
+/** Alerts that explain why no check of a pipeline has data. */
 const unmeasured = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
   on: ['pipeline'],
 };
 
-const drifting = 'What people ask of {{ $labels.pipeline }} was covered worse than in the baseline';
-
 export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
-  const alert = alertTemplate(groupLabels);
-  const ticket = `${ofAlert('$of', groupLabels, ['pipeline'])}${asked(
-    '$of',
-    'recalld_density_drift_evidence_ratio',
-    '; the evidence is{{ range . }} {{ . | value | printf "%.4f" }} of what a {{ . | label "level" }} takes,{{ end }} of which one is open',
-  )}`;
+  const numbers = numbersTemplate(groupLabels);
+  const coverage = coverageTemplate(groupLabels);
   const alerts: AlertRule[] = [
     {
       alert: 'RecalldCheckCritical',
@@ -55,8 +50,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       keepFiringFor: hold,
       by: check,
       dashboard: 'health',
-      summary: 'Retrieval of {{ $labels.pipeline }} breached a critical threshold.',
-      description: `${alert}. ${theCheck} became critical; sampling noise does not explain it.`,
+      summary: `${name}: a critical check fails`,
+      description: `${numbers}. ${theCheck} is critical; sampling noise does not explain it.`,
     },
     {
       alert: 'RecalldCheckWarning',
@@ -67,8 +62,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'health',
-      summary: 'Retrieval of {{ $labels.pipeline }} breached a warning threshold.',
-      description: `${alert}. ${theCheck} came to warning.`,
+      summary: `${name}: a check is at warning`,
+      description: `${numbers}. ${theCheck} is at warning.`,
     },
     {
       alert: 'RecalldCheckNoData',
@@ -78,8 +73,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: unmeasured,
       dashboard: 'health',
-      summary: 'A check of {{ $labels.pipeline }} had no data.',
-      description: `${alert}. ${theCheck} has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`,
+      summary: `${name}: a check has no data`,
+      description: `${numbers}. ${theCheck} has had no data for 30 minutes and cannot fail until it has.`,
     },
     {
       alert: 'RecalldCheckBlind',
@@ -88,8 +83,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '1h',
       by: check,
       dashboard: 'golden',
-      summary: '{{ $labels.pipeline }}: a check cannot see the drop that it watches for.',
-      description: `${ofAlert('$of', groupLabels, check)}${theCheck} passes, but it would only find a drop of ${asked('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3f" }}', 'unknown size')} or more${asked('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3f" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
+      summary: `${name}: a check cannot detect the drop that it is configured for`,
+      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
     },
     {
       alert: 'RecalldStaleLabels',
@@ -100,8 +95,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'golden',
-      summary: '{{ $labels.pipeline }}: judgments went out of date, since their documents were superseded.',
-      description: `${alert}. ${theCheck} came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.`,
+      summary: `${name}: judgments are out of date`,
+      description: `${numbers}. Judged documents were re-chunked, renamed or deleted on purpose, so their queries are no longer compared with the baseline. Update the judgments with recalld golden check, then pin a new baseline.`,
     },
     {
       alert: 'RecalldDensityDrift',
@@ -110,13 +105,13 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '1m',
       by: check,
       dashboard: 'density',
-      summary: 'Live queries of {{ $labels.pipeline }} were covered much worse than before.',
-      description: `${alert}. ${drifting}, by more than chance and by enough to matter: a page-level alarm opened.`,
+      summary: `${name}: live queries are poorly covered`,
+      description: `${coverage}: drift confirmed. Restore lost content, or add documents for the uncovered topics.`,
     },
     {
       alert: 'RecalldDensityDriftTicket',
       severity: 'warning',
-      // Without a check in the config the alarms are raised all the same.
+      // Density alerts are evaluated even if no check is configured.
       expr: `max by (pipeline) (${inState('warning')} ${isOneOf('density_drift')})
 or ${maxBy(['pipeline'], 'recalld_density_incident')} == 1
 unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'density_drift' })}`,
@@ -124,45 +119,65 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: 'Live queries of {{ $labels.pipeline }} were covered worse than before.',
-      description: `${drifting}: a ticket, or an alarm that the config does not page for${ticket}.`,
+      summary: `${name}: live queries are covered worse`,
+      description: `${coverage}: drift confirmed at the level of a ticket, or no critical check is configured.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };
 }
 
-const number =
-  '{{ define "n" }}{{ if eq .arg0 "seconds" }}{{ humanizeDuration .arg1 }}{{ else }}{{ printf "%.4f" .arg1 }}{{ end }}{{ end }}';
+/** Share of baseline queries that count as poorly covered, by definition of the percentile. */
+const BASELINE_UNCOVERED = '5%';
+
+function coverageTemplate(groupLabels: readonly string[]): string {
+  const selector = selectorVariable('$of', groupLabels, ['pipeline']).replace('}"', `,segment='all'}"`);
+  const shares = `: {{ . | first | value | humanizePercentage }} of traffic is poorly covered, ${BASELINE_UNCOVERED} in the baseline`;
+  return `${selector}Live queries of ${name} are covered worse than in the baseline${ifSeries('$of', 'recalld_query_uncovered_ratio', shares)}`;
+}
+
+const numberTemplate =
+  '{{ define "n" }}{{ if eq .arg0 "seconds" }}{{ humanizeDuration .arg1 }}{{ else if eq .arg0 "share" }}{{ humanizePercentage .arg1 }}{{ else }}{{ printf "%.3g" .arg1 }}{{ end }}{{ end }}';
 const written = '{{ template "n" (args $unit (. | first | value)) }}';
 
 /**
- * Of the check that the labels `pipeline` and `check` of the alert name, as the replicas have it that see it breached: one
- * that knows already that it recovered does not put its value into the text. In the past tense, since Alertmanager may
- * send the text again when the check has recovered.
+ * Makes the sentence of `alertText` from metrics, for the check that the labels `pipeline` and `check` name. Only replicas
+ * that see the check fail count, so that one which already knows of its recovery does not put its value into the text.
+ * The past tense keeps the text true if Alertmanager sends it again after the recovery.
  */
-function alertTemplate(groupLabels: readonly string[]): string {
-  const count = 'n = {{ . | first | value | printf "%.0f" }}';
-  const bounds = `(95 % ${written} to ${asked('$in "_ci_high" $of', 'recalld_check_value', written)}${asked('$of', 'recalld_check_n', `, ${count}`)})`;
-  const notOk = ofAlert('$notOk', groupLabels, check).replace('}"', `,state!='ok'}"`);
+function numbersTemplate(groupLabels: readonly string[]): string {
+  const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');
+  const notOk = selectorVariable('$notOk', groupLabels, check).replace('}"', `,state!='ok'}"`);
+  const since = (word: string): string =>
+    ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
+  const threshold = ifSeries('$in $of', 'recalld_threshold', written);
+  const change = [
+    ifSeries(
+      '$of',
+      'recalld_check_info',
+      '{{ if eq (. | first | label "limit") "below" }} dropped{{ else }} rose{{ end }}',
+    ),
+    ifSeries('$in $of', 'recalld_check_before', ` from ${written}`),
+    ` to ${written}`,
+    ifSeries(
+      '$in "_ci_low" $of',
+      'recalld_check_value',
+      ` (95 % CI ${written} to ${ifSeries('$in "_ci_high" $of', 'recalld_check_value', written)}${ifSeries('$of', 'recalld_check_n', `, ${count}`)})`,
+      ifSeries('$of', 'recalld_check_n', ` (${count})`),
+    ),
+    ifSeries('$of', 'recalld_check_info', ', {{ . | first | label "limit" }} '),
+    threshold,
+    since(', at'),
+  ].join('');
+  const noValue = `: no data${since(' since')} (threshold ${threshold}${ifSeries('$in $of', 'recalld_check_before', `, ${written} before`)})`;
   return [
-    `${number}{{ $unit := "" }}{{ $in := "" }}${ofAlert('$series', groupLabels, check)}`,
+    `${numberTemplate}{{ $unit := "" }}{{ $in := "" }}${selectorVariable('$series', groupLabels, check)}`,
     `${notOk}{{ $of := print $series " and on (instance) recalld_check_state" $notOk " == 1" }}`,
-    asked(
+    ifSeries(
       '$of',
       'recalld_check_info',
       '{{ $unit = . | first | label "unit" }}{{ if eq $unit "seconds" }}{{ $in = "_seconds" }}{{ end }}{{ . | first | label "what" }}',
-      'What "{{ $labels.check }}" watches',
+      'The value of "{{ $labels.check }}"',
     ),
-    asked(
-      '$in $of',
-      'recalld_check_value',
-      `${asked('$of', 'recalld_check_info', '{{ if eq (. | first | label "limit") "floor" }} fell{{ else }} rose{{ end }}')} to ${written}`,
-      ' was not known',
-    ),
-    asked('$in "_ci_low" $of', 'recalld_check_value', ` ${bounds}`, asked('$of', 'recalld_check_n', ` (${count})`)),
-    asked('$of', 'recalld_check_info', ', {{ . | first | label "limit" }} '),
-    asked('$in $of', 'recalld_threshold', written),
-    asked('$of', 'recalld_check_since_timestamp_seconds', `, from ${moment}`),
-    asked('$in $of', 'recalld_check_before', `; ${written} before`),
+    ifSeries('$in $of', 'recalld_check_value', change, noValue),
   ].join('');
 }

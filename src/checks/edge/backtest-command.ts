@@ -31,8 +31,8 @@ interface BacktestOptions extends ConfiguredOptions {
 
 export function backtestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
-    .requiredOption('--from <time>', 'only runs that ended at or after this', parseTime)
-    .option('--to <time>', 'only runs that ended before this (default: now)', parseTime)
+    .requiredOption('--from <time>', 'start: only runs that ended at or after this time', parseTime)
+    .option('--to <time>', 'end: only runs that ended before this time (default: now)', parseTime)
     .option('--pipeline <name>', 'only the checks of this pipeline')
     .action(async (options: BacktestOptions) => {
       const { config, pipeline = null, from, to: until = new Date() } = options;
@@ -43,16 +43,16 @@ export function backtestCommand(command: Command, signal: AbortSignal): Command 
     });
 }
 
-/** A table of what fired, with an example sentence below for each row of it. */
+/** Formats a table of what would have fired, with an example for each row below it. */
 export function formatBacktest(sets: readonly BacktestedChecks[]): string {
   const rows = sets.flatMap(({ pipeline, checks }) => checks.flatMap((check) => rowsOf(pipeline, check)));
-  if (rows.length === 0) return 'No check was judged within that time.';
+  if (rows.length === 0) return 'No checks were evaluated in that time.';
   const examples = sets.flatMap(({ pipeline, checks }) =>
     checks.flatMap(({ name, firings }) =>
       firings.map(({ verdict, example }) => `${pipeline}, ${name}, ${verdict}: ${example}`),
     ),
   );
-  const head = ['pipeline', 'check', 'judged', 'changes', 'verdict', 'times', 'total', 'longest', 'last began'];
+  const head = ['pipeline', 'check', 'evaluations', 'changes', 'verdict', 'times', 'total', 'longest', 'last start'];
   return [formatTable(head, rows, 5), ...(examples.length === 0 ? [] : ['', ...examples])].join('\n');
 }
 
@@ -69,27 +69,26 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
   ]);
 }
 
-/** What is measured least often is measured every six hours. */
+/** Three times six hours, the longest interval between measurements. */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 export interface BacktestedChecks {
   readonly pipeline: string;
-  /** Null: on something else than golden runs. */
+  /** Null for checks on other data than golden runs. */
   readonly goldenSet: string | null;
   readonly checks: readonly CheckBacktest[];
 }
 
 export interface Backtest {
   readonly sets: readonly BacktestedChecks[];
-  /** Sentences on what was left out, and why. */
+  /** Sentences that explain what was left out. */
   readonly notes: readonly string[];
 }
 
 /**
- * Judges all golden runs that ended, and all that was measured, from `from` to before `until` with the checks of the
- * config.
+ * Evaluates the checks of the config on all golden runs and measurements from `from` to before `until`.
  *
- * @param only the one pipeline that is meant; null: all of them
+ * @param only name of a pipeline; null for all
  * @throws RecalldError usage when the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
  */
 export async function runBacktest(
@@ -129,21 +128,19 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
     .filter(({ checks }) => checks.length === 0)
     .map(({ pipeline, goldenSet }) =>
       goldenSet === null
-        ? `Nothing that the thresholds of ${pipeline} are on was measured within that time; \`recalld checks\` shows what is known of them.`
-        : `No run of ${goldenSet} on ${pipeline} ended within that time, or nothing is expected of it; \`recalld runs list\` shows what is stored.`,
+        ? `The thresholds of ${pipeline} had no measurements in that time; \`recalld checks\` shows their present state.`
+        : `No run of ${goldenSet} on ${pipeline} ended in that time, or it has no checks; \`recalld runs list\` shows the stored runs.`,
     );
 }
 
-/** Checks whose verdicts cannot be found again from what is stored. */
+/** Names the checks that cannot be replayed from stored data. */
 function notReplayed(pipelines: Config['pipelines']): string[] {
   return pipelines.flatMap(({ name, checks }) => [
     ...(checks.some((check) => 'density_drift' in check)
-      ? [
-          `The alarms of density drift on ${name} are not raised anew; \`recalld checks --history\` shows when they were.`,
-        ]
+      ? [`Density drift on ${name} is not replayed; \`recalld checks --history\` shows its past alerts.`]
       : []),
     ...(checks.some((check) => isThreshold(check) && check.measure.endsWith('_age_seconds'))
-      ? [`Ages on ${name} are not stored, so that thresholds on them are not replayed.`]
+      ? [`Thresholds on ages of ${name} are not replayed, since ages are not stored.`]
       : []),
   ]);
 }

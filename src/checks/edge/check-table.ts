@@ -1,4 +1,4 @@
-/** Configured checks with the sentence of their verdict, and since when they stand at it. */
+/** Table of configured checks with their verdict, its explanation and since when it has lasted. */
 import { checkHistory, pipelinePath } from '../../report/console/links.ts';
 import type { Table } from '../../report/model/content.ts';
 import { age, link, missing, note, quiet, table, time, value, verdictBadge, why } from '../../report/model/show.ts';
@@ -22,13 +22,13 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
         check.verdict !== 'ok' && note(`${check.severity} check`),
       ],
     ],
-    ['Since (UTC)', ({ since }) => (since === null ? missing('not noted') : [time(since), ' ', quiet(age(since))])],
+    ['Since (UTC)', ({ since }) => (since === null ? missing('unknown') : [time(since), ' ', quiet(age(since))])],
     [
       'Value',
       ({ value: last, kind, isTooOld }) =>
         last === null
           ? missing(isTooOld ? 'withheld' : 'none')
-          : [value(last, 'score'), kind === 'density_drift' && note('of the evidence it takes')],
+          : [value(last, 'score'), kind === 'density_drift' && note('of the alert level')],
       'number',
     ],
     ['Threshold', ({ threshold }) => value(threshold, 'score'), 'number'],
@@ -43,12 +43,12 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
 function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {
   if (evaluatedAt === null) {
     return goldenSet === null
-      ? 'Nothing has judged it yet; checks are judged once a minute.'
-      : `No golden run of ${goldenSet} has ended yet, so nothing has judged it.`;
+      ? 'Not evaluated yet; checks are evaluated once a minute.'
+      : `Not evaluated yet: no golden run of ${goldenSet} has ended.`;
   }
   if (isTooOld) {
-    const last = goldenSet === null ? 'What' : 'The run that';
-    return `${last} judged it last is too old to trust${explanation === null ? '.' : `; it said: ${explanation}`}`;
+    const last = goldenSet === null ? 'evaluation' : 'run';
+    return `The last ${last} is too old to trust${explanation === null ? '.' : `: ${explanation}`}`;
   }
-  return explanation ?? 'The latest run did not judge it: it was configured after that run.';
+  return explanation ?? 'Not evaluated yet: the check was added after the latest run.';
 }

@@ -1,4 +1,4 @@
-/** `recalld checks`: where every check stands, and when it changed. */
+/** `recalld checks`: the state of every check, or its changes. */
 
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -25,11 +25,11 @@ interface ChecksOptions extends ConfiguredOptions {
 
 export function checksCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z')
-    .option('--pipeline <name>', 'only those of this pipeline')
-    .option('--history', 'changes of verdicts, newest first')
-    .option('--check <name>', 'of the history, only this check')
-    .option('--since <time>', 'of the history, only what changed from then on', parseTime)
-    .option('--limit <n>', 'of the history, at most so many', parseCount, 20)
+    .option('--pipeline <name>', 'only checks of this pipeline')
+    .option('--history', 'list changes of verdicts, newest first')
+    .option('--check <name>', 'with --history: only this check')
+    .option('--since <time>', 'with --history: only changes at or after this time', parseTime)
+    .option('--limit <n>', 'with --history: maximum number of changes', parseCount, 20)
     .action(async (options: ChecksOptions) => {
       const settings = commandSettings(options.config, signal);
       if (options.history === true) {
@@ -43,21 +43,21 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
         };
         const found = await withCommandStore(settings, ({ db }) => db.checks.transitions(filter));
         if (options.json === true) printJson(toWire(z.array(transitionSchema), found));
-        else if (found.length === 0) printLine('No check has changed its verdict within that time.');
+        else if (found.length === 0) printLine('No check changed its verdict in that time.');
         else printLine(terminalText(transitionTable(found, null), systemClock.now()));
         return;
       }
       const found = await listChecks(settings, options.pipeline ?? null);
       const now = systemClock.now();
       if (options.json === true) printJson(found.map((state) => checkStateJson(state, now)));
-      else if (found.length === 0) printLine('No check is configured; add some under `checks` of a pipeline.');
+      else if (found.length === 0) printLine('No checks are configured; add some under `checks` of a pipeline.');
       else printLine(terminalText(checkTable('Checks', found, true), now));
       if (found.some(({ verdict }) => verdict === 'critical')) process.exitCode = EXIT_CHECK_FAILED;
     });
 }
 
 /**
- * Where every check stands, in the order of the config.
+ * Returns the state of every check, in the order of the config.
  *
  * @param pipeline null for all
  * @throws RecalldError pipeline_unknown, and as withCommandStore

@@ -1,4 +1,4 @@
-/** Every configured check: its status, since when, why, what is likely behind it, and when it changed. */
+/** Page of all checks: verdicts with explanations and likely causes, and their changes. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { duration, minute } from '../../core/format.ts';
 import { HOUR_MS } from '../../core/time.ts';
@@ -49,21 +49,19 @@ export function checksPage(data: ChecksPageData): PageContent {
         : [
             section(
               'failing',
-              'Need somebody',
+              'Firing',
               {},
-              failing.length === 0
-                ? lead('None: every check holds that has something to judge.')
-                : shown('Checks that do not hold', failing),
+              failing.length === 0 ? lead('None: all checks with data pass.') : shown('Failing checks', failing),
               incidents.filter((one) => firing.has(one.pipeline)).map((incident) => diagnosisPanel(incident)),
             ),
             quietOnes.length > 0 &&
               section(
                 'quiet',
-                'Wait for data',
-                { lead: 'Too little has come to judge these, which the config takes as no alarm.' },
-                shown('Checks that wait for data', quietOnes),
+                'No data',
+                { lead: 'These checks have too little data, and the config does not alert on that.' },
+                shown('Checks without data', quietOnes),
               ),
-            passing.length > 0 && section('holding', 'Hold', {}, shown('Checks that hold', passing)),
+            passing.length > 0 && section('passing', 'Passing', {}, shown('Passing checks', passing)),
           ],
       history(data),
     ],
@@ -71,9 +69,9 @@ export function checksPage(data: ChecksPageData): PageContent {
 }
 
 function noCheck(check: string | null): Content {
-  if (check !== null) return empty(`The config has no check "${check}" now; what is kept of it stands below.`);
+  if (check !== null) return empty(`The check "${check}" is no longer configured; its history is below.`);
   return empty(
-    'No check is configured, so nothing would say that retrieval got worse.',
+    'No checks are configured, so a drop in retrieval quality would not be reported.',
     'Add some under `checks` of a pipeline, such as `{measure: ndcg@10, below: 0.8, severity: critical}`.',
   );
 }
@@ -84,18 +82,18 @@ function history(data: ChecksPageData): Section {
     'history',
     check === null ? 'History' : `History of ${check}`,
     {
-      lead: 'Changes of verdicts in this time, newest first. The strips show how each check stood: the worse, the higher.',
+      lead: 'Changes of verdicts in this time, newest first. The strips show the verdicts over time: the worse, the higher.',
     },
     strips(data),
     transitions.length === 0
-      ? lead('No check changed its verdict in this time. Choose a longer one to look further back.')
+      ? lead('No check changed its verdict in this time. Choose a longer time to see earlier changes.')
       : transitionTable(transitions, data),
     older !== null &&
       styledParagraph('quiet', link('Older changes', '/checks', { pipeline, check, before: older }, 'history')),
   );
 }
 
-/** @param page what it stands beside; null: by itself */
+/** @param page data of the page that shows the table; null on the command line */
 export function transitionTable(transitions: readonly CheckTransition[], page: ChecksPageData | null): Table {
   const stateOf = (one: CheckTransition) =>
     page?.checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
@@ -109,7 +107,7 @@ export function transitionTable(transitions: readonly CheckTransition[], page: C
         why(one.explanation),
       ],
     ],
-    ['Became', ({ from, to }) => [verdictBadge(to), note(from === null ? 'first judged' : `was ${words[from]}`)]],
+    ['Became', ({ from, to }) => [verdictBadge(to), note(from === null ? 'first evaluation' : `was ${words[from]}`)]],
     [
       'For',
       (one) => {
@@ -132,7 +130,7 @@ export function transitionTable(transitions: readonly CheckTransition[], page: C
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
 
-/** Leads to what a check was judged by, an hour around the change. */
+/** Links to the measurements of a check, an hour around the change. */
 function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState | undefined): Link {
   const set = known?.goldenSet ?? null;
   const page = known?.kind === 'density_drift' ? 'density' : set === null ? 'traffic' : 'golden';
@@ -142,12 +140,12 @@ function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState |
   };
   return {
     ...link(time(occurredAt), pipelinePath(pipeline, page), page === 'golden' ? { set, ...around } : around),
-    label: `What was measured around ${minute(occurredAt)}`,
+    label: `Measurements around ${minute(occurredAt)}`,
   };
 }
 
 function strips({ checks, transitions, pipeline, isWhole, range, now }: ChecksPageData): Content {
-  // From some of the changes no strip can be told.
+  // Strips need all changes of the range.
   if (!isWhole) return null;
   const { from } = range;
   const until = range.until > now ? now : range.until;
@@ -161,12 +159,12 @@ function strips({ checks, transitions, pipeline, isWhole, range, now }: ChecksPa
 }
 
 /**
- * The intervals of one check from `from` to `until`, oldest first. What came before the first change is told by what it
- * changed from; a check that never changed within that time stood then as it does now. Before it was first judged
- * there is no interval.
+ * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change tells the verdict
+ * before it; without changes the present verdict applies to the whole time. There is no interval before the first
+ * evaluation.
  *
  * @param transitions of the check within that time, in any order
- * @param now how it stands
+ * @param now present state of the check
  */
 export function verdictIntervals(
   transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],
@@ -223,13 +221,13 @@ export async function readChecksPage(context: Context, query: Query, { from, unt
     checks: checks.filter(
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
-    /** Those that are open. */
+    /** Open incidents. */
     incidents,
     /** Changes within the range, newest first. */
     transitions,
-    /** Id behind which older ones are; null when there are none. */
+    /** Cursor to older changes; null if there are none. */
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,
-    /** Whether these are all changes within the range. */
+    /** True if these are all changes within the range. */
     isWhole: before === undefined && !hasMore,
     range: { from, until },
     now: context.clock.now(),

@@ -1,7 +1,8 @@
-/** What `recalld config check` tells of the false pages of a config, as a table for people and as JSON. */
+/** Expected false pages of a config, which `recalld config check` prints as a table or as JSON. */
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { periodBudget } from '../../app/config/alerts.ts';
 import { formatTable } from '../../cli/output.ts';
+import { decimal } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -24,48 +25,47 @@ import {
   COUNTED_MS,
   falseBreaches,
   falseRegressions,
+  marginNeeded,
   NEXT_TO_NONE,
   type PipelineExpectation,
-  roomNeeded,
 } from '../rules/false-pages.ts';
 import { type FloorCheck, type GoldenCheck, goldenCheckName } from '../rules/golden-checks.ts';
 import { type ThresholdCheck, thresholdCheckName } from '../rules/threshold.ts';
 
-/** The checks of a config -> how many false pages to expect of them, held against what is accepted. */
-interface ExpectFalsePagesDeps {
+interface ExpectationInputs {
   readonly now: Date;
   readonly densityPlans: readonly DensityPlan[];
   readonly liveIntervalSeconds: number;
-  /** Runs whose scores tell how much room the floors have; null when nobody looked. */
+  /** Latest runs, whose scores give the margins of score thresholds; null if they were not read. */
   readonly latest: readonly LatestRun[] | null;
-  /** What is accepted of one pipeline. */
+  /** Accepted false pages of one pipeline. */
   readonly budget: FalsePageBudget;
 }
 
-const UNSCHEDULED = 'because nothing is measured by schedule';
-const NOISY = 'when the retriever answers the same question differently; else there are none';
+const UNSCHEDULED = 'because no golden run is scheduled';
+const NOISY = 'if the retriever returns different results for the same query; otherwise none';
 
-/** Expects the false pages of one pipeline. Warnings page nobody and are left out. */
-export function expectFalsePages(deps: ExpectFalsePagesDeps, pipeline: WatchedPipeline): PipelineExpectation {
+/** Computes the expected false pages of one pipeline. Warnings do not page and are left out. */
+export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipeline): PipelineExpectation {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
   const checks = [
-    ...[...runs].flatMap(([set, looks]) =>
+    ...[...runs].flatMap(([set, evaluations]) =>
       pipeline.checks.filter(isCritical).map((check): CheckExpectation => {
         const name = goldenCheckName(check, set);
-        return { name, ...ofGolden(deps, { pipeline: pipeline.name, set, name }, check, looks) };
+        return { name, ...expectGolden(deps, { pipeline: pipeline.name, set, name }, check, evaluations) };
       }),
     ),
     ...pipeline.thresholds
       .filter(isCritical)
-      .map((check) => ({ name: thresholdCheckName(check), ...ofThreshold(deps, pipeline, check, runs) })),
+      .map((check) => ({ name: thresholdCheckName(check), ...expectThreshold(deps, pipeline, check, runs) })),
     ...deps.densityPlans
       .filter((plan) => plan.pipeline === pipeline.name && plan.severity === 'critical')
       .map(({ budget, monitors, checkName: name }) => ({
         name,
-        looks: null,
+        evaluations: null,
         expected: acceptedFalsePages(budget, COUNTED_MS) / monitors,
-        proviso: monitors > 1 ? `as its part of alerts.false_pages.drift, which ${monitors} pipelines share` : '',
-        remedy: 'lower `alerts.false_pages.drift`',
+        assumption: monitors > 1 ? `as its share of alerts.false_pages.drift, which ${monitors} pipelines share` : '',
+        fix: 'lower `alerts.false_pages.drift`',
       })),
   ];
   const expected = checks.reduce((sum, check) => sum + (check.expected ?? 0), 0);
@@ -79,97 +79,111 @@ function isCritical({ severity }: { readonly severity: string }): boolean {
 type Expectation = Omit<CheckExpectation, 'name'>;
 
 /** One check on one golden set. */
-interface JudgedOnSet {
+interface CheckOnSet {
   readonly pipeline: string;
   readonly set: string;
   readonly name: string;
 }
 
-function ofGolden(deps: ExpectFalsePagesDeps, where: JudgedOnSet, check: GoldenCheck, looks: number): Expectation {
+function expectGolden(
+  deps: ExpectationInputs,
+  where: CheckOnSet,
+  check: GoldenCheck,
+  evaluations: number,
+): Expectation {
   switch (check.kind) {
     case 'floor':
-      return { looks, ...ofFloor(deps, where, check, looks) };
+      return { evaluations, ...expectScore(deps, where, check, evaluations) };
     case 'regression':
       return {
-        looks,
-        expected: falseRegressions(check, looks),
-        proviso: looks === 0 ? UNSCHEDULED : NOISY,
-        remedy: 'raise `runs`, lower `alpha`',
+        evaluations,
+        expected: falseRegressions(check, evaluations),
+        assumption: evaluations === 0 ? UNSCHEDULED : NOISY,
+        fix: 'raise `runs`, lower `alpha`',
       };
     case 'stale_labels':
       return certain('because documents are counted, not estimated');
     case 'forbidden_results':
-      return certain('because a document that came back twice came back');
+      return certain('because documents are counted, not estimated');
   }
 }
 
-function certain(proviso: string): Expectation {
-  return { looks: null, expected: 0, proviso, remedy: '' };
+function certain(assumption: string): Expectation {
+  return { evaluations: null, expected: 0, assumption, fix: '' };
 }
 
-function ofFloor(
-  { latest }: ExpectFalsePagesDeps,
-  { pipeline, set, name }: JudgedOnSet,
+function expectScore(
+  { latest }: ExpectationInputs,
+  { pipeline, set, name }: CheckOnSet,
   check: FloorCheck,
-  looks: number,
-): Omit<Expectation, 'looks'> {
-  const bounded = { looks, confirm: 1, values: 1 };
-  const remedy = 'lower the floor';
+  evaluations: number,
+): Omit<Expectation, 'evaluations'> {
+  const bounded = { evaluations, confirm: 1, values: 1 };
+  const fix = 'lower the threshold';
   const run = latest?.find((one) => one.pipeline === pipeline && one.goldenSet === set) ?? null;
   const key = parseMetricKey(check.measure);
   const score = run?.completed?.scores.find(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && measure === key.measure && k === key.k,
   );
-  if (score === undefined) return { ...withRoom(bounded, 'score', 'above the floor'), remedy };
-  // The floor of a rotated set has moved with its level.
-  const floor = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
-  const above = score.mean - floor;
+  if (score === undefined) return { ...withMargin(bounded, 'score', 'above the threshold'), fix };
+  // The threshold of a rotated set is shifted.
+  const threshold = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
+  const above = score.mean - threshold;
   const half = score.ciHigh - score.mean;
-  const known = `${score.mean.toFixed(4)} (n = ${score.n})`;
+  const known = `${decimal(score.mean)} (n = ${score.n})`;
   if (above < 0) {
-    const proviso = `because the latest score, ${known}, is below the floor, so that a page is not false`;
-    return { expected: null, proviso, remedy };
+    const assumption = `because the latest score, ${known}, is below the threshold, so a page would be real`;
+    return { expected: null, assumption, fix };
   }
-  const room = half > 0 ? above / half : Number.POSITIVE_INFINITY;
-  const widths = Number.isFinite(room) ? `${room.toFixed(1)} half-widths of its 95 % interval` : 'certainly';
-  const proviso = `while the score stays at the latest, ${known}, ${widths} above the floor`;
-  return { expected: falseBreaches(bounded, room), proviso, remedy };
+  const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
+  const widths = Number.isFinite(margin) ? `${decimal(margin)} half-widths of its 95 % interval` : 'certainly';
+  const assumption = `while the score stays at the latest, ${known}, ${widths} above the threshold`;
+  return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
 
-function withRoom(looks: BoundedEvaluations, what: string, where: string): Pick<Expectation, 'expected' | 'proviso'> {
-  if (looks.looks === 0) return { expected: 0, proviso: UNSCHEDULED };
-  const widths = (Math.ceil(roomNeeded(looks) * 10) / 10).toFixed(1);
+function withMargin(
+  bounded: BoundedEvaluations,
+  what: string,
+  where: string,
+): Pick<Expectation, 'expected' | 'assumption'> {
+  if (bounded.evaluations === 0) return { expected: 0, assumption: UNSCHEDULED };
+  const widths = decimal(Math.ceil(marginNeeded(bounded) * 10) / 10);
   return {
     expected: NEXT_TO_NONE,
-    proviso: `while the usual ${what} is at least ${widths} half-widths of its 95 % interval ${where}`,
+    assumption: `while the usual ${what} is at least ${widths} half-widths of its 95 % interval ${where}`,
   };
 }
 
-function ofThreshold(
-  deps: ExpectFalsePagesDeps,
+function expectThreshold(
+  deps: ExpectationInputs,
   pipeline: WatchedPipeline,
   check: ThresholdCheck,
   runs: ReadonlyMap<string, number>,
 ): Expectation {
   const watched: ThresholdPolicy = thresholdPolicy(check.measure);
-  if (check.measure.endsWith('_age_seconds')) return certain('because a time that passed is no estimate');
-  const looks = check.measure.startsWith('retriever_')
+  if (check.measure.endsWith('_age_seconds')) return certain('because an age is not an estimate');
+  const evaluations = check.measure.startsWith('retriever_')
     ? [...runs.values()].reduce((sum, of) => sum + of, 0)
     : Math.round(COUNTED_MS / 1000 / intervalSeconds(deps, pipeline.name, check));
-  const remedy = 'raise `confirm`, move the threshold';
+  const fix = 'raise `confirm`, move the threshold';
   if (check.measure === 'retriever_latency_p95_seconds') {
-    return { looks, expected: null, proviso: 'because it has no interval; `recalld backtest` tells', remedy };
+    return {
+      evaluations,
+      expected: null,
+      assumption: 'because it has no confidence interval; run `recalld backtest`',
+      fix,
+    };
   }
-  // Of several segments, shares have the intervals of a family, and other measures each its own.
+  // Over several segments, the intervals of shares hold together; those of other measures hold for each segment.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
   const values = check.segments === 'each' && watched.unit !== 'share' ? 1 + (plan?.maxSegments ?? 0) : 1;
   const where = `${watched.worse === 'below' ? 'above' : 'below'} the threshold`;
-  return { looks, remedy, ...withRoom({ looks, confirm: check.confirm, values }, 'value', where) };
+  return { evaluations, fix, ...withMargin({ evaluations, confirm: check.confirm, values }, 'value', where) };
 }
 
-/** What passes between two measurements, by how long one is trusted. */
+/** Returns the time between two measurements, derived from how long one is trusted. */
 function intervalSeconds(
-  { densityPlans, liveIntervalSeconds }: ExpectFalsePagesDeps,
+  { densityPlans, liveIntervalSeconds }: ExpectationInputs,
   pipeline: string,
   { measure }: ThresholdCheck,
 ): number {
@@ -178,11 +192,11 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** Ticks of a week from which on the other weeks are taken to be like it: more than one an hour. */
+/** With more scheduled runs a week than this (more than one an hour), one week stands for all others. */
 const DENSE = 200;
 
-/** Full runs that the schedule starts in the 90 days ahead; those by hand and by fallen sentinels come on top. */
-function runsAhead({ now }: ExpectFalsePagesDeps, { cron, quietHours, timezone }: GoldenSchedule): number {
+/** Counts the full runs that the schedule starts in the next 90 days, without manual runs and runs after sentinels. */
+function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>
     occurrencesBetween(cron, now, new Date(now.getTime() + days * DAY_MS));
@@ -192,9 +206,9 @@ function runsAhead({ now }: ExpectFalsePagesDeps, { cron, quietHours, timezone }
 }
 
 /**
- * Expects the false pages of each pipeline of the config.
+ * Computes the expected false pages of each pipeline of the config.
  *
- * @param useRuns whether the latest stored runs tell how much room floors have, which takes the database
+ * @param useRuns reads the latest runs from the database for the margins of score thresholds
  * @throws RecalldError as withCommandStore, with `useRuns`
  */
 export async function expectFalsePagesOf(
@@ -214,8 +228,8 @@ export async function expectFalsePagesOf(
 }
 
 /**
- * A table of the checks that page and their sum, what the numbers rest on, and a warning for each pipeline above its
- * budget; empty when no check pages.
+ * Formats a table of the checks that page, the assumptions behind the numbers, and a warning for each pipeline above its
+ * budget; empty if no check pages.
  */
 export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);
@@ -224,32 +238,32 @@ export function formatFalsePages(pipelines: readonly PipelineExpectation[], budg
     ...checks.map((check, index) => [
       index === 0 ? pipeline : '',
       check.name,
-      check.looks === null ? '-' : `${check.looks}`,
-      check.expected === null ? 'not known' : format(check.expected),
+      check.evaluations === null ? '-' : `${check.evaluations}`,
+      check.expected === null ? 'unknown' : format(check.expected),
     ]),
-    ['', `all, of ${format(accepted)} accepted`, '', format(expected)],
+    ['', `total, ${format(accepted)} accepted`, '', format(expected)],
   ]);
-  const head = ['pipeline', 'check', `looks in ${COUNTED_DAYS} days`, `false pages in ${COUNTED_DAYS} days`];
-  const provisos = paging.flatMap(({ pipeline, checks }) =>
+  const head = ['pipeline', 'check', `evaluations in ${COUNTED_DAYS} days`, `expected false pages`];
+  const assumptions = paging.flatMap(({ pipeline, checks }) =>
     checks
-      .filter(({ proviso }) => proviso !== '')
-      .map(({ name, expected, proviso }) => `${pipeline}, ${name}: ${told(expected)} ${proviso}.`),
+      .filter(({ assumption }) => assumption !== '')
+      .map(({ name, expected, assumption }) => `${pipeline}, ${name}: ${expectedText(expected)} ${assumption}.`),
   );
   const warnings = paging.flatMap((of) => warningOf(of, budget) ?? []);
   return [
     formatTable(head, rows, 2),
-    ...(provisos.length === 0 ? [] : ['', ...provisos]),
+    ...(assumptions.length === 0 ? [] : ['', ...assumptions]),
     ...(warnings.length === 0 ? [] : ['', ...warnings.map((sentence) => `Warning: ${sentence}`)]),
   ].join('\n');
 }
 
-/** A sentence with the way out when more is expected than accepted, else null. */
+/** Returns a warning with a fix if more false pages are expected than accepted, else null. */
 function warningOf({ pipeline, checks, expected, accepted }: PipelineExpectation, budget: string): string | null {
   if (expected <= accepted) return null;
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (
-    `${pipeline} is expected to page ${format(expected)} times in ${COUNTED_DAYS} days with nothing wrong, above ` +
-    `alerts.false_pages.per_pipeline (${budget}). Of ${worst.name}, ${worst.remedy} or make it a warning.`
+    `${pipeline} will cause about ${format(expected)} false pages in ${COUNTED_DAYS} days, more than ` +
+    `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix} or make it a warning.`
   );
 }
 
@@ -260,14 +274,14 @@ export function falsePagesJson(of: PipelineExpectation, budget: string) {
     expected: of.expected,
     accepted: of.accepted,
     warning: warningOf(of, budget),
-    checks: of.checks.map(({ name, looks, expected, proviso }) => ({ name, looks, expected, proviso })),
+    checks: of.checks.map(({ fix: _fix, ...check }) => check),
   };
 }
 
-function told(expected: CheckExpectation['expected']): string {
-  return expected === null ? 'not known' : format(expected);
+function expectedText(expected: CheckExpectation['expected']): string {
+  return expected === null ? 'unknown' : format(expected);
 }
 
 function format(pages: number): string {
-  return pages.toFixed(2);
+  return decimal(pages);
 }

@@ -1,4 +1,4 @@
-/** `/v1/checks`: how every check stands, and when it changed. */
+/** `/v1/checks`: the state of every check, and its changes. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -14,33 +14,32 @@ import { readCheckStates } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
 import { isBlind } from '../rules/regression.ts';
 
-/** Checks as HTTP and the commands tell them. */
 export const checkStateSchema = z.object({
   pipeline: z.string(),
-  golden_set: z.string().nullable().describe('Whose runs judge it; null for a check on something else.'),
+  golden_set: z.string().nullable().describe('Golden set whose runs the check evaluates; null for other checks.'),
   name: z.string(),
   severity: severityField,
   threshold: z.number(),
-  verdict: verdictField.describe('no_data unless something that is fresh enough to trust came to a verdict.'),
+  verdict: verdictField.describe('no_data if there is no evaluation that is fresh enough to trust.'),
   value: z.number().nullable(),
   ...detectableShape,
-  explanation: z.string().nullable().describe('What was last said of it.'),
+  explanation: z.string().nullable().describe('Explanation of the last evaluation.'),
   evaluated_at: z.iso.datetime().nullable(),
   age_seconds: z.number().describe('Seconds.').nullable(),
-  too_old: z.boolean().describe('Whether that is too old to trust.'),
+  too_old: z.boolean().describe('True if the last evaluation is too old to trust.'),
   quiet: z
     .boolean()
     .describe(
-      'Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt.',
+      'True if there is no data for a harmless reason: too little traffic, or a baseline that is still being learnt.',
     ),
 });
 
 export type CheckStateJson = z.infer<typeof checkStateSchema>;
 
 export const transitionListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
-  check: z.string().min(1).max(300).optional().describe('Only those of the check of this name.'),
-  since: z.iso.datetime({ offset: true }).optional().describe('Only those from then on.'),
+  pipeline: nameSchema.optional().describe('Only checks of this pipeline.'),
+  check: z.string().min(1).max(300).optional().describe('Only changes of the check with this name.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Only changes at or after this time.'),
   ...numberedPageShape,
 });
 
@@ -52,20 +51,19 @@ export const transitionSchema = z.object({
   from: verdictField.nullable().describe('Null for the first verdict of a check.'),
   to: verdictField,
   occurred_at: z.iso.datetime(),
-  ended_at: z.iso.datetime().nullable().describe('When it changed again; null while the check stands at it.'),
+  ended_at: z.iso.datetime().nullable().describe('When the verdict changed again; null if it has not.'),
   threshold: z.number(),
   value: z.number().nullable(),
-  segment: z.string().nullable().describe('That decided, where several were judged.'),
+  segment: z.string().nullable().describe('The segment that decided the verdict, if there were several.'),
   explanation: z.string(),
 });
 
 export const checkListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only those of this pipeline.'),
-  verdict: verdictField.optional().describe('Only those that stand like this.'),
+  pipeline: nameSchema.optional().describe('Only checks of this pipeline.'),
+  verdict: verdictField.optional().describe('Only checks with this verdict.'),
   ...numberedPageShape,
 });
 
-/** With the fields of `checkStateSchema`. */
 export function checkStateOf(check: CheckState, now: Date) {
   const { evaluatedAt, isTooOld: tooOld, isQuiet: quiet } = check;
   const age = evaluatedAt === null ? null : ageSeconds(evaluatedAt, now);

@@ -1,73 +1,86 @@
 /**
- * The sentence of an alarm: the value with its bounds, the threshold, since when, and how it was before. It is said in two
- * places, here for what recalld sends itself, and in the annotation of the rules (checks/alerts.ts), which makes
- * it of the metrics.
+ * Texts of a failing check: a title for a lock screen, a sentence with its numbers, and what it recovered to. The alert
+ * rules (checks/edge/alerts.ts) make the same sentence from metrics.
  */
 
-import { signed } from '../../core/format.ts';
+import { formatBeside, formatValue, interval, signed, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
-/** What a sentence on a check is made of, beside its numbers. */
+/** The words of a check's sentence, which are also labels of `recalld_check_info`. */
 export interface AlertWords {
-  /** What the value is of: `<this> is <value>`. */
+  /** Subject of the sentence. */
   readonly what: string;
-  readonly limit: 'floor' | 'ceiling';
-  /** How its values are written. */
-  readonly unit: 'seconds' | 'number';
+  /** The side of the threshold on which the check fails. */
+  readonly limit: 'below' | 'above';
+  readonly unit: 'seconds' | 'share' | 'number';
 }
+
+/** How the numbers of a sentence are written; Prometheus can only write them with its own template functions. */
+export interface NumberStyle {
+  value(value: number, unit: AlertWords['unit']): string;
+  interval(low: number, high: number, unit: AlertWords['unit']): string;
+}
+
+const unitOf: Readonly<Record<AlertWords['unit'], Unit>> = { seconds: 'seconds', share: 'share', number: 'score' };
+
+const forPeople: NumberStyle = {
+  value: (value, unit) => formatValue(value, unitOf[unit]),
+  interval: (low, high, unit) => interval(low, high, unitOf[unit]),
+};
 
 /**
- * "ndcg@10 fell to 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, from 19:15 UTC on 2026-11-20; 1.0000 before", of
- * a check that is not ok. What is not known is left out. In the past tense, so that it is true as well when it is read
- * after the repair.
+ * Describes a failing check: "ndcg@10 dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on
+ * 2026-11-20". Unknown parts are left out. The past tense keeps it true after a recovery.
  */
-export function alertText(check: CheckState): string {
+export function alertText(check: CheckState, style: NumberStyle = forPeople): string {
   const { what, limit, unit } = alertWords(check);
-  const { value, threshold, before } = check;
-  const came = limit === 'floor' ? 'fell to' : 'rose to';
-  const is = value === null ? 'was not known' : `${came} ${written(value, unit)}${spread(check, unit)}`;
-  const text = `${what} ${is}, ${limit} ${written(threshold, unit)}`;
+  const { kind, value, threshold, before } = check;
   const since = alertSince(check);
-  return `${text}${since === null ? '' : `, from ${moment(since)}`}${before === null ? '' : `; ${written(before, unit)} before`}`;
+  const format = (number: number): string => style.value(number, unit);
+  if (value === null) {
+    const last = before === null ? '' : `, ${format(before)} before`;
+    return `${what}: no data${since === null ? '' : ` since ${moment(since)}`} (threshold ${format(threshold)}${last})`;
+  }
+  const at = since === null ? '' : `, at ${moment(since)}`;
+  if (kind === 'density_drift')
+    return `${what} dropped below the baseline${at === '' ? '' : at.slice(1)}: drift confirmed`;
+  const change = `${limit === 'below' ? 'dropped' : 'rose'}${before === null ? '' : ` from ${format(before)}`} to`;
+  return `${what} ${change} ${format(value)}${spread(check, unit, style)}, ${limit} ${format(threshold)}${at}`;
 }
 
-/** "nDCG@10 0.55, below 0.7": enough on a lock screen. */
+/** Titles a failing check: "nDCG@10 on faq 0.55, below 0.7". */
 export function alertHeadline(check: CheckState): string {
   const { value, threshold, kind } = check;
   const { limit, unit } = alertWords(check);
+  const subject = headlineSubject(check);
   if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
-  const is = value === null ? 'unknown' : brief(value, unit);
-  if (kind === 'regression') {
-    const [drop, allowed] = [-(value ?? 0), -threshold].map((number) => brief(number, unit));
+  if (kind === 'regression')
     return value === null
-      ? `${headlineSubject(check)} unknown`
-      : `${headlineSubject(check)} down by ${drop}, limit ${allowed}`;
-  }
-  return `${headlineSubject(check)} ${is}, ${limit === 'floor' ? 'below' : 'above'} ${brief(threshold, unit)}`;
+      ? `${subject} unknown`
+      : `${subject} down by ${formatBeside(-value, -threshold, 'score')}, limit ${formatValue(-threshold, 'score')}`;
+  const shown = value === null ? 'unknown' : formatBeside(value, threshold, unitOf[unit]);
+  return `${subject} ${shown}, ${limit} ${formatValue(threshold, unitOf[unit])}`;
 }
 
 /**
- * "nDCG@10 recovered to 0.82"; null where nothing shows that it did. A check that passes because another baseline was
- * pinned is not said to have recovered.
+ * Describes a recovery: "nDCG@10 on faq recovered to 0.82". Null if no measurement shows it. A check that passes only
+ * because another baseline was pinned has not recovered.
  *
- * @param breachedAgainst the baseline that it was breached against; null for a value by itself
+ * @param breachedAgainst baseline that the check failed against; null if it was not compared with a baseline
  */
 export function recoveryText(check: CheckState, breachedAgainst: string | null): string | null {
   const { kind, value, verdict, comparedWith } = check;
   if (verdict !== 'ok') return null;
   const subject = headlineSubject(check);
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
-  const { unit } = alertWords(check);
-  if (kind === 'regression' && comparedWith !== breachedAgainst)
-    return `${subject} passes against another baseline (${signed(value)} against ${comparedWith})`;
-  return kind === 'regression'
+  if (kind !== 'regression') return `${subject} recovered to ${forPeople.value(value, alertWords(check).unit)}`;
+  return comparedWith === breachedAgainst
     ? `${subject} recovered (${signed(value)} against the baseline)`
-    : `${subject} recovered to ${brief(value, unit)}`;
+    : `${subject} passes against another baseline (${signed(value)} against ${comparedWith})`;
 }
 
-/** What a check watches, in a word or two. */
 function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): string {
   const on = goldenSet === null ? '' : ` on ${goldenSet}`;
   switch (kind) {
@@ -75,7 +88,7 @@ function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): str
     case 'regression':
       return `${measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR')}${on}`;
     case 'stale_labels':
-      return `share of superseded documents${on}`;
+      return `superseded judged documents${on}`;
     case 'forbidden_results':
       return `forbidden documents returned${on}`;
     case 'density_drift':
@@ -87,16 +100,6 @@ function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): str
   }
 }
 
-function threeDigits(value: number): string {
-  return String(Number(value.toPrecision(3)));
-}
-
-/** Three significant digits; times in milliseconds below a second. */
-function brief(value: number, unit: AlertWords['unit']): string {
-  if (unit === 'number') return threeDigits(value);
-  return Math.abs(value) < 1 ? `${threeDigits(1000 * value)} ms` : `${threeDigits(value)} s`;
-}
-
 export function alertWords({
   kind,
   measure,
@@ -105,34 +108,31 @@ export function alertWords({
 }: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment' | 'comparedWith'>): AlertWords {
   switch (kind) {
     case 'floor':
-      return { what: measure, limit: 'floor', unit: 'number' };
-    case 'regression':
-      return {
-        what: `${measure} against ${comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`}`,
-        limit: 'floor',
-        unit: 'number',
-      };
+      return { what: measure, limit: 'below', unit: 'number' };
+    case 'regression': {
+      const baseline = comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`;
+      return { what: `The difference of ${measure} from ${baseline}`, limit: 'below', unit: 'number' };
+    }
     case 'stale_labels':
-      return { what: 'The share of judged documents that are superseded', limit: 'ceiling', unit: 'number' };
+      return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
     case 'forbidden_results':
-      return { what: 'The number of forbidden documents that came back', limit: 'ceiling', unit: 'number' };
+      return { what: 'The number of forbidden documents returned', limit: 'above', unit: 'number' };
     case 'density_drift':
-      return { what: 'The evidence that queries are covered worse', limit: 'ceiling', unit: 'number' };
+      return { what: 'The coverage of live queries', limit: 'above', unit: 'number' };
     case 'threshold': {
       const name = measure as ThresholdMeasureName;
-      const { worse, unit } = thresholdPolicy(name);
-      const { subject } = measureTable[name];
-      const where = segment === null || segment === ALL_SEGMENT ? '' : ` of ${segment}`;
+      const { subject, scale } = measureTable[name];
+      const where = segment === null || segment === ALL_SEGMENT ? '' : ` in ${segment}`;
       return {
         what: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${where}`,
-        limit: worse === 'below' ? 'floor' : 'ceiling',
-        unit: unit === 'seconds' ? 'seconds' : 'number',
+        limit: thresholdPolicy(name).worse,
+        unit: scale === 'seconds' || scale === 'share' ? scale : 'number',
       };
     }
   }
 }
 
-/** When it began: the first bad measurement of a breach, or when nothing was known any more. */
+/** Returns the time of the first bad measurement, or the time since which there is no data. */
 export function alertSince({
   verdict,
   since,
@@ -141,53 +141,10 @@ export function alertSince({
   return verdict === 'no_data' ? since : (breachedSince ?? since);
 }
 
-function spread({ ciLow, ciHigh, n }: CheckState, unit: AlertWords['unit']): string {
-  const count = n === null ? '' : `n = ${n}`;
-  if (ciLow === null || ciHigh === null) return n === null ? '' : ` (${count})`;
-  return ` (95 % ${written(ciLow, unit)} to ${written(ciHigh, unit)}${n === null ? '' : `, ${count}`})`;
-}
-
-function written(value: number, unit: AlertWords['unit']): string {
-  return unit === 'seconds' ? humanDuration(value) : fourDecimals(value);
-}
-
-/** As `%.4f` of Prometheus, which rounds a tie to the even digit. Only an odd multiple of 1/32 is one. */
-function fourDecimals(value: number): string {
-  if (!Number.isInteger(value * 32) || Number.isInteger(value * 16)) return value.toFixed(4);
-  const down = Math.floor(value * 10_000);
-  return ((down % 2 === 0 ? down : down + 1) / 10_000).toFixed(4);
-}
-
-/** As `humanizeDuration` of Prometheus. */
-function humanDuration(seconds: number): string {
-  const size = Math.abs(seconds);
-  if (size < 1) return size === 0 ? '0s' : shortOfASecond(seconds);
-  const sign = seconds < 0 ? '-' : '';
-  if (size < 60) return `${sign}${Number(size.toPrecision(4))}s`;
-  const whole = Math.trunc(size);
-  const parts = [
-    [Math.trunc(whole / 86_400), 'd'],
-    [Math.trunc(whole / 3600) % 24, 'h'],
-    [Math.trunc(whole / 60) % 60, 'm'],
-    [whole % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  return (
-    sign +
-    parts
-      .slice(first)
-      .map(([count, unit]) => `${count}${unit}`)
-      .join(' ')
-  );
-}
-
-function shortOfASecond(seconds: number): string {
-  let scaled = seconds;
-  for (const prefix of ['m', 'u', 'n']) {
-    scaled *= 1000;
-    if (Math.abs(scaled) >= 1) return `${Number(scaled.toPrecision(4))}${prefix}s`;
-  }
-  return `${Number(scaled.toPrecision(4))}ns`;
+function spread({ ciLow, ciHigh, n }: CheckState, unit: AlertWords['unit'], style: NumberStyle): string {
+  const bounds = ciLow === null || ciHigh === null ? [] : [style.interval(ciLow, ciHigh, unit)];
+  const parts = [...bounds, ...(n === null ? [] : [`n = ${n}`])];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 }
 
 /** `19:15 UTC on 2026-11-20` */

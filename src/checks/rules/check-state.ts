@@ -1,32 +1,26 @@
-/**
- * Where a check stands, and since when it is breached: as its last evaluation wrote it, and what that is worth at the
- * time of reading.
- */
+/** Status of a check: as its last evaluation stored it, and how much of it can be trusted at the time of reading. */
 
 import type { Severity, Verdict } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
-/**
- * Where a check stands after a measurement: the finding, after hysteresis and confirmation. A noisy value that lies on
- * its threshold does not make the verdict go to and fro.
- */
+/** Status of a threshold after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
 export interface ThresholdStatus extends SteadyVerdict {
-  /** Whether there is too little data to judge, and the config says that this is no alarm. */
+  /** True if there is too little data to evaluate, and the config does not alert on that. */
   readonly isQuiet: boolean;
   readonly evidenceAt: Date | null;
-  /** The sentence of the finding, and the reason where the check stands at another verdict. */
+  /** The sentence of the finding, and the reason if the verdict differs from the finding. */
   readonly explanation: string;
 }
 
 /**
- * Where the check stands after a finding. A measurement that was judged before, by a retry or because no newer one has come, changes
- * nothing. A check that cannot be judged because something is broken needs no confirmation: its values had to become
- * too old to trust first, which took long enough.
+ * Returns the status of a threshold after a finding. A measurement that was evaluated before, because of a retry or
+ * because no newer one exists, changes nothing. If something is broken, `no_data` needs no confirmation: the values had
+ * to become too old to trust first, which took long enough.
  *
- * A check that stood breached when its traffic ended is not quiet: its breach is not known to be over.
+ * A check that was failing when its traffic ended is not quiet, because its recovery is unknown.
  *
- * @param evidenceAt when what was judged was measured; null for nothing
+ * @param evidenceAt time of the measurement; null without one
  */
 export function nextStatus(
   { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
@@ -56,44 +50,44 @@ export function nextStatus(
   };
 }
 
-/** Why the check stands at something else than what was found. */
+/** Explains why the verdict differs from the finding; empty if it does not. */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
-    return ` It stands at ${verdict}: ${seen} of the ${confirm} measurements in a row that it takes show ${candidate}.`;
+    return ` The verdict stays ${verdict}: ${seen} of ${confirm} consecutive measurements show ${candidate}.`;
   }
   if (found === verdict || found === 'no_data') return '';
-  return ` It stands at ${verdict} until the value is better than the threshold by a margin.`;
+  return ` The verdict stays ${verdict} until the value is better than the threshold by a margin.`;
 }
 
-/** What is remembered of a check between two measurements. */
+/** State of a verdict between two measurements. */
 export interface SteadyVerdict {
   readonly verdict: Verdict;
-  /** When it changed to that. */
+  /** When the verdict changed to its present value. */
   readonly since: Date;
-  /** The last verdict that was not `no_data`; null when there never was one. */
+  /** The last verdict other than `no_data`; null if there was none. */
   readonly lastKnown: Exclude<Verdict, 'no_data'> | null;
-  /** What the latest measurements show instead; null when they show the verdict. */
+  /** The verdict that the latest measurements show instead; null if they agree. */
   readonly candidate: Verdict | null;
-  /** How many in a row show the candidate. */
+  /** Number of consecutive measurements that show the candidate. */
   readonly seen: number;
 }
 
-/** What one measurement shows. */
+/** Verdict of a single measurement. */
 export interface ShownVerdict {
   readonly verdict: Verdict;
-  /** Whether the value is on the good side by the margin that ends a breach. */
+  /** True if the value is better than the threshold by the margin that ends a breach. */
   readonly isClear: boolean;
 }
 
 /**
- * Takes one new measurement.
+ * Applies hysteresis and confirmation to one new measurement.
  *
- * - A change of the verdict takes `confirm` measurements in a row that show it, be it for the worse or for the better.
- *   Measurements that show changes of different size in one direction count together, for the smaller change.
- * - Critical stays until the value is back on the good side of the threshold. A bound that no longer proves the breach
- *   is no recovery.
- * - A breach is over only when the value is on the good side by a margin; between threshold and margin it is a warning.
- * - The first measurement of a check is its verdict when it is no breach; a breach has to be confirmed.
+ * - The verdict changes after `confirm` consecutive measurements that show the change, for the worse or the better.
+ *   Changes of different size in the same direction count together, as the smaller change.
+ * - Critical lasts until the value is on the good side of the threshold. A bound that no longer proves the breach is not
+ *   a recovery.
+ * - A breach ends when the value is better than the threshold by a margin; between threshold and margin it is a warning.
+ * - The first measurement of a check sets the verdict, unless it is a breach, which needs confirmation.
  */
 export function steadyVerdict(
   previous: SteadyVerdict | null,
@@ -106,9 +100,9 @@ export function steadyVerdict(
   if (target === previous.verdict) {
     return { ...previous, lastKnown: known(target) ?? previous.lastKnown, candidate: null, seen: 0 };
   }
-  const goesOn = previous.candidate !== null && isSameWay(previous.verdict, previous.candidate, target);
-  const candidate = goesOn ? lesser(previous.verdict, previous.candidate ?? target, target) : target;
-  const seen = goesOn ? previous.seen + 1 : 1;
+  const continues = previous.candidate !== null && isSameDirection(previous.verdict, previous.candidate, target);
+  const candidate = continues ? smallerChange(previous.verdict, previous.candidate ?? target, target) : target;
+  const seen = continues ? previous.seen + 1 : 1;
   if (seen < confirm) return { ...previous, candidate, seen };
   return {
     verdict: candidate,
@@ -126,35 +120,34 @@ function firstVerdict(verdict: Verdict, at: Date, confirm: number): SteadyVerdic
   return { verdict: 'no_data', since: at, lastKnown: null, candidate: verdict, seen: 1 };
 }
 
-/** What a measurement calls for, given where the check stands. */
+/** Returns the verdict that a measurement calls for, given the present one. */
 function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): Verdict {
   if (shown.verdict === 'no_data') return 'no_data';
-  const stood = verdict === 'no_data' ? lastKnown : verdict;
-  if (shown.verdict === 'ok') return isBreach(stood) && !shown.isClear ? 'warning' : 'ok';
-  return stood === 'critical' ? 'critical' : shown.verdict;
+  const last = verdict === 'no_data' ? lastKnown : verdict;
+  if (shown.verdict === 'ok') return isBreach(last) && !shown.isClear ? 'warning' : 'ok';
+  return last === 'critical' ? 'critical' : shown.verdict;
 }
 
 const badness = { ok: 0, warning: 1, critical: 2 } as const;
 
-/** Both worse than where the check stands, or both better; to and from `no_data` only the same. */
-function isSameWay(from: Verdict, a: Verdict, b: Verdict): boolean {
+/** True if both verdicts are worse than `from` or both are better; `no_data` only matches itself. */
+function isSameDirection(from: Verdict, a: Verdict, b: Verdict): boolean {
   if (a === b) return true;
   if (a === 'no_data' || b === 'no_data') return false;
   if (from === 'no_data') return a !== 'ok' && b !== 'ok';
   return badness[a] > badness[from] === badness[b] > badness[from];
 }
 
-function lesser(from: Verdict, a: Verdict, b: Verdict): Verdict {
+function smallerChange(from: Verdict, a: Verdict, b: Verdict): Verdict {
   if (a === 'no_data' || b === 'no_data') return a;
-  const stood = from === 'no_data' ? 0 : badness[from];
-  return Math.abs(badness[a] - stood) <= Math.abs(badness[b] - stood) ? a : b;
+  const start = from === 'no_data' ? 0 : badness[from];
+  return Math.abs(badness[a] - start) <= Math.abs(badness[b] - start) ? a : b;
 }
 
 export function known(verdict: Verdict): Exclude<Verdict, 'no_data'> | null {
   return verdict === 'no_data' ? null : verdict;
 }
 
-/** What a check is on; the words of its alarm depend on it. */
 export const checkKinds = [
   'floor',
   'regression',
@@ -166,50 +159,49 @@ export const checkKinds = [
 
 export type CheckKind = (typeof checkKinds)[number];
 
-/** A check of the config. */
 export interface ConfiguredCheck {
   readonly kind: CheckKind;
-  /** What it watches: `ndcg@10`, `error_ratio`. */
+  /** For example `ndcg@10` or `error_ratio`. */
   readonly measure: string;
   readonly pipeline: string;
-  /** Whose runs judge it; null for a check on something else. */
+  /** Golden set whose runs the check evaluates; null for other checks. */
   readonly goldenSet: string | null;
   readonly name: string;
   readonly severity: Severity;
   readonly threshold: number;
-  /** Whether it is no alarm that nothing has judged it yet. */
+  /** True if a check that was never evaluated does not alert for lack of data. */
   readonly isQuietAtFirst: boolean;
 }
 
-/** What an evaluation writes of a check: `verdict` is the settled one, the other fields are of the latest measurement. */
+/** Result of an evaluation: the confirmed verdict, and the fields of the latest measurement. */
 export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly pipeline: string;
   readonly name: string;
   readonly severity: Severity;
   readonly threshold: number;
   readonly measure: string;
-  /** The segment that decided, where several were judged; else null. */
+  /** The segment that decided the verdict, if there were several; else null. */
   readonly segment: string | null;
-  /** What was last said of it, one sentence; null when nothing was. */
+  /** One sentence that explains the verdict; null before the first evaluation. */
   readonly explanation: string | null;
-  /** Of a regression check: the drop that it would find with a chance of 0.8; null where that is unknown. */
+  /** Drop that a regression check detects with 80 % power; null if unknown. */
   readonly smallestDetectableDrop: number | null;
-  /** The pinned run that the value is a difference to; null for a value by itself. */
+  /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** Whether it has no verdict for a reason that is no alarm: too little traffic, or a baseline that is still learnt. */
+  /** True if there is no data for a harmless reason: too little traffic, or a baseline that is still being learnt. */
   readonly isQuiet: boolean;
-  /** When the value that it was judged by was measured; null without a value. */
+  /** Time of the evaluated measurement; null without one. */
   readonly evidenceAt: Date | null;
-  /** When what was last said of it was found; null when nothing was. */
+  /** End of the run, window or reading that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
-  /** From then on it is too old to trust; null: never. */
+  /** After this time the status is too old to trust; null: never. */
   readonly trustedUntil: Date | null;
   readonly updatedAt: Date;
 }
 
 /**
- * How a configured check stands now: `verdict` is `no_data` unless something that is fresh enough to trust came to one,
- * `value` is null too when it is too old, `threshold` is that of the set where it has moved with its level.
+ * Present status of a configured check. If it is too old to trust, `verdict` is `no_data` and `value` is null.
+ * `threshold` includes the shift of a golden set that was rotated.
  */
 export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
@@ -227,16 +219,16 @@ export interface CheckState
       | 'smallestDetectableDrop'
       | 'comparedWith'
     > {
-  /** When it came to stand at that; null when it was never evaluated. */
+  /** When the verdict changed to its present value; null before the first evaluation. */
   readonly since: Date | null;
   readonly isTooOld: boolean;
 }
 
 /**
- * What the standing of a check is worth at a time: a verdict that grew too old to trust is `no_data`, whether or not
- * anybody is left to evaluate it.
+ * Returns the state of a check at the time of reading: a status that is too old to trust is `no_data`, even if no worker
+ * evaluates the check any more.
  *
- * @param standing null for a check that was never evaluated
+ * @param status null for a check that was never evaluated
  */
 export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now: Date): CheckState {
   const { isQuietAtFirst, ...configured } = check;
@@ -281,39 +273,39 @@ export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now:
 }
 
 export interface Breach {
-  /** The last value while the check was ok; null when it never was. */
+  /** Last value while the check was OK; null if there was none. */
   readonly before: number | null;
-  /** When the first measurement beyond the threshold was taken; null while none is. */
+  /** Time of the first measurement beyond the threshold; null if the check does not fail. */
   readonly breachedSince: Date | null;
-  /** Until when the retriever was last seen not to answer, where that is all that broke the check; else null. */
+  /** End of the last known retriever outage, if only outages made the check fail; else null. */
   readonly outageUntil: Date | null;
 }
 
 const NO_BREACH: Breach = { before: null, breachedSince: null, outageUntil: null };
 
-/** What one look at a check came to. */
-export interface Look {
-  /** Where the check stands after it. */
+/** Outcome of one evaluation, as far as a breach depends on it. */
+export interface Evaluation {
+  /** Verdict after confirmation. */
   readonly verdict: Verdict;
-  /** Whether the measurement by itself is beyond the threshold. */
+  /** True if the measurement itself is beyond the threshold. */
   readonly isBeyond: boolean;
   readonly value: number | null;
-  /** The time that the measurement is of; null for none. */
+  /** Time span of the measurement; null without one. */
   readonly evidence: TimeSpan | null;
-  /** When the retriever of the pipeline was last seen not to answer; null when it answers. */
+  /** When the retriever of the pipeline was last found down; null if it answers. */
   readonly outageAt: Date | null;
 }
 
 /**
- * A breach lasts from its first bad measurement until the check stands at ok on a good one.
+ * Updates the breach of a check. A breach lasts from the first bad measurement until the verdict is OK on a good one.
  *
- * It is of an outage while each of its bad measurements reaches into a time in which the retriever did not answer: the
- * outage is told by an alarm of its own, and what it leaves behind in a check is no second one. The first bad
- * measurement that is wholly of later times makes it a breach of its own.
+ * A breach belongs to an outage while each of its bad measurements overlaps a retriever outage: the outage has an alert
+ * of its own, and the check must not add a second one. The first bad measurement entirely after the outage makes it a
+ * breach of its own.
  */
-export function rememberBreach(previous: Breach | null, look: Look): Breach {
+export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;
-  const { verdict, isBeyond, value, evidence, outageAt } = look;
+  const { verdict, isBeyond, value, evidence, outageAt } = evaluation;
   if (verdict === 'ok' && !isBeyond && value !== null) return { ...NO_BREACH, before: value };
   if (!isBeyond || evidence === null) return { before, breachedSince, outageUntil };
   const isFirst = breachedSince === null;
@@ -326,7 +318,7 @@ export function rememberBreach(previous: Breach | null, look: Look): Breach {
   };
 }
 
-/** How it was before; null for a difference to another baseline, which is not comparable with the one of now. */
+/** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */
 export function comparableBefore(
   { before, comparedWith }: Pick<CheckStatus, 'before' | 'comparedWith'>,
   judged: Pick<CheckStatus, 'comparedWith'>,

@@ -1,14 +1,14 @@
-/** The one evaluation of a check: what is known of it, and where it stood before -> where it stands. */
+/** Evaluates a check: facts and previous status in, new status out. */
 import type { Verdict } from '../../core/model.ts';
 import {
   type CheckStatus,
   type ConfiguredCheck,
   comparableBefore,
+  type Evaluation,
   known,
-  type Look,
   nextStatus,
-  rememberBreach,
   type SteadyVerdict,
+  updateBreach,
 } from './check-state.ts';
 import {
   type CheckOutcome,
@@ -20,28 +20,29 @@ import {
   type ThresholdFinding,
 } from './threshold.ts';
 
-/** What the latest golden run, window of query density or measurements say of a check. */
-export interface CheckFacts extends Omit<CheckOutcome, 'explanation'>, Pick<Look, 'evidence'> {
-  /** Null: that of the config, or the one that it had before. Thresholds move when a golden set takes over a version. */
+/** Facts about a check from the latest golden run, window of query density or measurements. */
+export interface CheckFacts extends Omit<CheckOutcome, 'explanation'> {
+  readonly evidence: Evaluation['evidence'];
+  /** Null: the previous threshold, or that of the config. Thresholds shift when a golden set gets a new version. */
   readonly threshold: number | null;
   readonly explanation: string | null;
   readonly evaluatedAt: Date | null;
-  /** From then on it is too old to trust; null: never. */
+  /** After this time the facts are too old to trust; null: never. */
   readonly trustedUntil: Date | null;
-  /** The pinned run that the value is a difference to; null for a value by itself. */
+  /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** Whether there is no verdict for a reason that is no alarm. */
+  /** True if there is no data for a harmless reason. */
   readonly isQuiet: boolean;
-  /** A threshold, and what was found; null where golden runs or windows have confirmed the verdict already. */
+  /** A threshold and its finding; null if golden runs or windows have already confirmed the verdict. */
   readonly unconfirmed: { readonly rule: ThresholdCheck; readonly found: ThresholdFinding } | null;
 }
 
 /**
- * Evaluates a check: after a golden run, after a window of query density, every minute, and in a backtest. Facts that it
- * was evaluated by before change nothing, unless they have become too old to trust.
+ * Evaluates a check: after a golden run, after a window of query density, every minute, and in a backtest. Facts that
+ * were evaluated before change nothing, unless they have become too old to trust.
  *
- * @param stored where the check stood; null for one that was never evaluated
- * @param outageAt when the retriever of its pipeline was last seen not to answer; null when it answers
+ * @param stored previous status; null for a check that was never evaluated
+ * @param outageAt when the retriever of its pipeline was last found down; null if it answers
  */
 export function evaluate(
   check: ConfiguredCheck,
@@ -50,15 +51,15 @@ export function evaluate(
   now: Date,
   outageAt: Date | null = null,
 ): CheckStatus {
-  // A check that keeps its name may come to watch something else; nothing of what was remembered is then of it.
+  // A check that keeps its name but measures something else starts over.
   const previous = stored !== null && stored.measure === check.measure ? stored : null;
   const isTooOld = isPast(facts.trustedUntil, now);
   const { value, evidence, unconfirmed } = facts;
-  const settled =
+  const confirmed =
     unconfirmed === null
       ? asFound(facts, previous, isTooOld ? 'no_data' : facts.verdict, now)
       : nextStatus(unconfirmed.rule, previous, unconfirmed.found, evidence?.until ?? null, now);
-  const { verdict } = settled;
+  const { verdict } = confirmed;
   const remembered =
     previous === null
       ? null
@@ -68,14 +69,14 @@ export function evaluate(
           outageUntil: previous.outageUntil,
         };
   const isBeyond = facts.isBeyond && !isTooOld;
-  const { before, breachedSince, outageUntil } = rememberBreach(remembered, {
+  const { before, breachedSince, outageUntil } = updateBreach(remembered, {
     verdict,
     isBeyond,
     value,
     evidence,
     outageAt,
   });
-  // Without a spread, which makes each field cost a microsecond: a backtest comes here a million times.
+  // No spread, which costs a microsecond per field: a backtest calls this a million times.
   return {
     pipeline: check.pipeline,
     name: check.name,
@@ -83,10 +84,10 @@ export function evaluate(
     threshold: facts.threshold ?? previous?.threshold ?? check.threshold,
     measure: check.measure,
     verdict,
-    since: settled.since,
-    lastKnown: settled.lastKnown,
-    candidate: settled.candidate,
-    seen: settled.seen,
+    since: confirmed.since,
+    lastKnown: confirmed.lastKnown,
+    candidate: confirmed.candidate,
+    seen: confirmed.seen,
     value,
     ciLow: facts.ciLow,
     ciHigh: facts.ciHigh,
@@ -97,16 +98,15 @@ export function evaluate(
     breachedSince,
     outageUntil,
     segment: unconfirmed === null ? null : unconfirmed.found.segment,
-    explanation: settled.explanation,
-    isQuiet: settled.isQuiet,
-    evidenceAt: settled.evidenceAt,
+    explanation: confirmed.explanation,
+    isQuiet: confirmed.isQuiet,
+    evidenceAt: confirmed.evidenceAt,
     evaluatedAt: facts.evaluatedAt,
     trustedUntil: facts.trustedUntil,
     updatedAt: now,
   };
 }
 
-/** Whether facts that are trusted until then are too old; null is never. */
 export function isPast(trustedUntil: Date | null, now: Date): boolean {
   return trustedUntil !== null && now > trustedUntil;
 }
@@ -131,17 +131,17 @@ function asFound(
 
 /** A golden run that ended. */
 export interface EvaluatedRun {
-  /** What its checks came to; none when it failed. */
+  /** Results of its checks; empty if it failed. */
   readonly checks: readonly CheckResult[];
-  readonly evidence: NonNullable<Look['evidence']>;
-  /** Why it failed, one sentence; null when it did not. */
+  readonly evidence: NonNullable<Evaluation['evidence']>;
+  /** One sentence that explains why it failed; null if it did not. */
   readonly failure: string | null;
-  /** The run that it was compared with; null for none. */
+  /** Run that it was compared with; null if there was none. */
   readonly baseline: string | null;
   readonly trustedSeconds: number;
 }
 
-/** What a golden run says of a check. @param run null when none has ended */
+/** Returns the facts about a check from a golden run. @param run null if no run has ended */
 export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): CheckFacts {
   const judged = run?.checks.find(({ name }) => name === check.name) ?? null;
   const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
@@ -166,14 +166,14 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** Thresholds are evaluated each minute; one that was not for so long is known no more. */
+/** Thresholds are evaluated every minute; after this time without an evaluation they have no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
-/** What the newest measurements say of a threshold. @param evidence the time that they are of; null without any */
+/** Returns the facts about a threshold from the newest measurements. @param evidence their time span; null without any */
 export function factsOfReadings(
   rule: ThresholdCheck,
   readings: readonly Reading[],
-  evidence: Look['evidence'],
+  evidence: Evaluation['evidence'],
   now: Date,
 ): CheckFacts {
   const found = evaluateThreshold(rule, readings);

@@ -1,5 +1,6 @@
-/** The checks on the golden runs of a pipeline: floors, regressions, stale labels and forbidden documents. */
+/** Checks on golden runs: score thresholds, regressions, stale labels and forbidden documents. */
 
+import { decimal, formatBeside, interval, percentage, plural } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
 import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
@@ -12,20 +13,18 @@ import {
   type CheckResult,
   type CheckShift,
   type CheckShifts,
-  decimals,
   NO_SHIFT,
   NO_VALUE,
   shiftOf,
 } from './threshold.ts';
 
-/** A check of the config on golden runs; it is judged on every golden set of its pipeline. */
+/** A configured check on golden runs, evaluated for every golden set of its pipeline. */
 export type GoldenCheck =
   | ({ readonly kind: 'floor' } & FloorCheck)
   | ({ readonly kind: 'regression' } & RegressionCheck)
   | ({ readonly kind: 'stale_labels' } & StaleLabelsCheck)
   | ({ readonly kind: 'forbidden_results' } & ForbiddenCheck);
 
-/** The checks of one kind. */
 export function ofKind<Kind extends GoldenCheck['kind']>(
   checks: readonly GoldenCheck[],
   kind: Kind,
@@ -33,7 +32,7 @@ export function ofKind<Kind extends GoldenCheck['kind']>(
   return checks.filter((check): check is Extract<GoldenCheck, { readonly kind: Kind }> => check.kind === kind);
 }
 
-/** The name of a check in metrics and reports; it tells the same check on several sets apart. */
+/** Returns the name of a check in metrics and reports, which includes the golden set. */
 export function goldenCheckName(check: GoldenCheck, goldenSet: string): string {
   return `${check.name ?? expectationOf(check)} on ${goldenSet}`;
 }
@@ -51,7 +50,7 @@ function expectationOf(check: GoldenCheck): string {
   }
 }
 
-/** The threshold that a check is judged by, in the units of its value. */
+/** Returns the threshold of a check in the unit of its value. */
 function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   switch (check.kind) {
     case 'floor':
@@ -65,23 +64,23 @@ function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   }
 }
 
-/** What the checks of a run are judged by. */
+/** Data of a run that its checks are evaluated on. */
 export interface RunEvidence {
   readonly scores: readonly SegmentScore[];
-  /** The run against its baseline, or the sentence that says why there is no comparison. */
+  /** Comparison with the baseline, or a sentence that explains why there is none. */
   readonly compared: ComparedWithBaseline | string;
-  /** The completed runs before it, oldest first. */
+  /** Completed runs before this one, oldest first. */
   readonly history: readonly ComparedWithBaseline[];
-  /** What the checks came to on the latest of these runs; left out, there was none. */
+  /** Check results of the latest of these runs; left out if there was none. */
   readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
-  /** Null when the set forbids nothing. */
+  /** Null if the set forbids no documents. */
   readonly forbidden: ForbiddenResults | null;
-  /** By how much thresholds moved when newer versions of the set took over; left out, none did. */
+  /** Shifts of thresholds by newer versions of the set; left out if there were none. */
   readonly shifts?: CheckShifts;
 }
 
-/** Judges every check of a pipeline on a run of one of its golden sets. */
+/** Evaluates every check of a pipeline on a run of one of its golden sets. */
 export function evaluateGoldenRun(
   checks: readonly GoldenCheck[],
   goldenSet: string,
@@ -91,11 +90,16 @@ export function evaluateGoldenRun(
     const name = goldenCheckName(check, goldenSet);
     const shift = shiftOf(evidence.shifts ?? {}, name);
     const { severity } = check;
-    return { name, severity, threshold: thresholdOf(check, shift), ...judge(check, goldenSet, name, evidence, shift) };
+    return {
+      name,
+      severity,
+      threshold: thresholdOf(check, shift),
+      ...evaluateCheck(check, goldenSet, name, evidence, shift),
+    };
   });
 }
 
-function judge(
+function evaluateCheck(
   check: GoldenCheck,
   goldenSet: string,
   name: string,
@@ -106,8 +110,8 @@ function judge(
     case 'floor':
       return evaluateFloor(check, scores, shift);
     case 'regression': {
-      const stood = before.find((one) => one.name === name)?.verdict ?? null;
-      return evaluateRegression(check, compared, history, shift, stood);
+      const previous = before.find((one) => one.name === name)?.verdict ?? null;
+      return evaluateRegression(check, compared, history, shift, previous);
     }
     case 'stale_labels':
       return evaluateStaleLabels(check, goldenSet, labels);
@@ -116,7 +120,7 @@ function judge(
   }
 }
 
-/** Every check on a golden set, by the threshold that the config gives it. */
+/** Lists every check on a golden set with its configured threshold. */
 export function listGoldenChecks(
   checks: readonly GoldenCheck[],
   goldenSet: string,
@@ -130,14 +134,14 @@ export function listGoldenChecks(
   }));
 }
 
-/** How many runs before the latest one the checks look at. */
+/** Returns how many runs before the latest one the checks need. */
 export function historyNeeded(checks: readonly GoldenCheck[]): number {
   return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
 
-/** That a golden measure stays above a floor. */
+/** A minimum of a golden measure. */
 export interface FloorCheck {
-  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  /** Name from the config, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
@@ -145,57 +149,49 @@ export interface FloorCheck {
   readonly severity: Severity;
 }
 
-/** A score that misses a moved floor only by rounding has reached it. */
+/** A score within this distance of a shifted threshold has reached it. */
 const ROUNDING = 1e-12;
 
 /**
- * Judges a floor on the scores of all queries. A critical floor is critical only when even the upper 95 % bound is
- * below it, so that luck of the draw of queries pages nobody; a mean below it is a warning. A warning floor warns
- * when the mean is below it. Without a score the verdict is `no_data`.
+ * Evaluates a minimum on the scores of all queries. A check of severity critical is critical only if even the upper 95 %
+ * bound is below the threshold, so that the choice of queries does not page by chance; if only the mean is, it is a
+ * warning. Without a score the verdict is `no_data`.
  *
- * @param shift by which the floor moved when new versions of the set took over
+ * @param shift of the threshold by new versions of the set
  */
 function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): CheckOutcome {
   const key = parseMetricKey(check.measure);
   const score = scores.find((s) => s.segment === ALL_SEGMENT && s.measure === key.measure && s.k === key.k);
   const below = check.below + shift.mean;
   if (score === undefined) {
-    const explanation = `${check.measure} has no score, so nobody knows.`;
+    const explanation = `${check.measure} has no score in this run.`;
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation };
   }
-  const bounds = `${formatMetricKey(key)} is ${decimals(score.mean)} (95 % ${decimals(score.ciLow)} to ${decimals(score.ciHigh)}, n = ${score.n})`;
-  const moved = shift.mean === 0 ? '' : ` (${decimals(check.below)} at the level of the version before)`;
-  const floor = `${decimals(below)}${moved}`;
+  const numbers = `${formatMetricKey(key)} is ${formatBeside(score.mean, below, 'score')} (${interval(score.ciLow, score.ciHigh)}, n = ${score.n})`;
+  const shifted = shift.mean === 0 ? '' : ` (${decimal(check.below)} before the new version of the set)`;
+  const limit = `${decimal(below)}${shifted}`;
   const isBeyond = score.mean < below - ROUNDING;
   const { mean: value, ciLow, ciHigh, n } = score;
-  const judged = { value, ciLow, ciHigh, n, isBeyond };
-  if (!isBeyond) return { ...judged, verdict: 'ok', explanation: `${bounds}, not below ${floor}.` };
+  const measured = { value, ciLow, ciHigh, n, isBeyond };
+  if (!isBeyond) return { ...measured, verdict: 'ok', explanation: `${numbers}, not below ${limit}.` };
   const isUpperBelow = score.ciHigh < check.below + shift.upper - ROUNDING;
   if (check.severity === 'critical' && isUpperBelow) {
-    return {
-      ...judged,
-      verdict: 'critical',
-      explanation: `${bounds}: even the upper bound is below ${floor}.`,
-    };
+    return { ...measured, verdict: 'critical', explanation: `${numbers}, even the upper bound is below ${limit}.` };
   }
-  const doubt = isUpperBelow ? '' : ', though its bounds still hold it';
-  return {
-    ...judged,
-    verdict: 'warning',
-    explanation: `${bounds}: the mean is below ${floor}${doubt}.`,
-  };
+  const doubt = isUpperBelow ? '' : '; the difference may be chance';
+  return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/** That the judgments of a golden set are up to date: their documents were not superseded. A lost document counts in the scores. */
+/** A maximum share of superseded judged documents. Lost documents count in the scores instead. */
 export interface StaleLabelsCheck {
-  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  /** Name from the config, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
-  /** Largest share of the judged documents that may be superseded, 0..1. */
+  /** Maximum share of the judged documents that may be superseded, 0..1. */
   readonly above: number;
   readonly severity: Severity;
 }
 
-/** How many judged documents were looked up and what became of them, or why the store could not be probed. */
+/** Numbers of probed, superseded and lost judged documents, or why the store could not be probed. */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
@@ -206,39 +202,29 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
   }
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
-  const lost = probe.lost === 0 ? '' : `; ${probe.lost} more are lost, which counts in the scores`;
-  const counts = `${probe.stale} of ${probe.probed} judged documents (${decimals(ratio)}) are superseded${lost}`;
+  const lost = probe.lost === 0 ? '' : `; ${probe.lost} more are missing, which lowers the scores`;
+  const counts = `${probe.stale} of ${probe.probed} judged documents superseded (${formatBeside(ratio, check.above, 'share')}, limit ${percentage(check.above)})${lost}.`;
   const isBeyond = ratio > check.above;
-  const judged = { value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
-  if (!isBeyond) {
-    return {
-      ...judged,
-      verdict: 'ok',
-      explanation: `${counts}, not above ${decimals(check.above)}.`,
-    };
-  }
-  return {
-    ...judged,
-    verdict: check.severity,
-    explanation: `${counts}, above ${decimals(check.above)}: renew the judgments of ${goldenSet} with \`recalld golden check\`, then pin a new baseline.`,
-  };
+  const measured = { value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
+  if (!isBeyond) return { ...measured, verdict: 'ok', explanation: counts };
+  const fix = `Update the judgments of ${goldenSet} with \`recalld golden check\`, then pin a new baseline.`;
+  return { ...measured, verdict: check.severity, explanation: `${counts} ${fix}` };
 }
 
-/** That no query brings a document that is forbidden to it. */
+/** A check that no query returns a document that is forbidden to it. */
 export interface ForbiddenCheck {
-  /** Given by the config. */
   readonly name?: string | undefined;
   readonly severity: Severity;
 }
 
-/** Results that an explanation names; the run has them all. */
+/** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/** Judges the forbidden documents that came back twice: one is a breach. No statistics, since what came back did. */
+/** Evaluates forbidden documents that were returned twice. One is a breach; this needs no statistics. */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const counted = { ciLow: null, ciHigh: null };
   if (found === null) {
-    const explanation = `${goldenSet} forbids no document.`;
+    const explanation = `${goldenSet} has no forbidden documents.`;
     return { ...counted, value: 0, n: 0, isBeyond: false, verdict: 'ok', explanation };
   }
   const { asked, failed, confirmed, unconfirmed } = found;
@@ -247,19 +233,19 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
       .slice(0, MAX_NAMED)
       .map(({ queryId, documentId, rank }) => `${documentId} at rank ${rank} of ${queryId}`);
     const rest = confirmed.length > MAX_NAMED ? ` and ${confirmed.length - MAX_NAMED} more` : '';
-    const came = confirmed.length === 1 ? '1 forbidden document' : `${confirmed.length} forbidden documents`;
-    const explanation = `${came} came back, asked twice: ${named.join(', ')}${rest}.`;
+    const returned = `${plural(confirmed.length, 'forbidden document')} returned twice`;
+    const explanation = `${returned}: ${named.join(', ')}${rest}.`;
     const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };
     return { ...counted, ...breach };
   }
   if (asked === 0 || unconfirmed > 0) {
     const explanation =
       unconfirmed > 0
-        ? `${unconfirmed} forbidden ${unconfirmed === 1 ? 'document' : 'documents'} came back once, and the retriever failed the second asking, so nobody knows.`
-        : `The retriever failed every query with forbidden documents (${failed}), so nobody knows.`;
+        ? `${plural(unconfirmed, 'forbidden document')} returned once; the retriever failed when recalld asked again.`
+        : `The retriever failed all ${plural(failed, 'query', 'queries')} with forbidden documents.`;
     return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }
-  const unasked = failed === 0 ? '' : `; ${failed} more failed`;
-  const explanation = `No forbidden document came back to ${asked} queries${unasked}.`;
+  const others = failed === 0 ? '' : `; ${failed} more failed`;
+  const explanation = `No forbidden documents returned to ${plural(asked, 'query', 'queries')}${others}.`;
   return { ...counted, value: 0, n: asked, isBeyond: false, verdict: 'ok', explanation };
 }

@@ -1,6 +1,6 @@
-/** The check that a golden measure has not fallen against its pinned baseline. */
+/** Check for a drop of a golden measure against its pinned baseline. */
 
-import { probability, signed } from '../../core/format.ts';
+import { decimal, interval, probability, signed } from '../../core/format.ts';
 import type { Severity, Verdict } from '../../core/model.ts';
 import type { MetricComparison } from '../../golden/rules/compare-metric.ts';
 import {
@@ -13,38 +13,30 @@ import {
 } from '../../golden/rules/verdict.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import {
-  type CheckOutcome,
-  type CheckResult,
-  type CheckShift,
-  decimals,
-  isBreach,
-  NO_SHIFT,
-  NO_VALUE,
-} from './threshold.ts';
+import { type CheckOutcome, type CheckResult, type CheckShift, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 
 export interface RegressionCheck {
-  /** Given by the config, so that it stays what it is called when its threshold changes. */
+  /** Name from the config, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
-  /** Least fall that matters, >= 0. */
+  /** Smallest drop that matters, >= 0. */
   readonly drop: number;
-  /** Level of one side: how often luck alone calls one run a fall. */
+  /** Level of the one-sided test: the probability that chance alone makes one run look like a drop. */
   readonly alpha: number;
   readonly severity: Severity;
-  /** Runs in a row that must show it, and that must show none before it is over. */
+  /** Consecutive runs that must show the drop, and that must show none before it is resolved. */
   readonly runs: number;
 }
 
-/** A check that cannot see a drop of twice what it watches for says nothing by not failing. */
+/** A check that cannot detect a drop of this multiple of its own is blind: its OK means little. */
 const BLIND_FROM = 2;
 
 /**
- * Smallest drop that a check finds in one run with a chance of 0.8, at the level of the check: that of the comparison,
- * which is at its own level, rescaled by the normal quantiles of both, and never less than the drop watched for.
+ * Returns the smallest drop that a check detects in one run with 80 % power. It is that of the comparison, rescaled from
+ * the level of the comparison to that of the check by normal quantiles, and at least the configured drop.
  *
- * @returns null where the comparison has none
+ * @returns null if the comparison has none
  */
 function detectableBy(
   { alpha, drop }: RegressionCheck,
@@ -57,9 +49,9 @@ function detectableBy(
 }
 
 /**
- * True for a regression check that passes although it could not see a drop of twice the size that it watches for.
+ * Returns true if a regression check passes although it could not detect a drop of twice the configured size.
  *
- * @param check `threshold` is the drop, negated
+ * @param check `threshold` is the negated drop
  */
 export function isBlind({
   verdict,
@@ -71,7 +63,7 @@ export function isBlind({
   );
 }
 
-/** A comparison of a run with the baseline over the queries whose labels are alive. */
+/** Comparison of a run with the baseline over the queries whose judgments are up to date. */
 export type BaselineDifference = Pick<
   MetricComparison,
   | 'key'
@@ -94,30 +86,30 @@ export interface ComparedWithBaseline {
 }
 
 /**
- * Judges a fall against the baseline: it must be as large as `drop`, significant at `alpha`, and shown by `runs` runs
- * in a row against the same baseline. It is over when as many runs in a row show none, so that an index which is rebuilt
- * well every other night is one incident and no stream of them. Without a baseline, or without a query that both runs can be compared by, the
+ * Evaluates a drop against the baseline: it must be as large as `drop`, significant at `alpha`, and shown by `runs`
+ * consecutive runs against the same baseline. It is resolved when as many consecutive runs show none, so that an index
+ * which is rebuilt well only every other night is one incident. Without a baseline, or without queries to compare, the
  * verdict is `no_data`.
  *
- * @param current the run that is judged, or the sentence that says why it could not be compared
- * @param history the completed runs before it, oldest first
- * @param shift by which the least fall moved when new versions of the set took over
- * @param stood the verdict of the check on the latest of these runs; null for none
+ * @param current the evaluated run, or a sentence that explains why it could not be compared
+ * @param history completed runs before it, oldest first
+ * @param shift of the minimum drop by new versions of the set
+ * @param previous verdict of the check on the latest of these runs; null without one
  */
 export function evaluateRegression(
   configured: RegressionCheck,
   current: ComparedWithBaseline | string,
   history: readonly ComparedWithBaseline[],
   shift: CheckShift = NO_SHIFT,
-  stood: Verdict | null = null,
+  previous: Verdict | null = null,
 ): CheckOutcome {
   const check = { ...configured, drop: configured.drop - shift.mean };
-  const unjudged = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
-  if (typeof current === 'string') return { ...unjudged, explanation: current };
+  const noData = { ...NO_VALUE, verdict: 'no_data', isBeyond: false } as const;
+  if (typeof current === 'string') return { ...noData, explanation: current };
   const found = differenceOn(check, current);
   if (found === null) {
-    const explanation = `${check.measure} was not scored in the baseline ${current.baselineRunId}; pin a run that has it.`;
-    return { ...unjudged, explanation };
+    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that has.`;
+    return { ...noData, explanation };
   }
   const runs = [...history, current].flatMap((run): ComparedRun[] => {
     const difference = differenceOn(check, run);
@@ -127,33 +119,30 @@ export function evaluateRegression(
   });
   const confirmation = confirmRegression(runs, check.runs);
   const since =
-    shift.mean === 0
-      ? ''
-      : `, of which ${decimals(-shift.mean)} came with the latest version of the set and does not count`;
+    shift.mean === 0 ? '' : `; ${decimal(-shift.mean)} of it comes from the new version of the set and does not count`;
   const numbers = `${describe(found)}${since}`;
   const { difference: value, ciLow, ciHigh, n } = found;
   const smallestDetectableDrop = detectableBy(check, found);
-  const judged = { value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
+  const measured = { value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
   if (confirmation?.verdict === 'regression') {
-    const rows = check.runs === 1 ? '' : ` in ${confirmation.consecutive} runs in a row`;
-    const explanation = `${numbers}: it fell by ${decimals(check.drop)} or more${rows}.`;
-    return { ...judged, verdict: check.severity, explanation };
+    const runsInARow = check.runs === 1 ? '' : ` in ${confirmation.consecutive} consecutive runs`;
+    const explanation = `${numbers}: a drop of ${decimal(check.drop)} or more${runsInARow}.`;
+    return { ...measured, verdict: check.severity, explanation };
   }
   const good = goodRuns(runs);
-  if (isBreach(stood) && history.at(-1)?.baselineRunId === current.baselineRunId && good < check.runs) {
-    const recovering =
-      good === 0 ? 'a fall again' : `no fall, in ${good} of the ${check.runs} runs in a row that it takes`;
-    return { ...judged, verdict: check.severity, explanation: `${numbers}: ${recovering}, so that it is not over.` };
+  if (isBreach(previous) && history.at(-1)?.baselineRunId === current.baselineRunId && good < check.runs) {
+    const progress = good === 0 ? 'another drop' : `no drop in ${good} of ${check.runs} consecutive runs`;
+    return { ...measured, verdict: check.severity, explanation: `${numbers}: ${progress}, not resolved yet.` };
   }
   if (confirmation?.verdict === 'unconfirmed_regression') {
-    const explanation = `${numbers}: a fall, in ${confirmation.consecutive} of the ${check.runs} runs in a row that it takes.`;
-    return { ...judged, verdict: 'ok', explanation };
+    const explanation = `${numbers}: a drop in ${confirmation.consecutive} of ${check.runs} consecutive runs, not confirmed yet.`;
+    return { ...measured, verdict: 'ok', explanation };
   }
   const shown = isOneSided(found, 2 * check.alpha)
-    ? `${found.losses > found.wins ? 'more queries score worse than better, and' : 'more queries score better than worse;'} the mean shows no drop of ${decimals(check.drop)}`
-    : 'no drop that matters is shown';
+    ? `more queries got ${found.losses > found.wins ? 'worse than better, but' : 'better than worse, and'} the mean shows no drop of ${decimal(check.drop)}`
+    : 'no relevant drop';
   return {
-    ...judged,
+    ...measured,
     verdict: 'ok',
     explanation: `${numbers}: ${shown}.${powerOf(smallestDetectableDrop, check.drop)}`,
   };
@@ -161,27 +150,27 @@ export function evaluateRegression(
 
 function powerOf(smallest: number | null, drop: number): string {
   if (smallest === null || smallest <= drop) return '';
-  const found = `It finds drops of ${decimals(smallest)} or more; it watches for ${decimals(drop)}`;
+  const detects = `it can only detect drops of ${decimal(smallest)} or more, and ${decimal(drop)} is configured`;
   return isBlind({ verdict: 'ok', threshold: drop, smallestDetectableDrop: smallest })
-    ? ` The check is blind: ${found.charAt(0).toLowerCase()}${found.slice(1)}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
-    : ` ${found}.`;
+    ? ` The check is blind: ${detects}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
+    : ` Note: ${detects}.`;
 }
 
-/** How many of the latest runs in a row show no fall against the baseline of the last one. */
+/** Counts the latest consecutive runs that show no drop against the baseline of the last one. */
 function goodRuns(runs: readonly ComparedRun[]): number {
   const latest = runs.toReversed();
   const baseline = latest[0]?.baselineRunId;
-  const fall = latest.findIndex((run) => run.verdict === 'regression' || run.baselineRunId !== baseline);
-  return fall === -1 ? latest.length : fall;
+  const drop = latest.findIndex((run) => run.verdict === 'regression' || run.baselineRunId !== baseline);
+  return drop === -1 ? latest.length : drop;
 }
 
-/** How a run differs from its baseline in the measure of a check; null when that measure was not compared. */
+/** Returns the difference from the baseline in the measure of a check; null if it was not compared. */
 export function differenceOn(check: RegressionCheck, run: ComparedWithBaseline): BaselineDifference | null {
   const key = formatMetricKey(parseMetricKey(check.measure));
   return run.metrics.find((metric) => formatMetricKey(metric.key) === key) ?? null;
 }
 
-/** Whether one run by itself shows the fall that a check watches for. */
+/** Returns true if a single run shows the drop that a check is configured for. */
 export function isRegression(check: RegressionCheck, found: BaselineDifference): boolean {
   return verdictOn(check, found) === 'regression';
 }
@@ -189,12 +178,12 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
   return classifyDifference(
     { ...found, measure: found.key.measure },
-    // Half of the level of the two-sided test lies on the side of a fall.
+    // Half of the level of the two-sided test is on the side of a drop.
     { alpha: 2 * check.alpha, minEffect: check.drop },
   );
 }
 
 function describe({ key, difference, ciLow, ciHigh, ciMethod, p, n, wins, losses }: BaselineDifference): string {
-  const reference = ciMethod === 'reruns' ? 'the mean of the runs of the baseline' : 'the baseline';
-  return `${formatMetricKey(key)} against ${reference} ${signed(difference)} (95 % ${signed(ciLow)} to ${signed(ciHigh)}, ${probability(p)}, n = ${n}, ${wins} better, ${losses} worse)`;
+  const baseline = ciMethod === 'reruns' ? 'the mean of the baseline runs' : 'the baseline';
+  return `${formatMetricKey(key)} ${signed(difference)} against ${baseline} (${interval(ciLow, ciHigh, 'difference')}, ${probability(p)}, n = ${n}, ${wins} better, ${losses} worse)`;
 }

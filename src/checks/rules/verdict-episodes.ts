@@ -1,59 +1,59 @@
-/** How often and for how long a check would have fired on a history of its verdicts, and with what explanation. */
+/** Counts how often and how long a check would have fired over a history of its verdicts. */
+import { duration } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { CheckStatus } from './check-state.ts';
 import type { CheckResult } from './threshold.ts';
 
-/** What one evaluation of a check came to. */
 export type EvaluatedCheck = Pick<CheckStatus, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
 
-/** Evaluations in a row with the same verdict, from the first of them to the first with another. */
+/** Consecutive evaluations with the same verdict, until the first with another one. */
 export interface VerdictEpisode {
   readonly verdict: Verdict;
   readonly from: Date;
   readonly until: Date;
-  /** The explanation of its first evaluation. */
+  /** Explanation of its first evaluation. */
   readonly explanation: string;
 }
 
-/** All episodes with one verdict. */
+/** Totals of all episodes with one verdict. */
 export interface Firings {
   readonly verdict: Exclude<Verdict, 'ok'>;
   readonly episodes: number;
   readonly totalSeconds: number;
   readonly longestSeconds: number;
   readonly firstAt: Date;
-  /** When the last of them began. */
+  /** Start of the last episode. */
   readonly lastAt: Date;
-  /** The explanation of the longest episode; of several that are as long, the first. */
+  /** Explanation of the longest episode, the first of several. */
   readonly example: string;
 }
 
 export interface CheckBacktest extends Pick<CheckResult, 'name' | 'severity' | 'threshold'> {
   readonly evaluations: number;
-  /** Number of changes of the verdict, including those to and from `no_data`. */
+  /** Number of verdict changes, including those to and from `no_data`. */
   readonly transitions: number;
-  /** The worst first; verdicts that never came are left out, as is `ok`. */
+  /** Worst verdict first; without `ok` and verdicts that did not occur. */
   readonly firings: readonly Firings[];
 }
 
 export interface BacktestPeriod {
-  /** The end of the history: a verdict that stands then has lasted until then. */
+  /** End of the history, which also ends the last episode. */
   readonly until: Date;
-  /** How long a verdict is trusted after it was found. Beyond that the state is `no_data`, as in the daemon. */
+  /** How long a verdict is valid. After that the state is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
 
 const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
-/** The backtest of one check, fed with its evaluations; it keeps sums and no history. */
+/** Backtest of one check, in constant memory. */
 export interface CheckReplay {
-  /** Takes the next evaluation; they come oldest first, and those at or after the end of the period are left out. */
+  /** Adds the next evaluation, oldest first; ignores those at or after the end of the period. */
   add(at: Date, result: EvaluatedCheck): void;
-  /** What it came to by the end of the period; null without any evaluation. Nothing may be added afterwards. */
+  /** Returns the result for the period; null without evaluations. Nothing may be added afterwards. */
   end(): CheckBacktest | null;
 }
 
-/** @param onEpisode is called with each episode when it is over, oldest first, without gaps between them */
+/** @param onEpisode called with each finished episode, oldest first, without gaps */
 export function replayCheck(
   { until, trustedSeconds }: BacktestPeriod,
   onEpisode: (episode: VerdictEpisode) => void = () => undefined,
@@ -71,7 +71,7 @@ export function replayCheck(
       firings.set(episode.verdict, withEpisode(firings.get(episode.verdict), episode.verdict, episode));
     }
   };
-  /** Lengthens the episode when the verdict is the same; else begins another. */
+  /** Extends the episode if the verdict is the same, else starts another. */
   const extend = (verdict: Verdict, from: Date, to: Date, explanation: string): void => {
     if (episode?.verdict === verdict) {
       episode = { ...episode, until: to };
@@ -80,25 +80,25 @@ export function replayCheck(
     close();
     episode = { verdict, from, until: to, explanation };
   };
-  /** What was found last holds until the next evaluation, or until it is too old to trust. */
-  const holdUntil = (next: Date): void => {
+  /** Applies the latest verdict until the next evaluation, or until it is too old to trust. */
+  const applyUntil = (next: Date): void => {
     if (latest === null) return;
     const { at, result } = latest;
     const trustedUntil = new Date(at.getTime() + trustedSeconds * 1000);
     extend(result.verdict, at, trustedUntil < next ? trustedUntil : next, result.explanation ?? '');
     if (trustedUntil >= next) return;
-    extend('no_data', trustedUntil, next, `Nothing was judged for longer than ${trustedSeconds} s.`);
+    extend('no_data', trustedUntil, next, `No evaluation for more than ${duration(trustedSeconds)}.`);
   };
   return {
     add(at, result) {
       if (at >= until) return;
-      holdUntil(at);
+      applyUntil(at);
       latest = { at, result };
       evaluations += 1;
     },
     end() {
       if (latest === null) return null;
-      holdUntil(until);
+      applyUntil(until);
       close();
       const { name, severity, threshold } = latest.result;
       return {

@@ -1,6 +1,7 @@
 /** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
 
-import { type CheckOutcome, decimals, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
+import { type CheckOutcome, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
+import { percentage } from '../../core/format.ts';
 import type { Severity } from '../../core/model.ts';
 import type { AlertLevel } from './alert.ts';
 import type { BaselineNeeds } from './baseline.ts';
@@ -66,7 +67,7 @@ function watchedVerdict(
   { grade, alerts }: Pick<WatchingPhase, 'grade' | 'alerts'>,
   evidenceRatio: number | null,
 ): Pick<CheckOutcome, 'verdict' | 'explanation'> {
-  const ratio = evidenceRatio === null ? '' : ` The evidence is ${decimals(evidenceRatio)} of what it takes.`;
+  const ratio = evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert level.`;
   const openedAt = (level: AlertLevel): string | null => {
     const incident = alerts[level]?.incident ?? null;
     return incident === null ? null : new Date(incident.openedMs).toISOString();

@@ -1,11 +1,11 @@
-/** Alerts on golden runs. That they do not run and that they run and fail are different alerts with different owners. */
+/** Alerts on golden runs. Runs that do not start and runs that fail have different alerts, since they have different owners. */
 import {
   type AlertRule,
   duration,
   maxBy,
-  ofAlert,
   type RuleGroup,
   type RuleSettings,
+  selectorVariable,
 } from '../../platform/metrics/alert-rules.ts';
 import { ERRORS_SHARE, OUTAGE_SHARE } from '../rules/run.ts';
 
@@ -23,18 +23,18 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
-/** A smaller share of the judged documents may be lost without a ticket. */
+/** Share of the judged documents that may be lost without a ticket. */
 const LOST_SHARE = 0.02;
 
-/** Pages about a set, while which its warnings only repeat what they say. */
-const told = {
+/** Pages on a golden set, which make its warnings redundant. */
+const pages = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
   on: set,
 };
 
 export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGroup {
   const hold = duration(holdSeconds);
-  const count = `${ofAlert('$of', groupLabels, set)}{{ with query (print "sum(max by (outcome) (recalld_golden_queries" $of "))") }}{{ . | first | value }} {{ end }}`;
+  const count = `${selectorVariable('$of', groupLabels, set)}{{ with query (print "sum(max by (outcome) (recalld_golden_queries" $of "))") }}{{ . | first | value }} {{ end }}`;
   const alerts: AlertRule[] = [
     {
       alert: 'RecalldGoldenNotRunning',
@@ -43,8 +43,8 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '2m',
       by: set,
       dashboard: 'golden',
-      summary: `A golden set of ${name} is no longer run.`,
-      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, more than three intervals of its schedule. Nobody measures this pipeline now.`,
+      summary: `${name}: golden runs are overdue`,
+      description: `The latest run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNeverRan',
@@ -53,8 +53,8 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '30m',
       by: set,
       dashboard: 'golden',
-      summary: `A golden set of ${name} has never been run.`,
-      description: `${where} has a schedule, three intervals of which are {{ $value | humanizeDuration }}, and no run at all.`,
+      summary: `${name}: a golden set has never run`,
+      description: `${where} is scheduled but has never run; three of its intervals are {{ $value | humanizeDuration }}. Import the golden set, or start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNotSucceeding',
@@ -66,8 +66,8 @@ and ${onSet} ${lastAttempt} >= time() - ${threeIntervals}`,
       for: '2m',
       by: set,
       dashboard: 'golden',
-      summary: `Runs of a golden set of ${name} start, but none completes.`,
-      description: `No run of ${where} has completed for {{ $value | humanizeDuration }} (three intervals of its schedule) or longer, though runs were started.`,
+      summary: `${name}: golden runs do not complete`,
+      description: `Runs of ${where} start, but none has completed for {{ $value | humanizeDuration }} (three scheduled intervals) or longer. Check the retriever and the workers.`,
     },
     {
       alert: 'RecalldGoldenRunFailed',
@@ -78,10 +78,10 @@ unless ${onSet} ${isRunning}`,
       for: '2m',
       keepFiringFor: hold,
       by: set,
-      silentWhile: told,
+      silentWhile: pages,
       dashboard: 'golden',
-      summary: `The latest run of a golden set of ${name} did not complete.`,
-      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The scores shown are of a run before it.`,
+      summary: `${name}: the latest golden run did not complete`,
+      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores are from an earlier run. Run the set again.`,
     },
     {
       alert: 'RecalldRetrieverNotAnswering',
@@ -91,21 +91,21 @@ unless ${onSet} ${isRunning}`,
       keepFiringFor: '10m',
       by: set,
       dashboard: 'golden',
-      summary: `The retriever of ${name} did not answer.`,
-      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out; from 50 % on it counts as an outage.`,
+      summary: `${name}: retriever down`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out; 50 % or more is an outage. Fix the retrieval service.`,
     },
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // A run that an outage cut in two is no second alarm beside the page of the outage.
+      // Silent during the page, since an outage that began during the run fails part of its queries.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
       by: set,
-      silentWhile: told,
+      silentWhile: pages,
       dashboard: 'golden',
-      summary: `The retriever of ${name} failed some queries.`,
-      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out, 5 % or more; each counts 0 in its scores.`,
+      summary: `${name}: retriever errors`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out (limit 5 %). Each counts 0, so scores drop.`,
     },
     {
       alert: 'RecalldScoresWithheld',
@@ -113,10 +113,10 @@ unless ${onSet} ${isRunning}`,
       expr: `time() - ${lastSuccess}\nand ${onSet} ${maxBy(set, 'recalld_golden_scores_withheld')} == 1`,
       for: '5m',
       by: set,
-      silentWhile: told,
+      silentWhile: pages,
       dashboard: 'golden',
-      summary: `Scores of ${name} are too old to show.`,
-      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three intervals (three days for a set that runs by hand), so that its scores are withheld and no threshold on them can be breached.`,
+      summary: `${name}: golden scores are out of date`,
+      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot fail.`,
     },
     {
       alert: 'RecalldGoldenRunSlow',
@@ -125,10 +125,10 @@ unless ${onSet} ${isRunning}`,
       for: '5m',
       keepFiringFor: hold,
       by: set,
-      silentWhile: told,
+      silentWhile: pages,
       dashboard: 'golden',
-      summary: `A golden run of ${name} took longer than its interval.`,
-      description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so that runs are left out.`,
+      summary: `${name}: golden runs take longer than their interval`,
+      description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run less often.`,
     },
     {
       alert: 'RecalldDocumentsLost',
@@ -138,8 +138,8 @@ unless ${onSet} ${isRunning}`,
       keepFiringFor: hold,
       by: set,
       dashboard: 'golden',
-      summary: `${name}: judged documents were lost from the vector store.`,
-      description: `{{ $value | humanizePercentage }} of the judged documents of ${where} are gone from the vector store, and nothing took their place. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
+      summary: `${name}: judged documents are missing from the vector store`,
+      description: `{{ $value | humanizePercentage }} of the judged documents of ${where} are missing from the vector store (limit 2 %), and nothing replaced them. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
     },
     {
       alert: 'RecalldSentinelOverdue',
@@ -147,10 +147,10 @@ unless ${onSet} ${isRunning}`,
       expr: `time() - ${maxBy(set, 'recalld_golden_sentinel_expected_by_timestamp_seconds')} > 0`,
       for: '5m',
       by: set,
-      silentWhile: told,
+      silentWhile: pages,
       dashboard: 'golden',
-      summary: `A sentinel of ${name} is overdue.`,
-      description: `The next sentinel of ${where} should have completed {{ $value | humanizeDuration }} ago by its schedule, with all the time that it may take. A fall is now seen only by the next full run.`,
+      summary: `${name}: sentinel overdue`,
+      description: `The sentinel of ${where} should have completed {{ $value | humanizeDuration }} ago. Only the next full run can detect a drop now.`,
     },
     {
       alert: 'RecalldSegmentsOverflow',
@@ -159,8 +159,8 @@ unless ${onSet} ${isRunning}`,
       for: '1h',
       by: set,
       dashboard: 'golden',
-      summary: `A golden set of ${name} has more segments than are kept apart.`,
-      description: `{{ $value }} segments of ${where} are folded into \`other\`.`,
+      summary: `${name}: a golden set has too many segments`,
+      description: `{{ $value }} segments of ${where} are measured together as \`other\`. Remove a tag from segments.keys, or raise segments.max.`,
     },
   ];
   return { name: 'recalld-golden', recordings: [], alerts };

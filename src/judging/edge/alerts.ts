@@ -4,10 +4,10 @@
  */
 import {
   type AlertRule,
-  asked,
+  ifSeries,
   increaseBy,
   maxBy,
-  ofAlert,
+  selectorVariable,
   type RuleGroup,
   type RuleSettings,
 } from '../../platform/metrics/alert-rules.ts';
@@ -102,13 +102,13 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
 ];
 
 const read = (metric: string, places: number): string =>
-  asked('$of', metric, `{{ . | first | value | printf "%.${places}f" }}`, 'unknown');
+  ifSeries('$of', metric, `{{ . | first | value | printf "%.${places}f" }}`, 'unknown');
 
 function agreementText(groupLabels: readonly string[]): string {
   const kappa = read('recalld_judge_agreement', 2);
   const interval = `95 % CI ${read('recalld_judge_agreement_ci_low', 2)}-${read('recalld_judge_agreement_ci_high', 2)}`;
   const sessions = `n = ${read('recalld_judge_agreement_sessions', 0)} sessions`;
-  return `${ofAlert('$of', groupLabels, pipeline)}The judge of ${name} agrees with people at a weighted kappa of ${kappa} (${interval}, ${sessions}); the lower bound is below the minimum of ${read('recalld_judge_min_agreement', 2)}. Corrected scores remain valid, but their confidence intervals are wider than necessary.`;
+  return `${selectorVariable('$of', groupLabels, pipeline)}The judge of ${name} agrees with people at a weighted kappa of ${kappa} (${interval}, ${sessions}); the lower bound is below the minimum of ${read('recalld_judge_min_agreement', 2)}. Corrected scores remain valid, but their confidence intervals are wider than necessary.`;
 }
 
 export function judgingGroup({ groupLabels }: RuleSettings): RuleGroup {

@@ -1,4 +1,4 @@
-/** Alerts on live traffic and feedback. Each has a guard, so that the luck of a few queries wakes nobody. */
+/** Alerts on live traffic and feedback. Each requires a minimum number of queries, so that chance does not fire it. */
 import {
   type AlertRule,
   increaseBy,
@@ -21,7 +21,7 @@ const errors1h = 'pipeline:recalld_query_errors:ratio_rate1h';
 const zeroResults1h = 'pipeline:recalld_query_zero_results:ratio_rate1h';
 const latency15m = 'pipeline:recalld_query_latency_seconds:p95_rate15m';
 
-/** Ratios are recorded without NaN: where there is no traffic there is no series. */
+/** Ratios are never NaN: without traffic there is no series. */
 const recordings: readonly RecordingRule[] = [
   ...(['5m', '1h'] as const).map((window) => ({
     record: window === '5m' ? errors5m : errors1h,
@@ -44,18 +44,18 @@ and ${observedBy(pipeline, 'recalld_query_latency_seconds', '15m', {}, null)} > 
   },
 ];
 
-/** At least so many queries within the window. */
+/** Requires at least `queries` queries within the window. */
 function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }
 
-/** Not where it was like this before: what has always been so is no news. Without a past it counts as news. */
+/** Excludes values that are at most `factor` times those of the day before; without history nothing is excluded. */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }
 
-/** The page about live queries, while which the warnings on them only repeat what it says. */
-const told = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
+/** The page on live queries, which makes the warnings on them redundant. */
+const page = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
 
 const traffic: readonly AlertRule[] = [
   {
@@ -67,8 +67,8 @@ const traffic: readonly AlertRule[] = [
     by: pipeline,
     silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
     dashboard: 'live',
-    summary: `Retrieval of ${name} failed most live queries.`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out.`,
+    summary: `${name}: most live queries fail`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.`,
   },
   {
     alert: 'RecalldLiveErrors',
@@ -77,10 +77,10 @@ const traffic: readonly AlertRule[] = [
     for: '5m',
     keepFiringFor: '15m',
     by: pipeline,
-    silentWhile: told,
+    silentWhile: page,
     dashboard: 'live',
-    summary: `Retrieval of ${name} failed some live queries.`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out.`,
+    summary: `${name}: live queries fail`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out (limit 5 %).`,
   },
   {
     alert: 'RecalldLiveZeroResults',
@@ -89,10 +89,10 @@ const traffic: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '30m',
     by: pipeline,
-    silentWhile: told,
+    silentWhile: page,
     dashboard: 'live',
-    summary: `Many live queries of ${name} found no document.`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour were answered without any document, more than twice as many as usual.`,
+    summary: `${name}: many live queries return no documents`,
+    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour returned no documents (limit 10 %), more than twice as many as usual. Check the index and its filters.`,
   },
   {
     alert: 'RecalldLiveLatency',
@@ -101,10 +101,10 @@ const traffic: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '15m',
     by: pipeline,
-    silentWhile: told,
+    silentWhile: page,
     dashboard: 'live',
-    summary: `Retrieval of ${name} was slow.`,
-    description: `The slowest 5 % of the live queries of ${name} in the last 15 minutes took {{ $value | humanizeDuration }} or longer, more than twice as long as usual.`,
+    summary: `${name}: live queries are slow`,
+    description: `The 95th percentile of the latency of live queries of ${name} in the last 15 minutes was {{ $value | humanizeDuration }} (limit 1 s), more than twice as long as usual.`,
   },
   {
     alert: 'RecalldLiveTrafficStopped',
@@ -116,8 +116,8 @@ and on () group by () (${series('recalld_build_info')})`,
     for: '15m',
     by: pipeline,
     dashboard: 'live',
-    summary: `recalld receives no live query of ${name} any more.`,
-    description: `No live query of ${name} arrived for 30 minutes; at this hour of yesterday there were {{ $value | humanize }} in an hour.`,
+    summary: `${name}: no live queries received`,
+    description: `recalld received no live queries of ${name} for 30 minutes; at this time yesterday there were {{ $value | humanize }} an hour. Check the sender and its API key.`,
   },
 ];
 
@@ -131,8 +131,8 @@ and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 
     keepFiringFor: '15m',
     by: pipeline,
     dashboard: 'live',
-    summary: `Positive feedback on ${name} dropped.`,
-    description: `{{ $value | humanizePercentage }} of the latest opinions on ${name} were positive. The share dropped by more than 5 points below its baseline within the live window.`,
+    summary: `${name}: positive feedback dropped`,
+    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. The share dropped by more than 5 points below its baseline within the live window.`,
   },
   {
     alert: 'RecalldFeedbackStopped',
@@ -143,8 +143,8 @@ ${busy('6h', 100)}`,
     for: '30m',
     by: pipeline,
     dashboard: 'live',
-    summary: `No feedback on ${name} arrives any more.`,
-    description: `No feedback on ${name} arrived for 6 hours though there were live queries; at this time of yesterday there were {{ $value | humanize }} in 6 hours.`,
+    summary: `${name}: no feedback received`,
+    description: `recalld received no feedback on ${name} for 6 hours although there were live queries; yesterday there were {{ $value | humanize }} in the same 6 hours. Check the feedback buttons and the sender.`,
   },
 ];
 

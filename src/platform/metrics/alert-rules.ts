@@ -1,9 +1,9 @@
-/** What an alert rule is made of, its PromQL included, before it becomes YAML. */
+/** Types of alert and recording rules, and the PromQL and template expressions that they are built from. */
 import type { LabelsOf, labelValues, MetricName, MetricsOfType } from './catalogue.ts';
 
 export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';
 
-/** Dashboards that alerts link to, by the uid that Grafana knows them by. */
+/** Grafana uids of the dashboards that alerts link to. */
 export const dashboardUids = {
   health: 'recalld-retrieval-health',
   golden: 'recalld-golden-set',
@@ -16,24 +16,23 @@ export interface AlertRule {
   readonly alert: string;
   readonly severity: AlertSeverity;
   readonly expr: Expression;
-  /** How long it must hold before it fires, such as `5m`. */
+  /** How long the condition must be true before the alert fires, such as `5m`. */
   readonly for?: string;
-  /** How long it fires on after it last held, against flapping; left out, as long as recalld may take to restart. */
+  /** How long the alert keeps firing after the condition was last true, against flapping; by default the time of a restart. */
   readonly keepFiringFor?: string;
-  /** Labels that each alert of the rule carries, beside those that the rule sets. */
+  /** Labels of each alert, in addition to `labels`. */
   readonly by: readonly string[];
-  /** Set by the rule, as when it is made for one pipeline. */
+  /** Labels that the rule sets, such as the pipeline of a rule for one pipeline. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly dashboard: keyof typeof dashboardUids;
   /**
-   * Alerts while which it is silent, since they tell the same and more, and the labels by which they are about the same.
-   * The rule itself keeps silent, and Alertmanager inhibits nothing: an alert that ends while it is inhibited is never
-   * told to have ended.
+   * Alerts that make this one redundant while they fire, and the labels that must match. The rule itself excludes them
+   * instead of an Alertmanager inhibition, because an alert that ends while inhibited is never reported as resolved.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
-  /** One line for the pager, the same for all alerts of a group: of labels it may use `pipeline` alone. */
+  /** Title for a lock screen, equal for all alerts of a group; `pipeline` is the only label that it may use. */
   readonly summary: string;
-  /** What holds, with numbers. */
+  /** What is wrong, with numbers, and what to do. */
   readonly description: string;
 }
 
@@ -50,31 +49,31 @@ export interface RuleGroup {
 }
 
 export interface RuleSettings {
-  /** Where the runbooks are served; null: by the console, where that is known. */
+  /** Base URL of the runbooks; null: the console serves them if its URL is known. */
   readonly runbookBaseUrl: string | null;
-  /** Null: alerts link to no dashboard. */
+  /** Null: alerts have no link to a dashboard. */
   readonly dashboardBaseUrl: string | null;
-  /** Where browsers reach recalld itself; null: alerts do not link to it. */
+  /** URL of recalld for browsers; null: alerts have no link to it. */
   readonly consoleBaseUrl: string | null;
-  /** Labels of the targets by which one deployment differs from another under the same Prometheus. */
+  /** Target labels that distinguish deployments under the same Prometheus. */
   readonly groupLabels: readonly string[];
-  /** The label `job` that Prometheus gives to the targets of recalld. */
+  /** Label `job` of the targets of recalld. */
   readonly scrapeJob: string;
-  /** How long an alert on the scores of a run is held, so that one good run among bad ones does not resolve it. */
+  /** How long an alert on golden scores keeps firing, so that one good run among bad ones does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
-  /** Seconds that the histogram of the latency of live queries tells apart. */
+  /** Buckets of the latency histogram of live queries, in seconds. */
   readonly latencyBuckets: readonly number[];
 }
 
 export interface RulePipeline {
   readonly name: string;
-  /** Golden sets that run by schedule. */
+  /** Golden sets with a schedule. */
   readonly goldenSets: readonly string[];
   readonly objectives: readonly Objective[];
 }
 
-/** What share of live queries shall be good. */
+/** Target share of good live queries. */
 export type Objective =
   | { readonly slo: 'success' | 'results'; readonly target: number; readonly windowDays: number }
   | {
@@ -84,54 +83,54 @@ export type Objective =
       readonly windowDays: number;
     };
 
-/** A duration as Prometheus writes it, in whole seconds, minutes or hours. */
+/** Formats a duration for Prometheus, in whole seconds, minutes or hours. */
 export function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   if (whole % 3600 === 0) return `${whole / 3600}h`;
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-/** A part of PromQL or a time such as `5m`. */
+/** Part of a PromQL expression, or a duration such as `5m`. */
 type Expression = string;
 
 /**
- * Keeps deployments apart: what an expression groups or matches by, it groups and matches by these labels too. So that no
- * rule forgets them, rules are written without, and with `by ()` and `on ()` where there is nothing else.
+ * Adds the group labels to every `by` and `on` of an expression, so that deployments stay separate. Rules are written
+ * without these labels, with `by ()` and `on ()` where there are no others, so that no rule can forget them.
  */
-export function apart(expr: Expression, groupLabels: readonly string[]): Expression {
+export function withGroupLabels(expr: Expression, groupLabels: readonly string[]): Expression {
   return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {
     const own = labels === '' ? [] : labels.split(', ');
     return `${word} (${[...groupLabels, ...own].join(', ')})`;
   });
 }
 
-/** Silent while one of those alerts fires about the same. */
-export function unlessTold(expr: Expression, { alerts, on }: NonNullable<AlertRule['silentWhile']>): Expression {
+/** Excludes series for which one of the alerts fires. */
+export function unlessFiring(expr: Expression, { alerts, on }: NonNullable<AlertRule['silentWhile']>): Expression {
   const firing = `ALERTS{alertname=~${JSON.stringify(alerts.join('|'))}, alertstate="firing"}`;
   return `(\n${expr}\n)\nunless on (${on.join(', ')}) ${firing}`;
 }
 
-/** For annotations: puts the selector of the series that the alert is about into a variable. */
-export function ofAlert(variable: string, groupLabels: readonly string[], labels: readonly string[]): string {
+/** For annotations: assigns the label selector of the alert to a variable. */
+export function selectorVariable(variable: string, groupLabels: readonly string[], labels: readonly string[]): string {
   const all = [...groupLabels, ...labels];
   const values = all.map((label) => `$labels.${label}`).join(' ');
   return `{{ ${variable} := printf "{${all.map((label) => `${label}=%q`).join(',')}}" ${values} }}`;
 }
 
-/** For annotations: what there is to say where such a series exists, as `.`, and where there is none. */
-export function asked(variable: string, metric: string, then: string, otherwise = ''): string {
+/** For annotations: `then`, in which `.` is the query result, if the series exists; else `otherwise`. */
+export function ifSeries(variable: string, metric: string, then: string, otherwise = ''): string {
   const or = otherwise === '' ? '' : `{{ else }}${otherwise}`;
   return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;
 }
 
-/** For annotations: `.`, a Unix time, as people write it: `19:15 UTC on 2026-11-20`. */
-export const moment = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
+/** For annotations: formats `.`, a Unix time, as `19:15 UTC on 2026-11-20`. */
+export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
 
 /**
- * For annotations: when the condition last held. Prometheus leaves the text of an alert as it was while it is only kept
- * firing, and Alertmanager sends it again with its group: without a time it would report a fault that is over.
+ * For annotations: the time when the condition was last true. While an alert is only kept firing, Prometheus does not
+ * update its text and Alertmanager may send it again; without a time it would report a fault that has ended.
  */
-export const asOf = `{{ with query "time()" }}As of ${moment}.{{ end }}`;
+export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 
 type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
@@ -143,15 +142,15 @@ type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelVa
     : string
   : string;
 
-/** A regular expression that the whole value must match, or must not. */
+/** A regular expression that the whole value must or must not match. */
 export type Pattern = { readonly matches: string } | { readonly differsFrom: string };
 
-/** A value, several of which one must hold, or a pattern, by label. */
+/** By label: one value, a list of allowed values, or a pattern. */
 type Matchers<Name extends MetricName> = {
   readonly [Label in LabelOf<Name>]?: ValueOf<Name, Label> | readonly ValueOf<Name, Label>[] | Pattern;
 };
 
-/** What series may be grouped by: the labels of the metric, or the replica that exported it. */
+/** Labels of the metric, or the replica that exported it. */
 type GroupLabel<Name extends MetricName> = LabelOf<Name> | 'instance';
 
 /** `name{label="value"}` */
@@ -159,7 +158,7 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
   return selector(name, matchers);
 }
 
-/** The gauge, once for any number of replicas: they export equal values. As it is, or as it was `ago`. */
+/** Gauge aggregated over replicas, which export equal values; with `ago`, its earlier value. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -170,7 +169,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** What was counted by all replicas within a window such as `1h`, or within such a window that ended `ago`. */
+/** Increase over all replicas within a window such as `1h`; with `ago`, within a window that ended then. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -182,7 +181,7 @@ export function increaseBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (increase(${selector(name, matchers)}[${window}]${offset}))`;
 }
 
-/** How often a second it was counted by all replicas, over a window such as `5m`. */
+/** Rate per second over all replicas, over a window such as `5m`. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -192,7 +191,7 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (rate(${selector(name, matchers)}[${window}]))`;
 }
 
-/** Observations a second of a histogram over all replicas, `below` a bucket's limit or all of them. */
+/** Observations per second of a histogram over all replicas, below a bucket's limit or in total. */
 export function observedBy<Name extends MetricsOfType<'histogram'>>(
   labels: readonly LabelOf<Name>[],
   name: Name,
@@ -207,7 +206,7 @@ export function observedBy<Name extends MetricsOfType<'histogram'>>(
   return `sum by (${labels.join(', ')}) (rate(${chosen}[${window}]))`;
 }
 
-/** A quantile of a histogram over all replicas. */
+/** Quantile of a histogram over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   quantile: number,
   labels: readonly LabelOf<Name>[],
@@ -218,8 +217,8 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 }
 
 /**
- * What was counted within a window, more than nothing. A counter with labels appears with its first event, which
- * `increase` cannot see; that it was not there before tells, unless Prometheus itself was not.
+ * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
+ * does not see; its absence before the window shows it, unless recalld was not scraped then.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
@@ -235,12 +234,12 @@ export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   ].join('\n');
 }
 
-/** `part / whole` where there is any of the whole, and 0 where there is none of the part. */
+/** `part / whole` where the whole is positive; a missing part counts as 0. */
 export function ratio(part: Expression, whole: Expression): Expression {
   return `(${part} or 0 * ${whole}) / (${whole} > 0)`;
 }
 
-/** Prometheus 2 keeps the limit of a bucket as it is written, 3 writes `1` as `1.0`. */
+/** Prometheus 2 keeps the limit of a bucket as written, Prometheus 3 writes `1` as `1.0`. */
 function limitOf(below: number): string | Pattern {
   return Number.isInteger(below) ? { matches: String.raw`${below}(\.0)?` } : String(below);
 }

@@ -96,7 +96,7 @@ export const metricCatalogue = {
     'state',
   ]),
   recalld_check_quiet: storedGauge(
-    '1 while a check has no verdict for a reason that its config takes as no alarm, such as too little traffic or a baseline that is still learnt; else 0.',
+    '1 while a check has no data for a reason that its config accepts, such as too little traffic or a baseline that is not learnt yet; else 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_smallest_detectable_drop: storedGauge(
@@ -109,7 +109,7 @@ export const metricCatalogue = {
   ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', ['pipeline', 'check']),
   recalld_check_info: storedGauge(
-    'What a check is on, and the words that its alarm is told in: `what` the value is of, whether its threshold is a floor or a ceiling, and whether both are numbers or seconds; always 1.',
+    'Always 1: the kind of a check and the words of its alert: `what` it measures, whether it fails `below` or `above` its threshold, and the unit of both.',
     ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
   ),
   ...boundedGauges(

@@ -73,20 +73,20 @@ describe('the false pages to expect of a pipeline', () => {
       sets,
     );
     expect(checks).toMatchObject([
-      { name: 'ndcg@10 regression by 0.02 on faq', looks: 2160, expected: expect.closeTo(0.746, 3) },
-      { name: 'ndcg@10 regression by 0.02 on legal', looks: 90, expected: expect.closeTo(0.031, 3) },
-      { name: 'ndcg@10 regression by 0.02 on by-hand', looks: 0, expected: 0 },
+      { name: 'ndcg@10 regression by 0.02 on faq', evaluations: 2160, expected: expect.closeTo(0.746, 3) },
+      { name: 'ndcg@10 regression by 0.02 on legal', evaluations: 90, expected: expect.closeTo(0.031, 3) },
+      { name: 'ndcg@10 regression by 0.02 on by-hand', evaluations: 0, expected: 0 },
     ]);
   });
 
   it('leave out quiet hours, and take the weeks of a dense schedule to be alike', () => {
     const regression = '{regression: ndcg@10, drop: 0.02}';
     const quiet = '{set: faq, cron: "0 * * * *", quiet_hours: [{from: "00:00", to: "12:00"}]}';
-    expect(expected(regression, quiet).checks).toMatchObject([{ looks: 1080 }]);
+    expect(expected(regression, quiet).checks).toMatchObject([{ evaluations: 1080 }]);
     const dense = '{set: faq, cron: "*/5 * * * *"}';
-    expect(expected(regression, dense).checks).toMatchObject([{ looks: 25_920 }]);
+    expect(expected(regression, dense).checks).toMatchObject([{ evaluations: 25_920 }]);
     const seldom = '{set: faq, cron: "*/5 * * * *", quiet_hours: [{from: "02:00", to: "00:00"}]}';
-    expect(expected(regression, seldom).checks).toMatchObject([{ looks: 2160 }]);
+    expect(expected(regression, seldom).checks).toMatchObject([{ evaluations: 2160 }]);
   });
 
   it('say how much room a floor needs, and how much it has by the latest run', () => {
@@ -95,17 +95,17 @@ describe('the false pages to expect of a pipeline', () => {
     expect(expected(floor).checks).toMatchObject([
       {
         expected: 0.01,
-        proviso: 'while the usual score is at least 1.3 half-widths of its 95 % interval above the floor',
+        assumption: 'while the usual score is at least 1.3 half-widths of its 95 % interval above the threshold',
       },
     ]);
     expect(expected(floor, hourly, [aRun(0.8)]).checks).toMatchObject([{ expected: expect.closeTo(54, 6) }]);
     const [roomy] = expected(floor, hourly, [aRun(0.9)]).checks;
     expect(roomy?.expected).toBeLessThan(1e-9);
-    expect(roomy?.proviso).toBe(
-      'while the score stays at the latest, 0.9000 (n = 300), 5.0 half-widths of its 95 % interval above the floor',
+    expect(roomy?.assumption).toBe(
+      'while the score stays at the latest, 0.9000 (n = 300), 5.0 half-widths of its 95 % interval above the threshold',
     );
     expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
-      { expected: null, proviso: expect.stringContaining('is below the floor, so that a page is not false') },
+      { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be real') },
     ]);
   });
 
@@ -115,10 +115,10 @@ describe('the false pages to expect of a pipeline', () => {
     );
     expect(checks).toMatchObject([
       { name: 'stale labels above 0.02 on faq', expected: 0 },
-      { name: 'error_ratio above 0.05', looks: 25_920, expected: 0.01 },
-      { name: 'golden_run_age_seconds above 7200', looks: null, expected: 0 },
-      { name: 'retriever_latency_p95_seconds above 2', looks: 2160, expected: null },
-      { name: 'density drift', looks: null, expected: expect.closeTo(90 / 365 / 2, 9) },
+      { name: 'error_ratio above 0.05', evaluations: 25_920, expected: 0.01 },
+      { name: 'golden_run_age_seconds above 7200', evaluations: null, expected: 0 },
+      { name: 'retriever_latency_p95_seconds above 2', evaluations: 2160, expected: null },
+      { name: 'density drift', evaluations: null, expected: expect.closeTo(90 / 365 / 2, 9) },
     ]);
   });
 });
@@ -131,7 +131,7 @@ describe('the budget', () => {
     expect(checks).toMatchObject([
       {
         expected: expect.closeTo((6 * 90) / 360 / 2, 9),
-        proviso: 'as its part of alerts.false_pages.drift, which 2 pipelines share',
+        assumption: 'as its share of alerts.false_pages.drift, which 2 pipelines share',
         remedy: 'lower `alerts.false_pages.drift`',
       },
     ]);

@@ -24,7 +24,7 @@ const incidents = (open: Readonly<Record<string, number>>) =>
   );
 
 const broken =
-  'ndcg@10 fell to 0.0370 (95 % 0.0200 to 0.0600, n = 160), floor 0.8000, from 00:15 UTC on 1970-01-01; 0.9500 before';
+  'ndcg@10 dropped from 0.95 to 0.037 (95 % CI 0.02 to 0.06, n = 160), below 0.8, at 00:15 UTC on 1970-01-01';
 const regressionCheck = { pipeline: 'docs', check: 'ndcg@10 regression by 0.02 on faq' };
 const unknownFloor = [
   signal('recalld_threshold', { ...floorCheck, severity: 'critical' }, always(0.8)),
@@ -55,14 +55,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600), attempted(always(0)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs started 1h 0m 0s ago, more than three intervals of its schedule. Nobody measures this pipeline now.',
+    says: 'The latest run of faq on docs started 1h 0m 0s ago, more than three scheduled intervals. Retrieval quality is not measured. Start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNeverRan',
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs has a schedule, three intervals of which are 30m 0s, and no run at all.',
+    says: 'faq on docs is scheduled but has never run; three of its intervals are 30m 0s. Import the golden set, or start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',
@@ -74,7 +74,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m % 5 === 0 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'No run of faq on docs has completed for 15m 0s (three intervals of its schedule) or longer, though runs were started.',
+    says: 'Runs of faq on docs start, but none has completed for 15m 0s (three scheduled intervals) or longer. Check the retriever and the workers.',
   },
   {
     alert: 'RecalldGoldenRunFailed',
@@ -86,14 +86,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m === 30 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The scores shown are of a run before it.',
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores are from an earlier run. Run the set again.',
   },
   {
     alert: 'RecalldRetrieverNotAnswering',
     labels: faq,
     breaching: queries({ ok: 20, empty: 0, error: 50, timeout: 30 }),
     healthy: hourlyRuns,
-    says: '80% of the 100 queries of the latest run of faq on docs failed or timed out; from 50 % on it counts as an outage.',
+    says: '80% of the 100 queries of the latest run of faq on docs failed or timed out; 50 % or more is an outage. Fix the retrieval service.',
   },
   {
     alert: 'RecalldRetrieverErrors',
@@ -101,21 +101,21 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
     // What comes to an outage is told by another.
     healthy: queries({ ok: 40, empty: 0, error: 50, timeout: 10 }),
-    says: '10% of the 100 queries of the latest run of faq on docs failed or timed out, 5 % or more; each counts 0 in its scores.',
+    says: '10% of the 100 queries of the latest run of faq on docs failed or timed out (limit 5 %). Each counts 0, so scores drop.',
   },
   {
     alert: 'RecalldScoresWithheld',
     labels: faq,
     breaching: [signal('recalld_golden_scores_withheld', faq, always(1)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three intervals (three days for a set that runs by hand), so that its scores are withheld and no threshold on them can be breached.',
+    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot fail.',
   },
   {
     alert: 'RecalldGoldenRunSlow',
     labels: faq,
     breaching: [interval(600), signal('recalld_golden_run_duration_seconds', faq, always(900))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs took 15m 0s, longer than the time between two runs, so that runs are left out.',
+    says: 'The latest run of faq on docs took 15m 0s, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run less often.',
   },
   {
     alert: 'RecalldSegmentsOverflow',
@@ -123,7 +123,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_golden_segments_overflow', faq, always(7))],
     healthy: hourlyRuns,
     minutes: 120,
-    says: '7 segments of faq on docs are folded into `other`.',
+    says: '7 segments of faq on docs are measured together as `other`. Remove a tag from segments.keys, or raise segments.max.',
   },
   {
     alert: 'RecalldCheckCritical',
@@ -136,14 +136,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'critical'),
       signal('recalld_check_outage', liveCheck, always(1)),
     ],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs became critical; sampling noise does not explain it.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is critical; sampling noise does not explain it.`,
   },
   {
     alert: 'RecalldCheckWarning',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'warning'), ...floorNumbers],
     healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs came to warning.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is at warning.`,
   },
   {
     alert: 'RecalldCheckNoData',
@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10 was not known, floor 0.8000, from 00:00 UTC on 1970-01-01; 0.9500 before. The check "ndcg@10 below 0.8 on faq" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.',
+    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes and cannot fail until it has.',
   },
   {
     alert: 'RecalldCheckBlind',
@@ -168,28 +168,28 @@ export const goldenFixtures: readonly AlertFixture[] = [
     ],
     healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
     minutes: 90,
-    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it would only find a drop of 0.200 or more; its threshold is -0.020. Pin a baseline with reruns, add queries to the golden set, or raise its drop.',
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it can only detect a drop of 0.2 or more; its threshold is -0.02. Pin a baseline with reruns, add queries to the golden set, or raise its drop.',
   },
   {
     alert: 'RecalldDocumentsLost',
     labels: faq,
     breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
     healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
-    says: '10% of the judged documents of faq on docs are gone from the vector store, and nothing took their place. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.',
+    says: '10% of the judged documents of faq on docs are missing from the vector store (limit 2 %), and nothing replaced them. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.',
   },
   {
     alert: 'RecalldStaleLabels',
     labels: staleCheck,
     breaching: [...checkStates(staleCheck, () => 'warning'), ...staleNumbers],
     healthy: [...checkStates(staleCheck, () => 'ok'), ...checkStates(floorCheck, () => 'warning')],
-    says: 'The share of judged documents that are superseded rose to 0.1400 (n = 50), ceiling 0.0200. The check "stale labels above 0.02 on faq" of docs came to warning: judged documents got other ids or were deleted on purpose, so that their queries left the comparison with the baseline.',
+    says: 'The share of judged documents that are superseded rose to 0.14 (n = 50), above 0.02. Judged documents were re-chunked, renamed or deleted on purpose, so their queries are no longer compared with the baseline. Update the judgments with recalld golden check, then pin a new baseline.',
   },
   {
     alert: 'RecalldDensityDrift',
     labels: densityCheck,
     breaching: [...checkStates(densityCheck, () => 'critical'), ...densityNumbers],
     healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
-    says: 'The evidence that queries are covered worse rose to 1.5000, ceiling 1.0000. What people ask of docs was covered worse than in the baseline, by more than chance and by enough to matter: a page-level alarm opened.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed. Restore lost content, or add documents for the uncovered topics.',
   },
   {
     alert: 'RecalldDensityDriftTicket',
@@ -197,13 +197,13 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'What people ask of docs was covered worse than in the baseline: a ticket, or an alarm that the config does not page for.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed at the level of a ticket, or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',
     labels: faq,
     breaching: [sentinelExpected(always(0))],
     healthy: [sentinelExpected((m) => 300 * Math.floor(m / 5) + 360)],
-    says: 'The next sentinel of faq on docs should have completed 1h 0m 0s ago by its schedule, with all the time that it may take. A fall is now seen only by the next full run.',
+    says: 'The sentinel of faq on docs should have completed 1h 0m 0s ago. Only the next full run can detect a drop now.',
   },
 ];

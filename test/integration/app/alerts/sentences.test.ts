@@ -1,8 +1,8 @@
-/** The sentence of an alarm is the same whether recalld says it or Prometheus makes it of the metrics. */
+/** Prometheus makes the same sentence of an alert from metrics as recalld, with its own formats of numbers. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { gaugesOf } from '../../../../src/checks/check-store.ts';
-import { alertText } from '../../../../src/checks/rules/alert-text.ts';
+import { alertText, type NumberStyle } from '../../../../src/checks/rules/alert-text.ts';
 import type { CheckState } from '../../../../src/checks/rules/check-state.ts';
 import { aCheckState } from '../../../support/check-states.ts';
 import { missing } from '../../../support/missing.ts';
@@ -10,24 +10,46 @@ import { inputSeries, type RuleTest, rulesOfAlert, runPromtool } from '../../../
 import { asOfMinute } from './fixture.ts';
 import { always } from './signals.ts';
 
+/** Numbers as the template functions `humanizeDuration`, `humanizePercentage` and `printf "%.3g"` write them. */
+const byPrometheus: NumberStyle = {
+  value: (value, unit) =>
+    unit === 'seconds' ? humanDuration(value) : unit === 'share' ? `${digits(100 * value, 4)}%` : digits(value, 3),
+  interval: (low, high, unit) => `95 % CI ${byPrometheus.value(low, unit)} to ${byPrometheus.value(high, unit)}`,
+};
+
+const digits = (value: number, count: number): string => String(Number(value.toPrecision(count)));
+
+function humanDuration(seconds: number): string {
+  if (seconds < 1) return `${digits(1000 * seconds, 4)}ms`;
+  if (seconds < 60) return `${digits(seconds, 4)}s`;
+  const whole = Math.trunc(seconds);
+  const parts = [
+    `${Math.trunc(whole / 86_400)}d`,
+    `${Math.trunc(whole / 3600) % 24}h`,
+    `${Math.trunc(whole / 60) % 60}m`,
+    `${whole % 60}s`,
+  ];
+  return parts.slice(parts.findIndex((part) => !part.startsWith('0'))).join(' ');
+}
+
 const live = { kind: 'threshold', goldenSet: null } as const;
 const bare = { ciLow: null, ciHigh: null, n: null, before: null } as const;
 const seconds = { ...live, ...bare, measure: 'retriever_latency_p95_seconds', name: 'slow' } as const;
 
 const states: readonly [string, Partial<CheckState>][] = [
-  ['a floor', {}],
-  ['a floor that was never held', { before: null }],
+  ['a threshold', {}],
+  ['a threshold that the check never passed', { before: null }],
   ['a value without bounds', { ciLow: null, ciHigh: null }],
   ['a value by itself', bare],
-  ['values that lie between two roundings', { value: 0.03125, ciLow: 0.15625, ciHigh: 0.34375, before: -0.03125 }],
-  ['a fall', { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.0004 }],
+  ['values with more than three digits', { value: 0.03127, ciLow: 0.15628, ciHigh: 0.34371, before: -0.03129 }],
+  ['a drop', { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.0004 }],
   ['a segment', { ...live, measure: 'error_ratio', segment: 'tenant="a\\b"', threshold: 0.05, value: 0.2 }],
   ['a name with everything in it', { name: 'a "quoted" \\ name on faq' }],
   ['milliseconds', { ...seconds, value: 0.35123, threshold: 0.25, before: 0.0999 }],
   ['a second and a half', { ...seconds, value: 1.5, threshold: 1, before: 12.3456 }],
   ['minutes', { ...seconds, value: 125.9, threshold: 60, before: 59.99 }],
   ['hours and days', { ...seconds, value: 11_200, threshold: 259_200, before: 90_061 }],
-  ['labels that are gone', { kind: 'stale_labels', measure: 'stale_labels', value: 0.14, ...bare, n: 50 }],
+  ['superseded labels', { kind: 'stale_labels', measure: 'stale_labels', value: 0.14, ...bare, n: 50 }],
   ['the midnight before', { breachedSince: new Date('2026-11-20T00:00:00.999Z') }],
 ];
 
@@ -70,24 +92,24 @@ describe.skipIf(missing('promtool'))('Prometheus says', () => {
 
   const annotations: Readonly<Record<string, object>> = {
     RecalldCheckCritical: {
-      summary: 'Retrieval of docs breached a critical threshold.',
+      summary: 'docs: a critical check fails',
       diagnosis: 'Cause not yet known.',
     },
     RecalldCheckNoData: {
-      summary: 'A check of docs had no data.',
+      summary: 'docs: a check has no data',
       diagnosis: 'Cause not yet known.',
     },
   };
 
-  it.each(states)('of %s what recalld says', (name, parts) => {
+  it.each(states)('the same of %s as recalld', (name, parts) => {
     const state = aCheckState(parts);
-    const description = `${alertText(state)}. The check "${state.name}" of docs became critical; sampling noise does not explain it.`;
+    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs is critical; sampling noise does not explain it.`;
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');
   });
 
-  it('of a check without data since when, and how it was', () => {
+  it('since when a check has no data, and its last value', () => {
     const state = aCheckState({ verdict: 'no_data', ...bare, value: null, before: 0.9 });
-    const description = `${alertText(state)}. The check "${state.name}" of docs has had nothing to be judged by for 30 minutes, and a check without data can breach nothing.`;
+    const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs has had no data for 30 minutes and cannot fail until it has.`;
     expect(verdictOn('RecalldCheckNoData', 'no data', state, description)).toBe('');
   });
 });

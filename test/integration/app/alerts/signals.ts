@@ -53,10 +53,10 @@ type NamedCheck = { readonly pipeline: string; readonly check: string };
 
 /** What the checks are on, in words. */
 const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
-  [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'floor' }],
-  [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'ceiling' }],
-  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are superseded', limit: 'ceiling' }],
-  [densityCheck, { kind: 'density_drift', what: 'The evidence that queries are covered worse', limit: 'ceiling' }],
+  [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'below' }],
+  [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'above' }],
+  [staleCheck, { kind: 'stale_labels', what: 'The share of judged documents that are superseded', limit: 'above' }],
+  [densityCheck, { kind: 'density_drift', what: 'The coverage of live queries', limit: 'above' }],
 ]);
 
 /** What a check is on, and its state set, whose state at each minute is given. */

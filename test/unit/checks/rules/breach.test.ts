@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type Breach, type Look, rememberBreach } from '../../../../src/checks/rules/check-state.ts';
+import { type Breach, type Evaluation, updateBreach } from '../../../../src/checks/rules/check-state.ts';
 import { hours } from '../../../support/measurements.ts';
 
 /** A look at each hour, at a measurement of the hour before. */
-function looks(parts: readonly (Partial<Look> | 'good' | 'bad')[]): Breach[] {
+function looks(parts: readonly (Partial<Evaluation> | 'good' | 'bad')[]): Breach[] {
   let breach: Breach | null = null;
   return parts.map((part, hour) => {
     const isBad = part === 'bad';
-    breach = rememberBreach(breach, {
+    breach = updateBreach(breach, {
       verdict: isBad ? 'critical' : 'ok',
       isBeyond: isBad,
       value: isBad ? 0.1 : 0.9,
@@ -19,10 +19,15 @@ function looks(parts: readonly (Partial<Look> | 'good' | 'bad')[]): Breach[] {
   });
 }
 
-const unconfirmed: Partial<Look> = { verdict: 'ok', isBeyond: true, value: 0.2 };
-const recovering: Partial<Look> = { verdict: 'critical', isBeyond: false };
-const noData: Partial<Look> = { verdict: 'no_data', value: null, evidence: null };
-const out = (hour: number): Partial<Look> => ({ verdict: 'critical', isBeyond: true, value: 0, outageAt: hours(hour) });
+const unconfirmed: Partial<Evaluation> = { verdict: 'ok', isBeyond: true, value: 0.2 };
+const recovering: Partial<Evaluation> = { verdict: 'critical', isBeyond: false };
+const noData: Partial<Evaluation> = { verdict: 'no_data', value: null, evidence: null };
+const out = (hour: number): Partial<Evaluation> => ({
+  verdict: 'critical',
+  isBeyond: true,
+  value: 0,
+  outageAt: hours(hour),
+});
 
 describe('a breach', () => {
   it('begins with its first bad measurement, confirmed or not, and keeps the last good value', () => {

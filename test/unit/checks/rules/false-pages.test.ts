@@ -2,7 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomNumbers } from '../../../../bench/random-numbers.ts';
 import { type SteadyVerdict, steadyVerdict } from '../../../../src/checks/rules/check-state.ts';
-import { falseBreaches, falseRegressions, NEXT_TO_NONE, roomNeeded } from '../../../../src/checks/rules/false-pages.ts';
+import {
+  falseBreaches,
+  falseRegressions,
+  marginNeeded,
+  NEXT_TO_NONE,
+} from '../../../../src/checks/rules/false-pages.ts';
 import {
   type ComparedWithBaseline,
   evaluateRegression,
@@ -61,31 +66,38 @@ describe('the false regressions to expect', () => {
   });
 
   it.each([1, 2, 3])('are those that the check makes of noise, with %i runs in a row', (runs) => {
-    const [streams, looks] = [500, 40];
+    const [streams, evaluations] = [500, 40];
     const check = aCheck(0.1, runs);
     const random = randomNumbers(runs);
     const counts = Array.from({ length: streams }, () => {
       const baseline = random.normal();
-      const stream = Array.from({ length: looks }, (_, id) => aRun(id, (random.normal() - baseline) / Math.SQRT2));
+      const stream = Array.from({ length: evaluations }, (_, id) =>
+        aRun(id, (random.normal() - baseline) / Math.SQRT2),
+      );
       return pages(check, stream);
     });
     const mean = counts.reduce((sum, count) => sum + count, 0) / streams;
     const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / streams;
-    const expected = falseRegressions(check, looks);
+    const expected = falseRegressions(check, evaluations);
     expect(Math.abs(mean - expected)).toBeLessThan(4 * Math.sqrt(variance / streams));
   });
 
-  it('are never more than each page taking its runs of their own allows, rise with looks and fall with runs', () => {
+  it('are never more than each page taking its runs of their own allows, rise with evaluations and fall with runs', () => {
     const alphas = fc.double({ min: 1e-4, max: 0.99, noNaN: true });
     fc.assert(
-      fc.property(alphas, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 0, max: 400 }), (alpha, runs, looks) => {
-        const expected = falseRegressions({ alpha, runs }, looks);
-        const rounding = 1e-9 * (1 + looks);
-        expect(expected).toBeGreaterThanOrEqual(0);
-        expect(expected).toBeLessThanOrEqual((looks * alpha) / runs + rounding);
-        expect(falseRegressions({ alpha, runs }, looks + 1)).toBeGreaterThanOrEqual(expected - rounding);
-        expect(falseRegressions({ alpha, runs: runs + 1 }, looks)).toBeLessThanOrEqual(expected + rounding);
-      }),
+      fc.property(
+        alphas,
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 0, max: 400 }),
+        (alpha, runs, evaluations) => {
+          const expected = falseRegressions({ alpha, runs }, evaluations);
+          const rounding = 1e-9 * (1 + evaluations);
+          expect(expected).toBeGreaterThanOrEqual(0);
+          expect(expected).toBeLessThanOrEqual((evaluations * alpha) / runs + rounding);
+          expect(falseRegressions({ alpha, runs }, evaluations + 1)).toBeGreaterThanOrEqual(expected - rounding);
+          expect(falseRegressions({ alpha, runs: runs + 1 }, evaluations)).toBeLessThanOrEqual(expected + rounding);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -101,29 +113,29 @@ describe('the false regressions to expect', () => {
 });
 
 describe('the false breaches to expect', () => {
-  it('are 2.5 % of the looks at the threshold itself', () => {
-    expect(falseBreaches({ looks: 1000, confirm: 1, values: 1 }, 0)).toBeCloseTo(25, 9);
+  it('are 2.5 % of the evaluations at the threshold itself', () => {
+    expect(falseBreaches({ evaluations: 1000, confirm: 1, values: 1 }, 0)).toBeCloseTo(25, 9);
   });
 
   it('are next to none with the room that is said to be needed, and fewer with more', () => {
-    const looks = fc.record({
-      looks: fc.integer({ min: 0, max: 100_000 }),
+    const evaluations = fc.record({
+      evaluations: fc.integer({ min: 0, max: 100_000 }),
       confirm: fc.integer({ min: 1, max: 100 }),
       values: fc.integer({ min: 1, max: 1001 }),
     });
     fc.assert(
-      fc.property(looks, fc.double({ min: 0, max: 5, noNaN: true }), (bounded, more) => {
-        const room = roomNeeded(bounded);
+      fc.property(evaluations, fc.double({ min: 0, max: 5, noNaN: true }), (bounded, more) => {
+        const room = marginNeeded(bounded);
         const least = falseBreaches(bounded, room);
         expect(least).toBeLessThanOrEqual(NEXT_TO_NONE * (1 + 1e-9));
         expect(falseBreaches(bounded, room + more)).toBeLessThanOrEqual(least);
       }),
     );
-    expect(roomNeeded({ looks: 0, confirm: 1, values: 1 })).toBe(0);
-    expect(falseBreaches({ looks: hourly, confirm: 1, values: 1 }, Number.POSITIVE_INFINITY)).toBe(0);
+    expect(marginNeeded({ evaluations: 0, confirm: 1, values: 1 })).toBe(0);
+    expect(falseBreaches({ evaluations: hourly, confirm: 1, values: 1 }, Number.POSITIVE_INFINITY)).toBe(0);
   });
 
-  it('cannot be more than the looks beyond, over the confirmations: hysteresis only lessens them', () => {
+  it('cannot be more than the evaluations beyond, over the confirmations: hysteresis only lessens them', () => {
     const verdicts = fc.array(fc.constantFrom('ok', 'warning', 'critical', 'no_data'), { maxLength: 80 });
     fc.assert(
       fc.property(verdicts, fc.integer({ min: 1, max: 5 }), fc.boolean(), (shown, confirm, isClear) => {
