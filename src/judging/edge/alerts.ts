@@ -7,9 +7,9 @@ import {
   ifSeries,
   increaseBy,
   maxBy,
-  selectorVariable,
   type RuleGroup,
   type RuleSettings,
+  selectorVariable,
 } from '../../platform/metrics/alert-rules.ts';
 import { MIN_AGREEMENT_SESSIONS } from '../rules/agreement.ts';
 
