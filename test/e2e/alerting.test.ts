@@ -97,7 +97,7 @@ function chatsOf(stack: AlertingStack, summary: string): string[] {
     .map(({ title }) => title.split(':')[0] ?? '');
 }
 
-const EMPTY = 'Retrieval of empty breached a critical threshold.';
+const EMPTY = 'empty: a critical check fails';
 
 async function told(stack: AlertingStack, summary: string, actions: readonly string[]): Promise<void> {
   await waitFor(() => {

@@ -43,7 +43,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       for: '5m',
       by: [],
       dashboard: 'itself',
-      summary: 'recalld is down: no replica can be scraped',
+      summary: 'recalld: no replica can be scraped',
       description:
         'Prometheus has not scraped any replica of this recalld for 5 minutes. All other alerts on its pipelines are blind. Start recalld, or fix the scrape config.',
     },

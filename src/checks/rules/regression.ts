@@ -150,9 +150,9 @@ export function evaluateRegression(
 
 function powerOf(smallest: number | null, drop: number): string {
   if (smallest === null || smallest <= drop) return '';
-  const detects = `it can only detect drops of ${decimal(smallest)} or more, and ${decimal(drop)} is configured`;
+  const detects = `the check can only detect drops of ${decimal(smallest)} or more, and ${decimal(drop)} is configured`;
   return isBlind({ verdict: 'ok', threshold: drop, smallestDetectableDrop: smallest })
-    ? ` The check is blind: ${detects}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
+    ? ` Blind: ${detects}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
     : ` Note: ${detects}.`;
 }
 

@@ -90,7 +90,7 @@ describe('the checks of live traffic', () => {
       ['ok', 'critical'],
       [null, 'ok'],
     ]);
-    expect(transitions[0]?.explanation).toContain('even the lower bound is above 0.0500');
+    expect(transitions[0]?.explanation).toContain('even the lower bound is above 5 %');
     expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
   });
 

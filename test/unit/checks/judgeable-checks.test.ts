@@ -29,7 +29,7 @@ describe('the name of a check', () => {
     ['of one without a name', `${named('mrr@10 below 0.5')}, {measure: mrr@10, below: 0.5}`, 'mrr@10 below 0.5 on faq'],
     ['of one on something else', `${named('x')}, {name: x on faq, measure: error_ratio, above: 0.1}`, 'x on faq'],
   ])('is not that %s', (_, checks, name) => {
-    expect(problemOf('{set: faq}', checks)).toContain(`is called "${name}", as checks[0] is; give one another name`);
+    expect(problemOf('{set: faq}', checks)).toContain(`has the same name "${name}" as checks[0]`);
   });
 });
 
@@ -110,15 +110,15 @@ describe('a check', () => {
       'no measure at all',
       '{set: faq}',
       aFloor('latency'),
-      'checks[0].measure is not a measure; write one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
     ],
     [
       'a cut-off of nothing',
       '{set: faq}',
       aFloor('ndcg@0'),
-      'checks[0].measure is not a measure; write one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
     ],
-  ])('is refused with the way out when it names %s', (_, golden, checks, sentence) => {
+  ])('is refused with a fix when it names %s', (_, golden, checks, sentence) => {
     expect(problemOf(golden, checks)).toBe(sentence);
   });
 

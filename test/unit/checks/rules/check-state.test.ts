@@ -209,13 +209,13 @@ describe('a check', () => {
     expect(nextStatus(silent, again, found('critical'), minute(10), minute(10)).verdict).toBe('critical');
   });
 
-  it('says why it stands at something else than what was found', () => {
+  it('explains why its verdict differs from the finding', () => {
     expect(playFindings([found('ok'), found('critical')]).explanation).toBe(
-      'It is 0.1. It stands at ok: 1 of the 2 measurements in a row that it takes show critical.',
+      'It is 0.1. The verdict stays ok: 1 of 2 consecutive measurements show critical.',
     );
     const near = found('ok', { isClear: false });
     expect(playFindings([found('warning'), found('warning'), near]).explanation).toBe(
-      'It is 0.1. It stands at warning until the value is better than the threshold by a margin.',
+      'It is 0.1. The verdict stays warning until the value is better than the threshold by a margin.',
     );
   });
 

@@ -52,7 +52,7 @@ describe('the evaluation of a check', () => {
     const before = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     const status = evaluate(check, factsOfRun(check, run(1)), before, hours(4));
     expect(status).toMatchObject({ verdict: 'no_data', lastKnown: 'critical', since: hours(4), isQuiet: false });
-    expect(reasonOf({ previous: null, status })).toBe('What judged it last is too old to trust: It is 0.5.');
+    expect(reasonOf({ previous: null, status })).toBe('The last evaluation is too old to trust: It is 0.5.');
   });
 
   it('keeps its threshold through a run that failed, and says why that one did', () => {

@@ -51,7 +51,7 @@ describe('the check on stale labels', () => {
       isBeyond: true,
       threshold: 0.02,
       explanation:
-        '7 of 50 judged documents (0.1400) are superseded, above 0.0200: renew the judgments of faq with `recalld golden check`, then pin a new baseline.',
+        '7 of 50 judged documents superseded (14 %, limit 2 %). Update the judgments of faq with `recalld golden check`, then pin a new baseline.',
     });
   });
 
@@ -78,7 +78,7 @@ describe('the check on forbidden documents', () => {
       value: 1,
       threshold: 0,
       n: 40,
-      explanation: '1 forbidden document came back, asked twice: tenant-b/3 at rank 3 of q7.',
+      explanation: '1 forbidden document returned twice: tenant-b/3 at rank 3 of q7.',
     });
   });
 
@@ -207,7 +207,7 @@ describe('a floor', () => {
     expect(evaluateFloor(aFloor(), [])).toMatchObject({
       verdict: 'no_data',
       value: null,
-      explanation: 'ndcg@10 has no score, so nobody knows.',
+      explanation: 'ndcg@10 has no score in this run.',
     });
   });
 
@@ -220,12 +220,10 @@ describe('a floor', () => {
   });
 
   it('explains its verdict with the numbers behind it', () => {
-    expect(explain(0.9, 0.85, 0.95)).toBe('ndcg@10 is 0.9000 (95 % 0.8500 to 0.9500, n = 40), not below 0.8000.');
-    expect(explain(0.6, 0.5, 0.7)).toBe(
-      'ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): even the upper bound is below 0.8000.',
-    );
+    expect(explain(0.9, 0.85, 0.95)).toBe('ndcg@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
+    expect(explain(0.6, 0.5, 0.7)).toBe('ndcg@10 is 0.6 (95 % CI 0.5-0.7, n = 40), even the upper bound is below 0.8.');
     expect(explain(0.75, 0.6, 0.85)).toBe(
-      'ndcg@10 is 0.7500 (95 % 0.6000 to 0.8500, n = 40): the mean is below 0.8000, though its bounds still hold it.',
+      'ndcg@10 is 0.75 (95 % CI 0.6-0.85, n = 40), below 0.8; the difference may be chance.',
     );
   });
 
@@ -233,7 +231,7 @@ describe('a floor', () => {
     const { explanation } = evaluateFloor(aFloor({ severity: 'warning' }), [
       aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
     ]);
-    expect(explanation).toBe('ndcg@10 is 0.6000 (95 % 0.5000 to 0.7000, n = 40): the mean is below 0.8000.');
+    expect(explanation).toBe('ndcg@10 is 0.6 (95 % CI 0.5-0.7, n = 40), below 0.8.');
   });
 
   it('has a name of its own on each golden set', () => {

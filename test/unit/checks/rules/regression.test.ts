@@ -54,19 +54,19 @@ describe('the check on a regression', () => {
       smallestDetectableDrop: 0.02,
       threshold: -0.02,
       explanation:
-        'ndcg@10 against the baseline −0.05 (95 % −0.07 to −0.03, p < 0.001, n = 300, 10 better, 60 worse): it fell by 0.0200 or more in 2 runs in a row.',
+        'ndcg@10 −0.05 against the baseline (95 % CI −0.07 to −0.03, p < 0.001, n = 300, 10 better, 60 worse): a drop of 0.02 or more in 2 consecutive runs.',
     });
   });
 
   it('says what it was compared with', () => {
     const said = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
-    expect(said.explanation).toContain('ndcg@10 against the mean of the runs of the baseline −0.05');
+    expect(said.explanation).toContain('against the mean of the baseline runs');
   });
 
   it('waits for its confirmation', () => {
     const result = evaluateRegression(check, aRun(), [aRun(steady)]);
     expect(result).toMatchObject({ verdict: 'ok', isBeyond: true });
-    expect(result.explanation).toContain('a fall, in 1 of the 2 runs in a row that it takes.');
+    expect(result.explanation).toContain('a drop in 1 of 2 consecutive runs, not confirmed yet.');
   });
 
   it.each([
@@ -87,7 +87,7 @@ describe('the check on a regression', () => {
       evaluateRegression(check, current, [before], NO_SHIFT, stood);
     const first = after(aRun(steady), aRun(), 'critical');
     expect(first).toMatchObject({ verdict: 'critical', isBeyond: false });
-    expect(first.explanation).toContain('no fall, in 1 of the 2 runs in a row that it takes, so that it is not over.');
+    expect(first.explanation).toContain('no drop in 1 of 2 consecutive runs, not resolved yet.');
     expect(after(aRun(), aRun(steady), 'critical')).toMatchObject({ verdict: 'critical', isBeyond: true });
     expect(after(aRun(steady), aRun(steady), 'critical').verdict).toBe('ok');
     expect(after(aRun(steady), aRun(steady), 'ok').verdict).toBe('ok');
@@ -125,7 +125,7 @@ describe('the check on a regression', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
     const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
-    expect(explanation).toContain('more queries score worse than better');
+    expect(explanation).toContain('more queries got worse than better');
   });
 
   it('has no data, and says why, without a comparison or without its measure in it', () => {

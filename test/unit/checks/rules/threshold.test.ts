@@ -40,10 +40,10 @@ describe('a threshold', () => {
 
   it('says with numbers why', () => {
     expect(evaluateThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
-      'The share of live queries that failed or timed out is 0.1000 (95 % 0.0767 to 0.1294, n = 500): even the lower bound is above 0.0500.',
+      'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500), even the lower bound is above 5 %.',
     );
     expect(evaluateThreshold(happy, [reading(0.55, 100)]).explanation).toBe(
-      'The share of positive opinions is 0.5500 (95 % 0.4524 to 0.6439, n = 100): it is below 0.6000, though its bounds still hold it.',
+      'The share of positive opinions is 55 % (95 % CI 45-64 %, n = 100), below 60 %; the difference may be chance.',
     );
   });
 
@@ -56,7 +56,7 @@ describe('a threshold', () => {
       reading(0.08, 400, 'tenant=other'),
     ]);
     expect(found).toMatchObject({ verdict: 'critical', segment: 'tenant=acme', value: 0.3 });
-    expect(found.explanation).toContain('Of 3 segments it is the worst; 2 are beyond the threshold.');
+    expect(found.explanation).toContain('It is the worst of 3 segments; 2 are beyond the threshold.');
     expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
   });
 
@@ -89,7 +89,7 @@ describe('a threshold', () => {
     });
     expect(evaluateThreshold(age, [exact(3601)])).toMatchObject({
       verdict: 'critical',
-      explanation: 'The time since the last completed golden run of golden_set=faq is 3601 s: it is above 3600 s.',
+      explanation: 'The time since the last completed golden run of golden_set=faq is 3601 s, above 1 h.',
     });
     expect(evaluateThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
     expect(evaluateThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });

@@ -82,7 +82,7 @@ describe('the check of density drift', () => {
     const { verdict, explanation } = judge(watched, 1.3);
     expect(verdict).toBe('ok');
     expect(explanation).toMatch(
-      /^Live queries may be covered worse than in the baseline: .* 1\.30+ of what it takes\.$/,
+      /^Live queries may be covered worse than in the baseline: .* Evidence of drift: 130 % of the alert level\.$/,
     );
   });
 });
