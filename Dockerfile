@@ -1,14 +1,14 @@
-# recalld for a fleet: PostgreSQL and Redis are elsewhere, so the embedded PostgreSQL is left out.
-# A release gives the base with the digest that the tag had when it was made.
+# recalld for a fleet, without the embedded PostgreSQL.
+# A release sets the base with the digest of the tag.
 ARG BASE=node:24.21.0-bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# No install script is needed for what the image runs.
+# The image needs no install scripts.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-# Of the optional packages, the one that `recalld dashboards` is made with stays.
+# Keeps the optional package that `recalld dashboards` needs.
 RUN npm run --silent build \
   && mv node_modules/@grafana node_modules/tslib /tmp \
   && npm prune --omit=dev --omit=optional --ignore-scripts \
@@ -36,12 +36,12 @@ COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
 COPY docs/runbooks ./docs/runbooks
 COPY src/report/console/assets ./src/console/assets
-# As a number, so that Kubernetes sees by itself that it is not root.
+# Numeric, so that Kubernetes can verify that it is not root.
 USER 1000:1000
 EXPOSE 8321
-# Every role answers here, unless the config gives health and metrics a port of their own.
+# Every role answers here, unless server.metrics_port is set.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8321/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# tini hands signals on and buries children; recalld ends in order on SIGTERM.
+# tini forwards signals and reaps children; recalld stops cleanly on SIGTERM.
 ENTRYPOINT ["/usr/bin/tini", "--", "node", "dist/cli/main.js"]
 CMD ["serve", "--config", "/etc/recalld/recalld.yaml"]

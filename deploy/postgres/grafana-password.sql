@@ -1,2 +1,2 @@
--- For psql -v password=...: lets the role of the dashboards in.
+-- Enables the login of the dashboards' role: psql -v password=...
 alter role recalld_grafana login password :'password';

@@ -1,11 +1,11 @@
--- A role for the PostgreSQL panels of the dashboards, to be run after `recalld migrate`. It reads runs, comparisons,
--- verdicts, deployments and measures, by ids; no text of a query, no live query and no feedback. It may be run again.
+-- Creates the role of the PostgreSQL panels. Run it after `recalld migrate`; it can be run again. The role reads runs,
+-- comparisons, verdicts, deployments and measures, but no query texts, live queries or feedback.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'recalld_grafana') then
     create role recalld_grafana nologin;
   end if;
-  -- Where roles.sql has closed the database to all others.
+  -- Needed if roles.sql revoked access to the database.
   execute format('grant connect on database %I to recalld_grafana', current_database());
 end
 $$;

@@ -1,7 +1,6 @@
--- What roles.sql cannot give before the tables are there. `recalld migrate --grant` runs it as recalld_owner, after each
--- migration.
+-- Grants that need existing tables. `recalld migrate --grant` runs this as recalld_owner after each migration.
 
--- PostgreSQL lets owners alone attach and drop partitions. What was handed over before is not locked again.
+-- PostgreSQL lets only owners attach and drop partitions. Tables that already changed owner are not locked again.
 do $$
 declare
   owned regclass;
@@ -19,8 +18,8 @@ begin
 end
 $$;
 
--- A ring that is emptied part by part.
+-- A ring of tables that are truncated one by one.
 grant truncate on trace_fragments_0, trace_fragments_1, trace_fragments_2 to recalld_app;
 
--- Only a migration says which version the schema has.
+-- Only migrations set the schema version.
 revoke insert, update, delete on recalld_schema_version from recalld_app;

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Copies what an embedded recalld has stored into a PostgreSQL elsewhere, in one transaction: all of it arrives, or nothing.
+# Copies the data of an embedded recalld into another PostgreSQL in one transaction.
 #
 #   deploy/postgres/move-embedded.sh .recalld postgres://recalld:PASSWORD@db.internal/recalld
 #
-# Needs psql of any version that the target takes. The embedded daemon must run, and nobody may send to it; the target must
-# have been brought to the same schema by `recalld migrate` and be empty. See deploy/README.md.
+# Needs psql of any version that the target accepts. The embedded daemon must run without senders; the target must be empty
+# and have the same schema from `recalld migrate`. See deploy/README.md.
 set -eu
 [ $# -eq 2 ] || { echo 'usage: move-embedded.sh DATA_DIR TARGET_URL' >&2; exit 2; }
 folder=$1 target=$2
@@ -25,8 +25,8 @@ version='select max(version) from recalld_schema_version'
 [ "$(ask "$target" 'select (select count(*) from golden_sets) + (select count(*) from live_queries)')" = 0 ] || {
   echo 'the target is not empty' >&2; exit 2; }
 
-# What the target is to do, told from one snapshot, since the jobs of the daemon go on writing. The target keeps nothing
-# of it before it is told to, which a source that ends early never does.
+# Generates the statements for the target from one snapshot, because the daemon's jobs continue to write. The target commits
+# only at the end, which a source that fails early never reaches.
 cat >"$work/tell.sql" <<'SQL'
 begin isolation level repeatable read read only;
 \echo '\\o /dev/null'

@@ -1,3 +1,3 @@
--- For psql -v owner=... -v app=...: lets the roles of roles.sql in.
+-- Enables the logins of roles.sql: psql -v owner=... -v app=...
 alter role recalld_owner password :'owner';
 alter role recalld_app password :'app';

@@ -1,8 +1,8 @@
--- Roles for a recalld that owns as little as it can: one that migrates, one that the daemon runs as. To be run by a
--- superuser in the database of recalld, before the first `recalld migrate`; it may be run again. See docs/how-to/security.md.
+-- Creates a role for migrations and one for the daemon, each with minimal rights. Run it as a superuser in recalld's
+-- database before the first `recalld migrate`; it can be run again. See docs/how-to/security.md.
 --
---   recalld_owner  owns the database and its tables; `recalld migrate` alone logs in with it
---   recalld_app    reads and writes rows, and owns what is made and dropped every day: partitions by time
+--   recalld_owner  owns the database and its tables; only `recalld migrate` uses it
+--   recalld_app    reads and writes rows, and owns the partitions by time, which it creates and drops every day
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'recalld_owner') then
@@ -17,15 +17,15 @@ begin
 end
 $$;
 
--- A migration changes a table together with its partitions, and those are the daemon's.
+-- Migrations change tables with their partitions, which the daemon's role owns.
 grant recalld_app to recalld_owner;
 
 alter schema public owner to recalld_owner;
 revoke all on schema public from public;
--- To make partitions is to make tables.
+-- Creating a partition means creating a table.
 grant usage, create on schema public to recalld_app;
 
--- What migrations make, now and later; the job queue has a schema of its own.
+-- Objects that migrations create, now and later; the job queue has its own schema.
 alter default privileges for role recalld_owner grant usage on schemas to recalld_app;
 alter default privileges for role recalld_owner grant select, insert, update, delete on tables to recalld_app;
 alter default privileges for role recalld_owner grant usage on sequences to recalld_app;

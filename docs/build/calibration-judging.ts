@@ -129,7 +129,7 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Drops of judged live relevance',
-    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and people grade ${people} of them. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In varying streams, badly answered sessions are more frequent on some days and on weekends.`,
+    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In varying streams, badly answered sessions are more frequent on some days and on weekends.`,
     `Goals: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days in as many; at most ${MAX_FALSE_PAGES} false page a year; a drifting judge never pages as a drop. In the worst cells: ${worstDrops(result)}. A detected drop is a ticket; a confirmed one pages.`,
     table(
       ['Without a change', 'Streams of a year', 'Detections a year', 'Confirmed by people', 'Judge changes a year'],

@@ -2,31 +2,31 @@
 export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one
-  max_requests_per_minute: 60000   # of one API key, or of one address without a good one
-  max_under_way_mb: 128       # what requests under way may hold together; beyond it 503
-  trusted_proxies: [10.0.0.0/8]    # whose X-Forwarded-For says who calls
-  shutdown_seconds: 30        # longest that a stop takes
-  metrics_port: null          # a port of its own for /metrics, /livez and /readyz
+  max_requests_per_minute: 60000   # per API key, or per address without a valid key
+  max_under_way_mb: 128       # memory of all concurrent requests; beyond it 503
+  trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
+  shutdown_seconds: 30        # maximum duration of a shutdown
+  metrics_port: null          # separate port for /metrics, /livez and /readyz
 
 storage:
-  url: \${DATABASE_URL}        # left out, PostgreSQL from npm runs in data_dir
+  url: \${DATABASE_URL}        # without it, PostgreSQL from npm runs in data_dir
   data_dir: .recalld
-  hash_key: \${HASH_KEY}       # left out, recalld makes one
+  hash_key: \${HASH_KEY}       # without it, recalld generates one
   pool_size: 10
   statement_seconds: 60
-  read_url: \${REPLICA_URL}    # left out, the API reads from url
+  read_url: \${REPLICA_URL}    # without it, the API reads from url
   measurement_retention_days: 400
   audit_retention_days: 730
 
-queue:                        # left out, jobs live in the same PostgreSQL
+queue:                        # without it, jobs use the same PostgreSQL
   backend: redis
-  url: rediss://:\${REDIS_PASSWORD}@sentinel-1.internal:26379   # with a topology: of one of its nodes
-  prefix: recalld             # of its keys
-  tls:                        # beyond the authorities that Node trusts
+  url: rediss://:\${REDIS_PASSWORD}@sentinel-1.internal:26379   # with a topology: one of its nodes
+  prefix: recalld             # of all keys
+  tls:                        # in addition to Node's authorities
     ca_file: /etc/recalld/ca.pem
     client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
     servername: redis.internal
-  topology:                   # left out, one server; or {kind: cluster, others: ["redis-2.internal:6379"]}
+  topology:                   # without it, one server; or {kind: cluster, others: ["redis-2.internal:6379"]}
     kind: sentinel
     name: recalld
     others: ["sentinel-2.internal:26379", "sentinel-3.internal:26379"]
@@ -37,8 +37,8 @@ log:
   level: info
 
 metrics:
-  latency_buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]   # seconds, of live queries
-  otlp:                       # left out, they are sent nowhere
+  latency_buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]   # seconds, for live queries
+  otlp:                       # without it, nothing is sent
     url: https://collector.internal:4318
     headers: {authorization: "Bearer \${COLLECTOR_TOKEN}"}
     tls:
@@ -47,23 +47,23 @@ metrics:
     proxy: environment
     timeout_ms: 10000
     retries: 2
-    send: [metrics]           # and evaluations: scores of judged live queries, to the platform that has their traces
+    send: [metrics]           # or evaluations: scores of judged live queries for a tracing platform
     interval_seconds: 60
 
-alerts:                       # where they lead to, and how many false ones are accepted
+alerts:                       # links, and the budget of false pages
   runbook_base_url: https://wiki.internal/recalld/runbooks
   dashboard_base_url: https://grafana.internal
   console_base_url: https://recalld.internal
-  scrape_job: recalld         # the label \`job\` of the scrape config
-  group_labels: [job]         # what one deployment differs from another by, such as [cluster, namespace]
-  false_pages:                # \`recalld config check\` tells what to expect
-    drift: 1 per 365d         # of the density watches of all pipelines together
-    per_pipeline: 1 per 90d   # of the checks of each pipeline
-notify:                       # left out, an Alertmanager tells people
+  scrape_job: recalld         # label \`job\` of the scrape config
+  group_labels: [job]         # labels that distinguish deployments, such as [cluster, namespace]
+  false_pages:                # \`recalld config check\` prints the expected number
+    drift: 1 per 365d         # density alerts of all pipelines together
+    per_pipeline: 1 per 90d   # checks of each pipeline
+notify:                       # without it, use Alertmanager
   - kind: slack
     url: \${SLACK_WEBHOOK_URL}
-    proxy: http://proxy.internal:3128   # left out, none; environment: what HTTPS_PROXY and NO_PROXY say
-    min_severity: warning     # critical unless it is told otherwise
+    proxy: http://proxy.internal:3128   # environment: as HTTPS_PROXY and NO_PROXY say
+    min_severity: warning     # critical by default
   - kind: pagerduty
     url: https://events.eu.pagerduty.com/v2/enqueue
     proxy: environment
@@ -74,7 +74,7 @@ notify:                       # left out, an Alertmanager tells people
     proxy: http://proxy.internal:3128
     headers: {authorization: "Bearer \${HOOK_TOKEN}"}
     min_severity: critical
-llm:                          # for \`recalld golden generate\`, and for pipelines that are \`judged\`
+llm:                          # for \`recalld golden generate\` and \`judged\` pipelines
   base_url: https://api.openai.com/v1
   api_key: \${LLM_API_KEY}
   model: gpt-4.1-mini
@@ -87,7 +87,7 @@ llm:                          # for \`recalld golden generate\`, and for pipelin
   max_per_second: 5
 
 pipelines:
-  - name: support-docs        # the label \`pipeline\` of every metric
+  - name: support-docs        # label \`pipeline\` of every metric
     retriever:
       kind: http
       url: https://rag.internal/search
@@ -97,29 +97,29 @@ pipelines:
       body:                   # {{text}}, {{k}} and {{tags.NAME}} are filled in
         query: "{{text}}"
         language: "{{tags.language}}"
-        top_k: "{{k}}"        # alone in its quotes it stays a number
-      results:                # JMESPath: where the answer holds the ranked list
+        top_k: "{{k}}"        # a lone placeholder stays a number
+      results:                # JMESPath to the ranked list
         list: results
         id: id
-        score: score          # null when there is none
-        text: body            # only a reranker needs it
-        stages:               # what came before it, in order, for recalld explain
+        score: score          # null if there is none
+        text: body            # needed by a reranker
+        stages:               # earlier stages, in order
           candidates: {list: debug.candidates, id: doc, score: similarity}
-      tls:                    # beyond the authorities that Node trusts
+      tls:                    # in addition to Node's authorities
         ca_file: /etc/recalld/ca.pem
         client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
       proxy: http://proxy.internal:3128
       timeout_ms: 2000
       retries: 2
 
-    vector_store:             # the store behind the retriever; reading is all we need
+    vector_store:             # the store behind the retriever; read only
       kind: pgvector
       url: \${CHUNKS_URL}
       table: chunks
       id: id
       embedding: embedding
       content: body
-      version: doc_hash       # column of the version of the document that a chunk was made of
+      version: doc_hash       # column with the version of the source document
       metric: cosine
       timeout_ms: 2000
 
@@ -137,115 +137,115 @@ pipelines:
       retries: 2
       max_per_second: 20
 
-    ann_recall:               # how much of the exact neighbours the index finds
-      queries: 20             # live queries an hour that are searched exactly too; 0 for none
+    ann_recall:               # recall of the index against an exact search
+      queries: 20             # live queries an hour with an exact search; 0 for none
       k: 10
 
-    judged:                   # a few live queries a day are graded; left out, none are
-      judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people alone
+    judged:                   # grades a few live queries a day
+      judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people only
       queries_per_day: 200
-      window: 7d              # of live traffic, that scores are of
-      depth: 5                # best documents of each that are graded
-      pooling: {share: 0.05, documents: 20}   # for so many of them, the chunks of the store nearest to the question too
+      window: 7d              # of live traffic that a score covers
+      depth: 5                # documents graded per query
+      pooling: {share: 0.05, documents: 20}   # share of queries whose nearest chunks are graded too
       max_cost_per_day: 2     # US dollars
-      human_share: 0.1       # of the drawn queries, those that people grade as well
-      second_reviewer_share: 0.2       # of these, the ones that a second person grades too
-      min_agreement: 0.4    # of the judge with people (weighted kappa), by its lower bound
+      human_share: 0.1       # share of drawn queries for people
+      second_reviewer_share: 0.2       # share of these for a second person
+      min_agreement: 0.4    # weighted kappa of judge and people, lower bound
 
-    shadow:                   # what may take the place of the retriever, asked the same; left out, nothing is
+    shadow:                   # candidates that get the same queries
       - name: new-index
         retriever:
           kind: http
           url: http://rag.internal/search-next
           body: {query: "{{text}}", k: "{{k}}"}
-        live_rate: 0.05       # share of the kept live queries
+        live_rate: 0.05       # share of the sampled live queries
         max_calls_per_day: 2000
         max_per_second: 2
         concurrency: 2
         cost_per_call: 0.0004 # US dollars
-        difference: 0.03      # of nDCG, that is to be found
-        chunk_separator: "#"  # ids of chunks are cut before it; left out, ids are compared as they are
+        difference: 0.03      # of nDCG that must be detected
+        chunk_separator: "#"  # document ids end before it
 
-    variants:                 # what the service serves to some users and not to others; left out, nothing is compared
-      tag: variant            # tag of live queries whose value names the arm
-      arms:                   # the others are held against the first
+    variants:                 # compares arms of your service
+      tag: variant            # tag with the name of the arm
+      arms:                   # each other arm is compared with the first
         - {name: current, share: 9}
         - {name: reranked, share: 1}
-      since: 2026-11-16       # first day that counts; left out, as far back as live queries are kept
-      difference: 0.02        # of a ratio, that matters
+      since: 2026-11-16       # first day that counts
+      difference: 0.02        # of a ratio that matters
 
-    index:                    # what the store should hold; left out, nobody looks
+    index:                    # compares the store with a manifest
       manifest:
         kind: file            # or command, http, sql
         path: /var/lib/docs/manifest.jsonl
       cron: "*/15 * * * *"
-      probe: 200              # documents looked up a time, where the store does not list its ids
-      late_after: 1h          # how long a change may take to arrive
+      probe: 200              # documents per round, if the store does not list its ids
+      late_after: 1h          # time that a change may take to arrive
       calls_per_second: 10
-      retrieve: 20            # documents a time whose own text must find them
-      embed: 8                # stored chunks an hour that are embedded again
-      embed_prefix: ""        # what your ingestion puts before a text that it embeds
-      min_cosine: 0.98      # of the stored vector to that of the same model
+      retrieve: 20            # documents per round searched by their own text
+      embed: 8                # stored chunks an hour that are re-embedded
+      embed_prefix: ""        # prefix that your ingestion adds to texts
+      min_cosine: 0.98      # of the stored and the re-embedded vector
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
-        cron: "0 * * * *"     # hourly; left out, it runs only by hand
+        cron: "0 * * * *"     # hourly; without it, manual runs only
         timezone: UTC
         cutoffs: [1, 3, 5, 10]
-        gains: []             # [dcg] or [cg, dcg] scores and exports these sums too
+        gains: []             # [dcg] or [cg, dcg] exports these sums too
         relevance_level: 1
-        no_answer:            # what a question that nothing answers may still bring
-          max_score: null     # documents above it count; null: all do
+        no_answer:            # what a query without an answer may return
+          max_score: null     # documents above it count; null: all
           max_results: 0
         concurrency: 4
         max_per_second: 20
-        on_error: score_zero  # or void, when more than error_budget of the queries fail
+        on_error: score_zero  # or void if more than error_budget of the queries fail
         error_budget: 0.05
-        sentinel:             # a few queries more often; when they fall, a full run starts
+        sentinel:             # a few queries more often; a failure starts a full run
           cron: "*/5 * * * *"
           queries: 50
-        quiet_hours:          # in the time zone above; no full run starts by cron
+        quiet_hours:          # in the time zone above; no scheduled full runs
           - {from: "22:00", to: "06:00"}
-        max_queries_per_day: 50000   # left out, there is no limit
-        rotation_runs: 3      # ticks at which a new version runs beside the old one
-        keep_answers: 180d    # how long the answers of its runs are kept; scores stay
+        max_queries_per_day: 50000   # without it, no limit
+        rotation_runs: 3      # ticks with both versions of a new set
+        keep_answers: 180d    # retention of answers; scores stay
 
     segments:
-      keys: [language]        # each value of this tag is measured apart
+      keys: [language]        # tags measured by value
       max: 50
 
     checks:
-      - name: quality         # so that alerts, silences and history stay when the floor changes
-        measure: ndcg@10      # critical when even the upper 95 % bound is below
+      - name: quality         # keeps alerts and history when the threshold changes
+        measure: ndcg@10      # critical if the upper 95 % bound is below
         below: 0.8
         severity: critical
       - measure: hit_rate@5
         below: 0.9
         severity: warning
-      - regression: ndcg@10   # against the run that \`recalld baselines pin\` pinned
+      - regression: ndcg@10   # against the run of \`recalld baselines pin\`
         drop: 0.02
         alpha: 0.005
         severity: critical
         runs: 2
-      - stale_labels_above: 0.02   # judged documents that are gone from the vector store
+      - stale_labels_above: 0.02   # judged documents missing from the store
         severity: warning
-      - forbidden_results: true    # documents that must never come back: one is critical at once
+      - forbidden_results: true    # one forbidden document is critical
         severity: critical
-      - measure: feedback_positive_ratio   # critical when even the upper 95 % bound is below
+      - measure: feedback_positive_ratio   # critical if the upper 95 % bound is below
         below: 0.6
         severity: warning
         segments: all
         min_n: 50
         confirm: 3            # measurements in a row
-        no_data: silent       # quiet traffic is no alarm
-      - measure: error_ratio  # critical when even the lower 95 % bound is above
+        no_data: silent       # low traffic does not alert
+      - measure: error_ratio  # critical if the lower 95 % bound is above
         above: 0.05
         severity: critical
-        segments: each        # the worst decides
+        segments: each        # the worst segment decides
         min_n: 200
         confirm: 3
         no_data: silent
-      - density_drift: true   # a page is a breach, a ticket a warning
+      - density_drift: true   # pages and tickets of query density
         severity: warning
 
     slo:                      # burn-rate alerts on live traffic
@@ -254,33 +254,33 @@ pipelines:
       latency: {within_seconds: 1, target: 0.95}
       window_days: 30
 
-    service_names: [support-rag]  # of OpenTelemetry spans that belong to this pipeline
-    embedding_dimensions: null  # length of the vectors of live queries; null learns it
-    sampling:                 # which live queries are kept
+    service_names: [support-rag]  # service.name of this pipeline's spans
+    embedding_dimensions: null  # of live queries; null learns it
+    sampling:                 # which live queries are stored
       rate: 0.1
       segments: {tenant=acme: 1}
       max_per_minute: 600
       always_keep: [zero_results, error, negative_feedback]
-      low_similarity_below: 0.3   # and what the best document is this far from, where scores are cosines
-    live:                     # how they are measured, every 5 minutes
+      low_similarity_below: 0.3   # keeps queries with a lower best cosine
+    live:                     # live measures, every 5 minutes
       window: 24h
-      baseline: 7d            # before the window: how often users click at each rank
-    privacy:                  # what is kept of them
+      baseline: 7d            # before the window, for expected clicks
+    privacy:                  # what is stored of live queries
       text: redact            # or hash, or keep
       retention_days: 30
       patterns:
         - name: order_number
           regex: '\\bORD-\\d{6}\\b'
-      presidio:               # finds names too; left out, our own rules are all
+      presidio:               # also finds names
         url: http://presidio.internal:3000
         headers:
           authorization: Bearer \${PRESIDIO_TOKEN}
         language: en
         score_threshold: 0.5
         entities: [PERSON, LOCATION]
-        timeout_ms: 500       # then the text is not stored, only its hash
+        timeout_ms: 500       # after that, only a hash is stored
         concurrency: 8
-    feedback:                 # what a signal means
+    feedback:                 # meaning of each signal
       thumb_zero: negative    # neutral where thumbs are 1, 0 and -1
       rating: {min: 1, max: 5, positive_from: 4, negative_to: 2}
       relevance: {min: 0, max: 3, positive_from: 1, negative_to: 0}
@@ -289,12 +289,12 @@ pipelines:
       reformulation: negative
       abandonment: negative
       no_answer: negative
-      caps:                   # most feedback of one user that counts
+      caps:                   # feedback of one user that counts
         explicit: {per_hour: 30, per_day: 100}
         engagement: {per_hour: 60, per_day: 300}
         struggle: {per_hour: 30, per_day: 100}
 
-    density:                  # how well the store covers what people ask
+    density:                  # coverage of live queries by the store
       window: 1h
       grace: 10m              # for late queries
       max_per_second: 20      # searches in the vector store

@@ -34,7 +34,7 @@ function sectionOf(result: SoakResult): string[] {
   const sentAgain = Object.values(refusals).reduce((sum, count) => sum + count, 0);
   return [
     `## ${titles[queue]}`,
-    `${code(provenance.command)} (seed ${provenance.seed}), ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. Killed: ${killed.join(', ')}. Requests without an answer or told to come again: ${sentAgain}.`,
+    `${code(provenance.command)} (seed ${provenance.seed}), ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. Killed processes: ${killed.join(', ')}. Requests without a response, or with 503: ${sentAgain}.`,
     table(ledgerHead, ledgerRows(result)),
     table(['Request', 'answered', 'p50, ms', 'p99, ms'], latencyRows(result)),
     table(['Resident set', 'a quarter in, MB', 'at the end, MB'], memoryRows(result)),

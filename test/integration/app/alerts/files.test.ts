@@ -69,7 +69,7 @@ describe.skipIf(missing('amtool'))('amtool', () => {
     });
   });
 
-  const expected = { critical: 'pager,chat', warning: 'chat', info: 'nobody', none: 'dead-man' };
+  const expected = { critical: 'pager,chat', warning: 'chat', info: 'none', none: 'dead-man' };
 
   it.each(ruleGroups(defaultRuleSettings).flatMap(({ alerts }) => alerts))(
     'routes $alert to whom its severity ($severity) is for',
