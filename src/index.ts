@@ -9,7 +9,7 @@
  */
 
 export { loadConfig } from './app/config/load.ts';
-export { type Monitor, type MonitorSettings, type Role, roles, startMonitor } from './app/serve.ts';
+export { type Monitor, type MonitorRequest, type Role, roles, startMonitor } from './app/serve.ts';
 export { version } from './app/version.ts';
 export { RecalldError } from './core/errors.ts';
 export type { Logger } from './core/logger.ts';

@@ -135,7 +135,7 @@ async function longestWaitMs({ url }: Daemon): Promise<number> {
 }
 
 async function densityWaits(quick: boolean): Promise<number[]> {
-  const pool = createComputePool({ threads: 1, mostWaiting: 1 });
+  const pool = createComputePool({ threads: 1, maxWaiting: 1 });
   const compute = createDensityCompute(pool);
   const { scored, vectors, baseline } = windowOf(quick ? 200 : 10_000, 768);
   const shared = new Float32Array(new SharedArrayBuffer(vectors.data.byteLength));

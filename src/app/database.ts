@@ -1,6 +1,6 @@
 /**
- * All that is stored, by what it is about, in the database that the config names: opened once, for the daemon and for
- * commands; and where the config keeps the jobs.
+ * Opens the database of the config, for the daemon and for commands, with its tables by subject; and the store of the job
+ * queue.
  */
 
 import { hostname } from 'node:os';
@@ -36,10 +36,10 @@ import type { RedisQueueConfig } from '../platform/queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../platform/queue/redis-connection.ts';
 import type { Config } from './config/schema.ts';
 
-/** Names this process among those that share the database. */
+/** Name of this process among those that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
-/** @param by who works on it, for the audit log; null: recalld itself, until a caller says who */
+/** @param by the user for the audit log; null for recalld itself */
 export function openDatabase(
   { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
   by: string | null = null,
@@ -64,13 +64,12 @@ export function createDb(pool: Pool, by: string | null = null): Db {
   };
 }
 
-/** Between two starts: what dies over and over shall not keep the machine busy with its recovery. */
+/** Minimum time between two restarts, so that repeated crashes do not keep the machine busy with recovery. */
 const RESTART_EVERY_MS = 60_000;
 
 interface EmbeddedWatch {
-  /** Why the database is away and when it is started again, in sentences; null while it runs. */
-  trouble(): string | null;
-  /** Starts it no more. */
+  /** Returns why the database is down and when it is restarted; null while it runs. */
+  problem(): string | null;
   stop(): void;
 }
 
@@ -80,25 +79,25 @@ export function watchEmbedded(
   logger: Logger,
 ): EmbeddedWatch {
   const stopping = new AbortController();
-  let trouble: string | null = null;
+  let problem: string | null = null;
   let startedAtMs = Number.NEGATIVE_INFINITY;
-  const startInTime = async (reason: string): Promise<void> => {
+  const restart = async (reason: string): Promise<void> => {
     const waitMs = Math.max(0, startedAtMs + RESTART_EVERY_MS - clock.monotonicMs());
     const at = new Date(clock.now().getTime() + waitMs).toISOString();
-    trouble = `${reason} It is started again at ${at}.`;
-    logger.error('the embedded PostgreSQL is away', { reason, started_again_at: at });
+    problem = `${reason} It will be restarted at ${at}.`;
+    logger.error('the embedded PostgreSQL is down', { reason, restart_at: at });
     await clock.sleep(waitMs, stopping.signal);
     startedAtMs = clock.monotonicMs();
     await database.restart();
-    trouble = null;
-    logger.info('the embedded PostgreSQL runs again');
+    problem = null;
+    logger.info('the embedded PostgreSQL is running again');
   };
   const watch = async (): Promise<void> => {
     for (;;) {
       let reason = (await database.died).message;
       while (!stopping.signal.aborted) {
         try {
-          await startInTime(reason);
+          await restart(reason);
           break;
         } catch (error) {
           reason = messageOf(error);
@@ -108,14 +107,14 @@ export function watchEmbedded(
     }
   };
   void watch();
-  return { trouble: () => trouble, stop: () => stopping.abort() };
+  return { problem: () => problem, stop: () => stopping.abort() };
 }
 
-interface StorageSettings {
+interface StorageRequest {
   readonly config: Config;
-  /** A daemon owns its data folder; a command may use that of a running daemon. */
+  /** A daemon owns its data folder; a command may use the database of a running daemon. */
   readonly purpose: 'daemon' | 'command';
-  /** What connections are called in `pg_stat_activity`, so that it shows which process is busy there. */
+  /** Application name of connections in `pg_stat_activity`. */
   readonly name: string;
   readonly logger: Logger;
   readonly cleanups: CleanupStack;
@@ -124,34 +123,34 @@ interface StorageSettings {
 
 export interface Storage {
   readonly pool: pg.Pool;
-  /** For what may lag behind: the replica of the config while it answers, else the same as `pool`. */
+  /** For reads that may lag behind: the replica while it responds, else the same as `pool`. */
   readonly readPool: pg.Pool;
-  /** What is wrong with the replica of the config; null without one. */
-  readonly replicaTrouble: () => Promise<RecalldError | null>;
+  /** Returns the problem of the replica; null if it works, or without one. */
+  readonly replicaProblem: () => Promise<RecalldError | null>;
   readonly connection: pg.PoolConfig;
   readonly name: string;
-  /** Whether the embedded database was started by this process, so that no daemon works on it. */
+  /** True if this process started the embedded database, so that no daemon uses it. */
   readonly startedHere: boolean;
-  /** Why the embedded database of a daemon is away, in sentences; null while it runs, and for a server elsewhere. */
-  readonly trouble: () => string | null;
+  /** Returns why the embedded database of a daemon is down; null while it runs, and for another server. */
+  readonly problem: () => string | null;
 }
 
 /**
- * Opens and, in embedded mode, migrates.
+ * Opens the database, and migrates it in embedded mode.
  *
- * @throws RecalldError config_invalid for a URL that cannot be read, database_unreachable, database_read_only,
+ * @throws RecalldError config_invalid for an invalid URL, database_unreachable, database_read_only,
  *   pooler_unsuitable, search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new,
- *   and schema_too_old when a server elsewhere waits for `recalld migrate`
+ *   and schema_too_old if another server needs `recalld migrate`
  */
-export async function openStorage(settings: StorageSettings): Promise<Storage> {
+export async function openStorage(settings: StorageRequest): Promise<Storage> {
   const storage = await connect(settings);
   if (settings.config.storage.url === 'embedded') await migrate(storage.pool);
   await assertMigrated(storage.pool, settings.logger);
   return storage;
 }
 
-/** Applies the migrations to the database of the config, wherever it is. */
-export async function migrateStorage(settings: StorageSettings): Promise<MigratedStorage> {
+/** Migrates the database of the config. */
+export async function migrateStorage(settings: StorageRequest): Promise<MigratedStorage> {
   const storage = await connect(settings);
   return { storage, report: await migrate(storage.pool) };
 }
@@ -161,7 +160,7 @@ interface MigratedStorage {
   readonly report: MigrationReport;
 }
 
-async function connect(settings: StorageSettings): Promise<Storage> {
+async function connect(settings: StorageRequest): Promise<Storage> {
   const { config, purpose, name, logger, cleanups, signal } = settings;
   const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
   let connection: pg.PoolConfig;
@@ -174,7 +173,7 @@ async function connect(settings: StorageSettings): Promise<Storage> {
     startedHere = embedded.startedHere;
     if (purpose === 'daemon') {
       const started = watchEmbedded(embedded, systemClock, logger);
-      cleanups.defer('watch over the embedded PostgreSQL', () => started.stop());
+      cleanups.defer('restarts of the embedded PostgreSQL', () => started.stop());
       watch = started;
     }
   } else {
@@ -187,13 +186,13 @@ async function connect(settings: StorageSettings): Promise<Storage> {
   await assertReachable(pool);
   if (url !== 'embedded') await assertSchemaPath(pool);
   if (purpose === 'daemon') await assertWritable(pool);
-  const trouble = (): string | null => watch?.trouble() ?? null;
-  const storage = { pool, connection, name, startedHere, trouble };
+  const problem = (): string | null => watch?.problem() ?? null;
+  const storage = { pool, connection, name, startedHere, problem };
   if (readUrl === null || purpose === 'command')
-    return { ...storage, readPool: pool, replicaTrouble: async () => null };
+    return { ...storage, readPool: pool, replicaProblem: async () => null };
   const replicaConnection = await chooseConnection(readUrl, 'storage.read_url');
   await assertSessions(replicaConnection, 'storage.read_url').catch((error: unknown) => {
-    // While it is away, the primary answers for it.
+    // While it is unreachable, the primary answers its reads.
     if (!(error instanceof RecalldError && error.retryable)) throw error;
   });
   const replicaPool = createPool({
@@ -203,7 +202,7 @@ async function connect(settings: StorageSettings): Promise<Storage> {
   });
   cleanups.defer('connections to the replica', () => replicaPool.end());
   const replica = openReplica(replicaPool, pool, logger);
-  return { ...storage, readPool: replica.pool, replicaTrouble: replica.trouble };
+  return { ...storage, readPool: replica.pool, replicaProblem: replica.problem };
 }
 
 async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
@@ -211,7 +210,7 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
   if (pending > 0) {
     throw new RecalldError(
       'schema_too_old',
-      `The database lacks ${plural(pending, 'migration')}; run \`recalld migrate\` once, then start again.`,
+      `The database needs ${plural(pending, 'migration')}; run \`recalld migrate\`, then start again.`,
     );
   }
   if (newer.length > 0) {

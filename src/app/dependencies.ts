@@ -1,4 +1,4 @@
-/** Everything the daemon works with, opened in order: threads, database, queue, schedule, exporter. */
+/** Opens everything that the daemon uses, in order: threads, database, queue, schedule, exporter. */
 
 import { randomBytes } from 'node:crypto';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
@@ -25,17 +25,17 @@ import { withHooks } from './hooks.ts';
 import { jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
 
-/** One thread leaves the other core of a small machine to requests. */
+/** One thread, which leaves the other core of a small machine to requests. */
 const THREADS = 1;
 const MAX_WAITING = 16;
-/** How often the store of the queue is asked whether it is full or evicts. */
-const DOUBTS_EVERY_MS = 30_000;
+/** Interval at which the store of the queue is checked for a full memory and for evictions. */
+const QUEUE_CHECK_MS = 30_000;
 
-/** The threads start with the first work for them and end with the cleanups. */
+/** The threads start with their first task and end with the cleanups. */
 function openCompute(logger: Logger, cleanups: CleanupStack): Pick<Context, 'compute' | 'statistics'> {
   const pool = createComputePool({
     threads: THREADS,
-    mostWaiting: MAX_WAITING,
+    maxWaiting: MAX_WAITING,
     onDone: ({ task, computeMs, totalMs, processBytes }) =>
       logger.debug('a computation is done', {
         task,
@@ -54,7 +54,7 @@ declare module '../core/context.ts' {
   }
 }
 
-/** The context of a daemon, with what only the daemon as a whole opens and closes. */
+/** The context of a daemon, with the resources that only the daemon opens and closes. */
 export interface Daemon extends Context {
   readonly ownLag: LagHistory;
   readonly storage: Storage;
@@ -62,9 +62,9 @@ export interface Daemon extends Context {
   readonly exporter: Exporter;
 }
 
-export interface DependencySettings {
+interface DaemonRequest {
   readonly config: Config;
-  /** What the connections of this process are called in `pg_stat_activity`. */
+  /** Application name of the connections in `pg_stat_activity`. */
   readonly name: string;
   readonly logger: Logger;
   readonly cleanups: CleanupStack;
@@ -72,8 +72,8 @@ export interface DependencySettings {
   readonly clock?: Clock;
 }
 
-/** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be built */
-export async function openDependencies(settings: DependencySettings): Promise<Daemon> {
+/** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be created */
+export async function openDependencies(settings: DaemonRequest): Promise<Daemon> {
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());
   cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', () => built.close());
@@ -85,14 +85,14 @@ export async function openDependencies(settings: DependencySettings): Promise<Da
   const owner = await queueOwner(storage);
   const queue = await openJobQueue({ backend: queueBackend(config, storage), jobs: jobCatalogue, logger, owner });
   cleanups.defer('job queue', () => queue.close());
-  await queue.doubts();
-  const doubting = setInterval(() => void queue.doubts().catch(() => undefined), DOUBTS_EVERY_MS);
-  doubting.unref();
-  cleanups.defer('watch over the store of the queue', async () => clearInterval(doubting));
+  await queue.problems();
+  const queueCheck = setInterval(() => void queue.problems().catch(() => undefined), QUEUE_CHECK_MS);
+  queueCheck.unref();
+  cleanups.defer('check of the queue store', async () => clearInterval(queueCheck));
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
   const exporter = createExporter({
-    // The first reading is asked for at once, and what it reads from is made below.
+    // The exporter reads immediately, but the context is created below.
     readStoredGauges: () => Promise.resolve().then(() => readStoredGauges(context)),
     clock,
     logger,

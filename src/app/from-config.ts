@@ -1,6 +1,6 @@
 /**
- * Everything that the config alone makes: a start makes it before it opens anything, and a command makes it to refuse
- * what a start would refuse.
+ * Builds everything that depends on the config only. A start does so before it opens anything, and a command does so to
+ * refuse a config that a start would refuse.
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
@@ -26,7 +26,7 @@ import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
 import { version } from './version.ts';
 
-/** Parts of the context that the config alone makes. */
+/** Parts of the context that depend on the config only. */
 type Configured =
   | 'pipelines'
   | 'judgingPlans'
@@ -42,12 +42,12 @@ type Configured =
   | 'falsePages'
   | 'maxSamples';
 
-/** Connections and processes are opened when a part is first asked; `close` gives them back. */
+/** Connections and processes are opened on first use; `close` closes them. */
 export interface FromConfig extends Pick<Context, Configured> {
   close(): Promise<void>;
 }
 
-/** @throws RecalldError config_invalid for whatever of the config cannot be used */
+/** @throws RecalldError config_invalid for an unusable part of the config */
 export function buildFromConfig(config: Config, logger: Logger, now: Date): FromConfig {
   checkServices(config);
   const pipelines = createPipelines(config, logger);
@@ -80,7 +80,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
   };
 }
 
-/** What is made once the database is open, or when it is first needed. */
+/** Checks the parts that are created later: when the database is open, or on first use. */
 function checkServices(config: Config): void {
   const { storage, queue, llm } = config;
   if (storage.url !== 'embedded') readDatabaseUrl(storage.url, 'storage.url');
@@ -89,7 +89,7 @@ function checkServices(config: Config): void {
   if (llm !== undefined) createChatModel(llm).close?.();
   for (const [index, { name, privacy }] of config.pipelines.entries())
     naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
-  // Objectives that no alert could watch are refused.
+  // Refuses objectives that no alert can watch.
   createAlertRules(config, 'rules');
 }
 
@@ -103,9 +103,9 @@ function naming<T>(place: string, work: () => T): T {
 }
 
 /**
- * Makes all of it and drops it.
+ * Checks a config by building everything from it.
  *
- * @param source how messages name the config
+ * @param source name of the config in messages
  * @throws RecalldError config_invalid
  */
 export function assertStartable(config: Config, source: string): void {

@@ -1,4 +1,4 @@
-/** What a subject starts in a later one. */
+/** The hooks by which a subject starts work in a later one. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';

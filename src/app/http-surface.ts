@@ -1,4 +1,4 @@
-/** What the daemon shows to the network: health and metrics always, the API in the role `api`. */
+/** The HTTP servers of the daemon: health and metrics always, the API in the role `api`. */
 
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import { messageOf, rejectionTable } from '../core/errors.ts';
@@ -13,42 +13,40 @@ import { labelValues } from '../platform/metrics/catalogue.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import { outageOf } from '../platform/postgres/outage.ts';
 import { assertWritable } from '../platform/postgres/sessions.ts';
-import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 import type { Daemon } from './dependencies.ts';
-import { type HttpDeps, type HttpServer, startHttpServer } from './http/server.ts';
+import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
-/** How long a service may take to answer before it counts as not ready. */
-const PATIENCE_MS = 2000;
+/** Timeout after which a service counts as not ready. */
+const READY_TIMEOUT_MS = 2000;
 
 export interface HttpSurface {
-  /** Where health and metrics answer. */
+  /** URL of health and metrics. */
   readonly url: string;
-  /** The daemon is ready, and says so. */
   markReady(): void;
-  /** Says that the daemon is stopping, and resolves when all requests that have begun have ended. */
+  /** Reports the daemon as stopping, and resolves when all running requests have ended. */
   drain(): Promise<void>;
-  requestsUnderWay(): number;
+  runningRequests(): number;
 }
 
 export async function startHttp(
   daemon: Daemon,
   withApi: boolean,
-  clockWatch: Pick<ClockWatch, 'trouble'>,
+  clockProblem: () => string | null,
   cleanups: CleanupStack,
 ): Promise<HttpSurface> {
   const { exporter, logger, storage } = daemon;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
-  // Anybody may ask, as often as they like: one question is under way at a time.
-  const askServices = sharedReading(() => dependenciesReady(daemon, clockWatch));
+  // Unauthenticated callers may ask at any rate, so only one check runs at a time.
+  const checkServices = sharedReading(() => dependenciesReady(daemon, clockProblem));
   const readiness = async (): Promise<Readiness> =>
-    phase === 'ready' ? askServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
-  const onShed: HttpDeps['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
+    phase === 'ready' ? checkServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
+  const onShed: HttpParts['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
   const memory = createMemoryBudget(daemon.config.server.max_under_way_mb * 1024 * 1024);
   const showPeak = setInterval(() => exporter.meter.set('recalld_requests_under_way_bytes', {}, memory.peak()), 1000);
   showPeak.unref();
-  cleanups.defer('watch over the requests under way', async () => clearInterval(showPeak));
+  cleanups.defer('gauge of running requests', async () => clearInterval(showPeak));
   const api = withApi ? await createApi(daemon, cleanups) : null;
   const servers = await listen(daemon.config, cleanups, {
     logger,
@@ -69,11 +67,11 @@ export async function startHttp(
       phase = 'stopping';
       await Promise.all(servers.map((server) => server.drain()));
     },
-    requestsUnderWay: () => servers.reduce((sum, { underWay }) => sum + underWay, 0),
+    runningRequests: () => servers.reduce((sum, { underWay }) => sum + underWay, 0),
   };
 }
 
-async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpDeps['api']> {
+async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpParts['api']> {
   const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
   showIngestCounters(config, meter);
   const ingest = await createLiveIngest({ config, traffic: db.live.traffic, clock, meter, logger, hashKey, cleanups });
@@ -102,8 +100,8 @@ async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpDe
   };
 }
 
-/** One server, or one for the API and one for operations when `metrics_port` keeps them apart. */
-async function listen(config: Config, cleanups: CleanupStack, deps: HttpDeps): Promise<readonly HttpServer[]> {
+/** Starts one server, or with `metrics_port` one for the API and one for operations. */
+async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): Promise<readonly HttpServer[]> {
   const { host, port, metrics_port: metricsPort } = config.server;
   const servers =
     metricsPort === null
@@ -121,67 +119,60 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpDeps): P
   return listening;
 }
 
-/** Only a daemon that nobody else can reach, on a database of its own, trusts every caller. Others come through a proxy. */
+/** True for a daemon with an embedded database that only listens on loopback, without a proxy: it trusts every caller. */
 function keysAreOptional({ server, storage }: Config): boolean {
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
   return storage.url === 'embedded' && isLocal;
 }
 
-/** A replica that is away keeps nobody from work, for the primary answers for it; nor does a wrong clock from all work. */
+/** An unreachable replica or a wrong clock makes the daemon degraded, not unready: the primary answers, other work continues. */
 async function dependenciesReady(
   { storage, queue, clock }: Daemon,
-  clockWatch: Pick<ClockWatch, 'trouble'>,
+  clockProblem: () => string | null,
 ): Promise<Readiness> {
-  const askReplica = async (): Promise<void> => {
-    const trouble = await storage.replicaTrouble();
-    if (trouble !== null) throw trouble;
+  const checkReplica = async (): Promise<void> => {
+    const problem = await storage.replicaProblem();
+    if (problem !== null) throw problem;
   };
-  const askDatabase = async (): Promise<void> => {
-    const trouble = storage.trouble();
-    if (trouble !== null) throw new Error(trouble);
+  const checkDatabase = async (): Promise<void> => {
+    const problem = storage.problem();
+    if (problem !== null) throw new Error(problem);
     await assertWritable(storage.pool);
   };
-  let doubts: readonly string[] = [];
-  const askQueue = async (): Promise<void> => {
+  let queueProblems: readonly string[] = [];
+  const checkQueue = async (): Promise<void> => {
     await queue.counts();
-    doubts = await queue.doubts();
+    queueProblems = await queue.problems();
   };
-  const asked = [
-    { name: 'database', answer: askDatabase() },
-    { name: 'queue', answer: askQueue() },
-    { name: 'replica', answer: askReplica() },
+  const checks = [
+    { name: 'database', result: checkDatabase() },
+    { name: 'queue', result: checkQueue() },
+    { name: 'replica', result: checkReplica() },
   ];
   const timer = new AbortController();
-  const late = clock.sleep(PATIENCE_MS, timer.signal).then(() => {
-    throw new Error(`no answer within ${PATIENCE_MS / 1000} s`);
+  const late = clock.sleep(READY_TIMEOUT_MS, timer.signal).then(() => {
+    throw new Error(`no response within ${READY_TIMEOUT_MS / 1000} s`);
   });
-  const answers = await Promise.allSettled(asked.map(({ answer }) => Promise.race([answer, late])));
+  const results = await Promise.allSettled(checks.map(({ result }) => Promise.race([result, late])));
   timer.abort();
   late.catch(() => undefined);
-  const away = answers.flatMap((answer, index): Unready[] =>
-    answer.status === 'fulfilled'
-      ? []
-      : [
-          {
-            name: asked[index]?.name ?? '',
-            reason: messageOf(answer.reason),
-          },
-        ],
+  const failed = results.flatMap((result, index): Unready[] =>
+    result.status === 'fulfilled' ? [] : [{ name: checks[index]?.name ?? '', reason: messageOf(result.reason) }],
   );
-  const trouble = clockWatch.trouble();
+  const problem = clockProblem();
   return {
-    notReady: away.filter(({ name }) => name !== 'replica'),
+    notReady: failed.filter(({ name }) => name !== 'replica'),
     degraded: [
-      ...away.filter(({ name }) => name === 'replica'),
-      ...doubts.map((reason) => ({ name: 'queue', reason })),
-      ...(trouble === null ? [] : [{ name: 'clock', reason: trouble }]),
+      ...failed.filter(({ name }) => name === 'replica'),
+      ...queueProblems.map((reason) => ({ name: 'queue', reason })),
+      ...(problem === null ? [] : [{ name: 'clock', reason: problem }]),
     ],
   };
 }
 
 /**
- * A read that whoever asks while it is under way shares. Such a caller may get what stood there before it asked: for
- * readers of one moment, such as the gauges of a scrape, and for nobody who has just written.
+ * Shares a running read between its callers. A caller may get a state from before its call, so this is only for snapshots
+ * such as readiness, and not for reads after a write.
  */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null;
@@ -193,8 +184,8 @@ export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** What a process counts that takes in live traffic, as 0 from the start, as a worker shows its own. */
-export function showIngestCounters({ pipelines }: Config, meter: Pick<Meter, 'increment'>): void {
+/** Exports the counters of live traffic as 0 from the start, as showJobCounters does for a worker. */
+export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   for (const reason of labelValues.recalld_ingest_shed_total.reason)
     meter.increment('recalld_ingest_shed_total', { reason }, 0);
   for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);

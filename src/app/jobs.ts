@@ -1,6 +1,6 @@
 /**
- * What a scheduler starts: golden sets and their sentinels by their cron, outside their quiet hours, and jobs by
- * theirs. Any number may run.
+ * The scheduler: starts golden sets and their sentinels by their cron, outside their quiet hours, and jobs by theirs. Several
+ * schedulers may run.
  */
 
 import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
@@ -36,7 +36,7 @@ import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import type { ClockWatch } from './clock-watch.ts';
 
-/** Every job that recalld knows: each says of itself how often it is tried, how long it may take, what it does. */
+/** All jobs of recalld. */
 export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...goldenJobs,
   ...liveJobs,
@@ -52,10 +52,10 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
 ];
 
 /**
- * Starts to tick, and makes up for the latest tick of each golden set when nobody ran it: a daemon that was down
- * over the hour measures at once, and never more than once.
+ * Starts the ticks, and makes up for the latest tick of each golden set if no process ran it: a daemon that was down at
+ * that time measures immediately, and only once.
  */
-export function startScheduler(context: Context & TicksDeps): Ticks {
+export function startScheduler(context: Context & TickContext): Ticks {
   const { queue, pipelines, indexPlans } = context;
   return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
@@ -76,11 +76,8 @@ export function startScheduler(context: Context & TicksDeps): Ticks {
   ]);
 }
 
-/** The ticks of a job that starts by itself, if it is one; every process that ticks it makes the same job of a tick. */
-export function ticksOfJob(
-  queue: Pick<JobQueue, 'enqueue'>,
-  job: Pick<JobDefinition<never>, 'name' | 'cron'>,
-): Ticked[] {
+/** Returns the ticks of a scheduled job; none for another. Every process that ticks enqueues the same job id for a tick. */
+export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
   if (job.cron === null) return [];
   return [
     {
@@ -93,11 +90,11 @@ export function ticksOfJob(
   ];
 }
 
-function tickOfIndex(queue: JobQueue, { pipeline, cron }: Pick<IndexPlan, 'pipeline' | 'cron'>): Ticked {
+function tickOfIndex(queue: JobQueue, { pipeline, cron }: IndexPlan): Ticked {
   const { name } = checkIndexJob;
   return {
     cron,
-    what: `look into the index of ${pipeline}`,
+    what: `index check of ${pipeline}`,
     job: name,
     madeUpFor: true,
     begin: (plannedAt) => () =>
@@ -105,7 +102,7 @@ function tickOfIndex(queue: JobQueue, { pipeline, cron }: Pick<IndexPlan, 'pipel
   };
 }
 
-/** Starts the runs of a tick, each with its job; a run whose job cannot be made is found by the recovery, too. */
+/** Returns ticks that start runs, each with its job. A run whose job could not be enqueued is found by the recovery job. */
 function ticksOfSet(
   queue: JobQueue,
   cron: Cron | null,
@@ -123,12 +120,12 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/** Equal on every replica for the same tick; BullMQ takes no colon in an id. */
+/** Returns an id that is equal on every replica for the same tick. BullMQ allows no colon in an id. */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
 
-export interface TicksDeps {
+export interface TickContext {
   readonly schedule: Schedule;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -136,28 +133,28 @@ export interface TicksDeps {
   readonly clockWatch: Pick<ClockWatch, 'isRight' | 'whenRightAgain'>;
 }
 
-/** What is started by schedule. */
+/** Work that is started by schedule. */
 export interface Ticked {
   readonly cron: Cron;
-  /** In words, for the log. */
+  /** Name for the log. */
   readonly what: string;
-  /** The job that a tick comes to. */
+  /** The job that a tick starts. */
   readonly job: string;
-  /** Whether the latest planned time is made up for at the start, and when a wrong clock is right again. */
+  /** True if the latest planned time is made up for at the start, and when a wrong clock is right again. */
   readonly madeUpFor: boolean;
-  /** Begins a tick. What it returns stores it, and goes on where it failed when it is called again. */
+  /** Begins a tick. The returned function stores it; called again after a failure, it continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
 }
 
 export interface Ticks {
-  /** No tick starts or is tried again after this, and what is being stored has been. */
+  /** Stops all ticks and retries, and resolves when running ones have been stored. */
   stop(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 30_000;
 
-export function startTicks(deps: TicksDeps, all: readonly Ticked[]): Ticks {
+export function startTicks(deps: TickContext, all: readonly Ticked[]): Ticks {
   const { schedule, clock, clockWatch, meter } = deps;
   const tickers = all.map((ticked) => ({ ...ticked, ...createTicker(deps, ticked) }));
   for (const { cron, job, tick } of tickers) {
@@ -182,15 +179,15 @@ interface Ticker {
   readonly stop: () => Promise<void>;
 }
 
-function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, job, begin }: Ticked): Ticker {
+function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what, job, begin }: Ticked): Ticker {
   let newer = new AbortController();
-  let underWay = Promise.resolve();
+  let running = Promise.resolve();
 
   const store = async (plannedAt: Date, signal: AbortSignal): Promise<void> => {
     const attempt = begin(plannedAt);
     const fields = { what, planned_at: plannedAt.toISOString() };
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-      // What a clock that was ahead called planned is still to come.
+      // A tick that a fast clock started too early is still in the future.
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {
         await attempt();
@@ -203,7 +200,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
           return;
         }
         if (waitMs === FIRST_WAIT_MS)
-          logger.warn('a scheduled start failed and is tried again until the next is due', {
+          logger.warn('a scheduled start failed and is retried until the next one is due', {
             ...fields,
             reason,
           });
@@ -211,7 +208,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
       await clock.sleep(waitMs, signal).catch(() => undefined);
     }
     if (!(signal.reason instanceof Date && signal.reason > plannedAt)) return;
-    logger.error('a scheduled start was given up, since the next is due', fields);
+    logger.error('a scheduled start was abandoned because the next one is due', fields);
     meter.increment('recalld_ticks_given_up_total', { task: job });
   };
 
@@ -220,21 +217,21 @@ function createTicker({ clock, clockWatch, logger, meter }: TicksDeps, { what, j
       newer.abort(plannedAt);
       newer = new AbortController();
       const { signal } = newer;
-      underWay = underWay.then(() => store(plannedAt, signal));
+      running = running.then(() => store(plannedAt, signal));
     },
     stop() {
       newer.abort(new Error('the daemon stops'));
-      return underWay;
+      return running;
     },
   };
 }
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;
-/** So many quiet ticks in a row are looked behind, within a year; those of a tick a minute fill three days. */
+/** Maximum ticks in quiet hours that are skipped in a row, within a year; at a tick a minute, more than three days. */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * 86_400_000;
 
-/** Gaps are reckoned once, since they are a property of the schedule. */
+/** Computes gaps once, since they only depend on the schedule. */
 export function createTimetable(now: Date): Timetable {
   const gaps = new Map<string, number>();
   const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
@@ -270,7 +267,7 @@ export function createTimetable(now: Date): Timetable {
   };
 }
 
-/** The longest gap between two runs of each set of the config. */
+/** Returns the longest gap between two runs, by pipeline and golden set. */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

@@ -1,4 +1,4 @@
-/** Config -> pipelines that are ready for work. */
+/** Creates pipelines from the config. */
 import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
@@ -23,9 +23,9 @@ import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
 /**
- * The parts open connections and processes when they are first asked; closePipelines gives them back.
+ * Retrievers, stores and embedders open connections and processes on first use; closePipelines closes them.
  *
- * @throws RecalldError config_invalid, with the place and the name of the pipeline, when a part of it cannot be built
+ * @throws RecalldError config_invalid, with the place and the name of the pipeline, if a part of it cannot be created
  */
 export function createPipelines(config: Config, logger: Logger): WatchedPipeline[] {
   return config.pipelines.map((pipeline, index) => {
@@ -55,7 +55,7 @@ export function createPipelines(config: Config, logger: Logger): WatchedPipeline
   });
 }
 
-/** @param at where the config describes the store */
+/** @param at config path of the store */
 function createParts(
   pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
   at: string,
@@ -76,14 +76,14 @@ function createParts(
   return { retriever, store, embedder, close };
 }
 
-/** Its documents are looked for in its own answers alone: what its index lacks is a fault of it, and no stale label. */
+/** A shadow has no store of its own for stale labels: documents missing from its index are its fault. */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
   const { judged } = pipeline;
   const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
-  // Without what sounds like a secret: another key is no other index.
+  // Without secrets: another API key does not make another index.
   const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));
   const fingerprint = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   return {
@@ -114,12 +114,11 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
   };
 }
 
-/** @throws RecalldError pipeline_unknown with the names that exist */
 export function assertConfiguredPipeline({ pipelines }: Config, name: string): void {
   findPipeline(pipelines, name);
 }
 
-/** Gives back what the pipelines opened; parts that were never asked have opened nothing. */
+/** Closes everything that the pipelines have opened. */
 export async function closePipelines(pipelines: readonly WatchedPipeline[]): Promise<void> {
   await Promise.all(pipelines.map((pipeline) => pipeline.close()));
 }
@@ -155,7 +154,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
   };
 }
 
-/** What the config expects of golden runs. */
+/** Returns the checks on golden runs. */
 export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenCheck[] {
   return checks.flatMap((check): GoldenCheck[] => {
     const { name, severity } = check;
@@ -167,7 +166,7 @@ export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): Golden
   });
 }
 
-/** What the config expects of everything but golden scores. */
+/** Returns the checks on everything but golden scores. */
 export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
   return checks.filter(isThreshold).flatMap((check) => {
     const measure = thresholdMeasure(check.measure);

@@ -1,4 +1,4 @@
-/** The daemon from start to stop: config in, a running monitor out. Stopping mirrors starting. */
+/** Starts and stops the daemon. */
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { retentionDaysOf } from '../live/live-jobs.ts';
 import { type OtlpEndpoint, toOtlpMetrics } from '../platform/metrics/otlp.ts';
 import { type Exporter, watchEventLoop } from '../platform/metrics/prometheus.ts';
 import { clusterOf } from '../platform/postgres/embedded/data-dir.ts';
-import { lookAtClocks } from '../platform/postgres/pool.ts';
+import { compareClocks } from '../platform/postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
@@ -27,25 +27,25 @@ export type Role = 'api' | 'worker' | 'scheduler';
 
 export const roles: readonly Role[] = ['api', 'worker', 'scheduler'];
 
-export interface MonitorSettings {
+export interface MonitorRequest {
   readonly config: Config;
   readonly roles: readonly Role[];
   readonly logger: Logger;
-  /** Stops a start that is under way. */
+  /** Aborts a running start. */
   readonly signal: AbortSignal;
 }
 
 export interface Monitor {
-  /** Where /metrics, /livez and /readyz answer. */
+  /** Base URL of /metrics, /livez and /readyz. */
   readonly url: string;
-  /** Gives everything back, last opened first. Runs once. */
+  /** Closes everything, last opened first. Runs once. */
   stop(): Promise<void>;
-  /** What a stop still waits for, in words. */
-  left(): string;
+  /** Describes what a stop is waiting for. */
+  pending(): string;
 }
 
-/** Opens everything in order; when a step fails, what was opened before is closed again. */
-export async function startMonitor({ config, roles: active, logger, signal }: MonitorSettings): Promise<Monitor> {
+/** Opens everything in order; if a step fails, closes what was opened before. */
+export async function startMonitor({ config, roles: active, logger, signal }: MonitorRequest): Promise<Monitor> {
   const cleanups = createCleanupStack(logger);
   try {
     const name = `recalld ${active.join('+')}`;
@@ -55,19 +55,14 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     if (endpoint !== null && otlp?.send.includes('metrics') === true)
       cleanups.defer('metrics by OTLP', sendMetrics(otlp.interval_seconds, { endpoint, exporter, clock, logger }));
     const stopWatching = watchEventLoop(meter, (seconds) =>
-      // Windows tells no load, and has 0.
+      // On Windows the load average is always 0.
       context.ownLag.record(seconds, (loadavg()[0] ?? 0) / availableParallelism()),
     );
     cleanups.defer('event loop watch', async () => stopWatching());
-    const clockWatch = await watchClock({
-      clock,
-      logger,
-      meter,
-      look: () => lookAtClocks(storage.pool, clock),
-    });
+    const clockWatch = await watchClock(context, () => compareClocks(storage.pool, clock));
     cleanups.defer('clock watch', () => clockWatch.stop());
-    const face = await startHttp(context, active.includes('api'), clockWatch, cleanups);
-    const ends = [() => face.drain()];
+    const http = await startHttp(context, active.includes('api'), clockWatch.problem, cleanups);
+    const ends = [() => http.drain()];
     cleanups.defer('ticks, requests and jobs', async () => {
       await Promise.all(ends.map((end) => end()));
     });
@@ -87,12 +82,12 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
         }),
       );
     }
-    await showsWhatIsStored(context, signal);
-    face.markReady();
+    await readStoredGaugesFirst(context, signal);
+    http.markReady();
     return {
-      url: face.url,
+      url: http.url,
       stop: () => cleanups.run(),
-      left: () => wordsFor(face.requestsUnderWay(), context.queue.inHand(), cleanups.closing),
+      pending: () => describePending(http.runningRequests(), context.queue.running(), cleanups.closing),
     };
   } catch (error) {
     await cleanups.run();
@@ -100,18 +95,18 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
   }
 }
 
-/** Longest that a start waits for the first reading of what is stored. */
+/** Maximum wait for the first reading of the stored gauges. */
 const FIRST_READING_MS = 2000;
 
-/** So that no gauge is missing after a restart, and an alert that fires goes on. A slow database keeps nobody from work. */
-async function showsWhatIsStored({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
+/** Waits for the stored gauges, so that none is missing after a restart and firing alerts continue, but not for a slow database. */
+async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
   await Promise.race([exporter.refresh(), waited]);
   done.abort();
 }
 
-function wordsFor(requests: number, jobs: readonly string[], closing: string | null): string {
+function describePending(requests: number, jobs: readonly string[], closing: string | null): string {
   const parts = [
     ...(requests === 0 ? [] : [requests === 1 ? '1 request' : `${requests} requests`]),
     ...(jobs.length === 0 ? [] : [`the jobs ${[...jobs].toSorted().join(', ')}`]),
@@ -119,22 +114,22 @@ function wordsFor(requests: number, jobs: readonly string[], closing: string | n
   return parts.length === 0 ? (closing ?? 'nothing') : parts.join(' and ');
 }
 
-interface SenderDeps {
+interface SenderParts {
   readonly endpoint: OtlpEndpoint;
-  readonly exporter: Pick<Exporter, 'read'>;
+  readonly exporter: { read: Exporter['read'] };
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Begins after one interval, and sends once more at the end. What fails is not kept: the next sending says it all, since
- * everything is cumulative. The log says when it begins to fail and when it is well again.
+ * Sends metrics after each interval, and once more at the end. A failed request is not repeated, since all values are
+ * cumulative. Logs when sending starts to fail and when it works again.
  *
- * @returns ends it; waits for the last sending, no longer than its time-out
+ * @returns a function that stops; it waits for the last request, at most until its time-out
  */
 export function sendMetrics(
   intervalSeconds: number,
-  { endpoint, exporter, clock, logger }: SenderDeps,
+  { endpoint, exporter, clock, logger }: SenderParts,
 ): () => Promise<void> {
   const ending = new AbortController();
   let isFailing = false;
@@ -143,7 +138,7 @@ export function sendMetrics(
       'metrics',
       toOtlpMetrics(await exporter.read(), endpoint.reporter, clock.now()),
     );
-    if (refusal !== null && !isFailing) logger.error('metrics are not sent by OTLP', { reason: refusal.reason });
+    if (refusal !== null && !isFailing) logger.error('sending metrics by OTLP failed', { reason: refusal.reason });
     if (refusal === null && isFailing) logger.info('metrics are sent by OTLP again');
     isFailing = refusal !== null;
   };
@@ -159,15 +154,9 @@ export function sendMetrics(
   };
 }
 
-interface ServeSettings {
-  readonly configFile: string | undefined;
-  readonly roles: readonly Role[];
-  readonly signal: AbortSignal;
-}
-
 /**
- * By how much the heap may outgrow what lives in it before it is cleaned. Left to itself V8 lets it grow to a multiple,
- * so that under load a process holds hundreds of megabytes of what nobody needs.
+ * Maximum growth of the heap above its live objects before a collection. By default V8 lets it grow to a multiple, so that
+ * a process under load holds hundreds of megabytes of garbage.
  */
 const HEAP_GROWING_PERCENT = 50;
 
@@ -176,12 +165,17 @@ const HEAP_GROWING_PERCENT = 50;
  *
  * @throws RecalldError when it cannot start, and stop_overdue
  */
-export async function serve({ configFile, roles, signal }: ServeSettings): Promise<void> {
+export async function serve(
+  configFile: string | undefined,
+  roles: readonly Role[],
+  signal: AbortSignal,
+): Promise<void> {
   const startedAt = performance.now();
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const { config, file } = loadConfigOfDatabase(configFile);
   const logger = createLogger(config.log.level);
-  if (file === null) logger.info('there is no recalld.yaml, so the environment alone is the config: no pipelines');
+  if (file === null)
+    logger.info('there is no recalld.yaml; the config is read from the environment and has no pipelines');
   const unused = orphanedDataDir(config);
   if (unused !== null) logger.warn(unused);
 
@@ -202,12 +196,12 @@ export async function serve({ configFile, roles, signal }: ServeSettings): Promi
   logger.info('recalld has stopped');
 }
 
-/** Whoever waits for us kills us in the end; to end before is to say why. @throws RecalldError stop_overdue */
+/** Ends before the supervisor kills the process, so that the log has the reason. @throws RecalldError stop_overdue */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const message = `The daemon did not end in order within ${seconds} s and ends now, while it waits for ${monitor.left()}; nothing that was accepted is lost, and jobs go on elsewhere or after the next start. server.shutdown_seconds gives it longer.`;
+      const message = `The daemon did not stop within ${seconds} s and exits while waiting for ${monitor.pending()}. Accepted data is not lost, and jobs continue on another replica or after the next start. Raise server.shutdown_seconds to allow more time.`;
       reject(new RecalldError('stop_overdue', message));
     }, seconds * 1000);
   });
@@ -218,10 +212,10 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   }
 }
 
-/** What to say of it, and how its data are moved; null when there is none. */
+/** Returns a warning about an unused embedded database, with how to move its data; null without one. */
 export function orphanedDataDir({ storage }: Pick<Config, 'storage'>): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;
-  return `${storage.data_dir} holds an embedded database that this config does not use; deploy/postgres/move-embedded.sh copies it into the PostgreSQL of storage.url, as deploy/README.md tells. Once that is done, or not wanted, remove the folder.`;
+  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL of storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Then, or if you do not need it, remove the folder.`;
 }

@@ -98,7 +98,7 @@ export async function withSimulatedDaemon<T>(
       hashKey,
       cleanups,
     });
-    const http = await startHttp(daemon, true, { trouble: () => null }, cleanups);
+    const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();
     let isRunningJobs = false;
     // Delays that the caller causes between jobs are not delays of the daemon.

@@ -1,4 +1,4 @@
-/** The role `worker`: takes jobs from the queue, with all that their handlers work with. */
+/** The role `worker`: runs the jobs of the queue. */
 
 import { recoverGoldenRunsJob } from '../golden/golden-jobs.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -10,7 +10,7 @@ import type { Daemon } from './dependencies.ts';
 import { jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
 export interface Workers {
-  /** Work in hand is put down, not finished: it is stored as far as it went and goes on elsewhere. */
+  /** Defers running jobs instead of finishing them: their progress is stored, and they continue elsewhere. */
   releaseJobs(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Pro
   await queue.work(
     createJobRunner({ jobs: jobCatalogue, jobDeps: context, clock, logger, meter, shutdown: shutdown.signal }),
   );
-  // Not by the schedulers: they may all be gone, one of them right after it had made a run.
+  // Ticked by workers, since all schedulers may be down, one of them right after it had created a run.
   const ticks = startTicks({ ...context, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {
     async releaseJobs() {
@@ -32,13 +32,10 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Pro
 }
 
 /**
- * What a worker counts, as 0 from the start: the increase of a counter that appears with its first event is 0, and an
- * alert would miss it.
+ * Exports the counters of a worker as 0 from the start: `increase` of a counter that appears with its first event is 0, and
+ * an alert would miss it.
  */
-export function showJobCounters(
-  { notify, metrics, pipelines }: Pick<Config, 'notify' | 'metrics' | 'pipelines'>,
-  meter: Pick<Meter, 'increment'>,
-): void {
+export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {
   for (const { kind } of notify) {
     for (const outcome of labelValues.recalld_notifications_total.outcome)
       meter.increment('recalld_notifications_total', { kind, outcome }, 0);

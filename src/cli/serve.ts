@@ -12,7 +12,7 @@ export function serveCommand(command: Command, signal: AbortSignal): Command {
     )
     .addHelpText('after', '\nExample:\n  recalld serve --config recalld.yaml')
     .action(async (options: { config?: string; roles: readonly Role[] }) =>
-      serve({ configFile: options.config, roles: options.roles, signal }),
+      serve(options.config, options.roles, signal),
     );
 }
 

@@ -46,7 +46,7 @@ export function createJsonBodyReader() {
     tasks: import.meta.url,
     threads: 1,
     // The queue is bounded by bytes where the bodies are read.
-    mostWaiting: Number.POSITIVE_INFINITY,
+    maxWaiting: Number.POSITIVE_INFINITY,
     refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
   });
   const read = async <Item>(

@@ -2,9 +2,9 @@
 import type { Pool, PoolClient } from 'pg';
 import type { GaugeSample } from '../platform/metrics/meter.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
+import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/partitions.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
-import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/upkeep.ts';
 import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {

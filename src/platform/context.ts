@@ -1,4 +1,4 @@
-/** What the platform adds to the context. */
+/** The tables and services that the platform adds to the context. */
 import type { Pool } from 'pg';
 import { createAuditLog } from './access/audit-log.ts';
 import { createApiKeys, createConsoleSessions } from './access/credentials.ts';
@@ -18,13 +18,13 @@ declare module '../core/context.ts' {
   interface Context {
     readonly meter: Meter;
     readonly queue: JobQueue;
-    /** Where metrics and events are sent; null: nowhere. */
+    /** Receiver of metrics and events; null without one. */
     readonly otlp: OtlpEndpoint | null;
-    /** How late the event loop of this process was; null for a command, which did not measure what it reads. */
+    /** Delays of the event loop of this process; null for a command, which reads what other processes measured. */
     readonly ownLag: LagHistory | null;
-    /** Names this process among those that share the database. */
+    /** Name of this process among those that share the database. */
     readonly holder: string;
-    /** Key of the hashes that stand for people. */
+    /** Key of the hashes that replace user ids. */
     readonly hashKey: string;
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '../support/job-queue.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const retry = { kind: 'retry', reason: 'the retriever does not answer' } as const;
+const retry = { kind: 'retry', reason: 'the retriever does not respond' } as const;
 const dead = { kind: 'dead', reason: 'payload.run_id: is no text' } as const;
 
 export function describeJobQueue(backend: () => TestBackend): void {
@@ -132,7 +132,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
     it('is given to another at once, and no attempt is used up', async () => {
       const job = aJob({ attempts: 1, backoffMs: 600_000 });
       const [stopping, living] = [await queues.open([job]), await queues.open([job])];
-      const held = aHeldHandler('put_down');
+      const held = aHeldHandler('deferred');
       await stopping.work(held.run);
       await stopping.enqueue(job.name, {}, 'unfinished');
       await waitFor(() => held.running === 1);

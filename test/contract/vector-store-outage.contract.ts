@@ -28,7 +28,7 @@ export function describeOutage(bench: Bench): void {
       index = await bench.makeIndex(documents, dimensions);
     });
 
-    it('is a timeout when it does not answer, on a new connection and on one that worked', async () => {
+    it('is a timeout when it does not respond, on a new connection and on one that worked', async () => {
       for (const wasConnected of [false, true]) {
         const outage = await bench.startOutage();
         const store = bench.open(index, { url: outage.url, timeoutMs: wasConnected ? 2000 : 200 });

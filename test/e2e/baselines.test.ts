@@ -167,13 +167,13 @@ describe('the doctor', () => {
     );
   });
 
-  it('says which service does not answer and how to mend it', async () => {
+  it('says which service does not respond and how to mend it', async () => {
     const { recalld } = await aMonitor({
       retriever: { kind: 'http', url: 'http://127.0.0.1:9/search', retries: 0 },
     });
     const { code, stdout } = await recalld('doctor');
     expect(code).toBe(3);
-    expect(stdout).toContain('DOWN     docs retriever: http://127.0.0.1:9/search refuses connections');
+    expect(stdout).toContain('DOWN     docs retriever: http://127.0.0.1:9/search refused the connection');
     expect(stdout).toContain('ok       docs vector store');
   });
 

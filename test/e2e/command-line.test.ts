@@ -78,11 +78,11 @@ describe('the command line', () => {
       says: /pipelines\[0\].*retriever\.body\.q.*\{\{txt\}\}/,
     },
     {
-      name: 'a database that does not answer',
+      name: 'a database that does not respond',
       line: 'runs list',
       files: { 'recalld.yaml': unreachable },
       code: 3,
-      says: /^recalld: PostgreSQL at 127\.0\.0\.1:9 does not answer \(.*\); .*start it.* storage\.url\.$/m,
+      says: /^recalld: PostgreSQL at 127\.0\.0\.1:9 does not respond \(.*\); .*start it.* storage\.url\.$/m,
     },
     {
       name: 'a golden set that is not there',

@@ -73,7 +73,7 @@ it('the daemon outlives its PostgreSQL, refuses meanwhile, and loses nothing tha
   expect(await refused.json()).toMatchObject({ code: 'database_unreachable' });
   expect((await fetch(`${daemon.url}/livez`)).status).toBe(200);
   expect(await (await fetch(`${daemon.url}/metrics`)).text()).toContain('recalld_snapshot_age_seconds ');
-  expect(logLines(daemon.stderr()).filter(({ msg }) => msg === 'the embedded PostgreSQL is away')).toHaveLength(2);
+  expect(logLines(daemon.stderr()).filter(({ msg }) => msg === 'the embedded PostgreSQL is down')).toHaveLength(2);
 
   const family = descendantsOf(daemon.pid);
   expect((await daemon.stop()).code).toBe(0);

@@ -176,7 +176,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     await query('alter table golden_sets set (autovacuum_enabled = false)');
     await query('create table churned as select from generate_series(1, 60000)');
     await query('delete from churned');
-    const autovacuum = 'Autovacuum is off on the server, so that dead rows pile up; set autovacuum = on there.';
+    const autovacuum = 'Autovacuum is off on the server, so dead rows accumulate; set autovacuum = on there.';
     await waitFor(async () => {
       expect(await onDatabase()).toEqual({
         code: 1,
@@ -184,7 +184,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
           expect.stringContaining('answers'),
           autovacuum,
           'Autovacuum is off for the table golden_sets; `alter table golden_sets reset (autovacuum_enabled)` turns it on.',
-          expect.stringMatching(/^100 % of the rows of churned are dead and no vacuum is known; run `vacuum churned`/),
+          expect.stringMatching(/^100 % of the rows of churned are dead and no vacuum has run; run `vacuum churned`/),
         ],
       });
       return true;
@@ -216,14 +216,14 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     expect(finding).toMatchObject({
       status: 'unreachable',
       message: expect.stringMatching(
-        /^PostgreSQL at 127\.0\.0\.1:\d+ does not answer \(.+\); .* storage\.read_url\. Until then storage\.url answers reads\.$/,
+        /^PostgreSQL at 127\.0\.0\.1:\d+ does not respond \(.+\); .* storage\.read_url\. Until then storage\.url answers reads\.$/,
       ),
     });
     await databases.replica.start();
     await isWhole();
     await waitFor(async () => (await thumbsSeen()) === sent, PATIENCE);
     const said = apiLog().map(({ msg }) => msg);
-    expect(said).toContain('the replica is away and the primary answers reads');
+    expect(said).toContain('the replica is unreachable; the primary answers its reads');
     expect(said.at(-1)).toBe('the replica answers reads again');
   });
 });

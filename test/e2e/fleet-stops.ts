@@ -105,7 +105,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       const { code, stderr } = await member.stop();
       expect(code).toBe(3);
       expect(stderr).toMatch(
-        /^recalld: The daemon did not end in order within 10 s .*the jobs .*ask-golden-batch.*server\.shutdown_seconds/m,
+        /^recalld: The daemon did not stop within 10 s .*the jobs .*ask-golden-batch.*server\.shutdown_seconds/m,
       );
       await member.gates[0]?.open();
       await finishesARun();

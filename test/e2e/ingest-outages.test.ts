@@ -14,7 +14,7 @@ pipelines:
 `;
 
 interface Load {
-  /** Ids that were answered 202. */
+  /** Ids that were returned 202. */
   readonly accepted: ReadonlySet<string>;
   /** Statuses of other answers. */
   readonly refusals: ReadonlySet<number>;

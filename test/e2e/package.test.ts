@@ -208,11 +208,11 @@ describe('the package that npm would publish', () => {
   it('is a library, and its client another, with types that a strict consumer compiles against', async () => {
     await writeFile(
       path.join(folder, 'consumer.ts'),
-      `import { evaluateRanking, parseMetricKey, startMonitor, type MonitorSettings } from 'recalld';
+      `import { evaluateRanking, parseMetricKey, startMonitor, type MonitorRequest } from 'recalld';
 import { createClient } from 'recalld/client';
 const values: number[] = evaluateRanking(['d3', 'd1'], new Map([['d1', 1]]), [parseMetricKey('mrr@10')], 1);
 console.log(JSON.stringify(values), typeof createClient);
-export const start = (settings: MonitorSettings) => startMonitor(settings);
+export const start = (settings: MonitorRequest) => startMonitor(settings);
 `,
     );
     await writeFile(

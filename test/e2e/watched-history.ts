@@ -198,7 +198,7 @@ export function describeHistory(watched: () => WatchedService): void {
 
       expect(await runRecalld(review, service.folder)).toMatchObject({
         code: 2,
-        stderr: 'recalld: reviews/week.html is there already; name another path or add --force.\n',
+        stderr: 'recalld: reviews/week.html already exists; use another path or add --force.\n',
       });
       const turned = [...review, '--force', '--to', '2020-01-01T00:00:00Z'];
       expect(await runRecalld(turned, service.folder)).toMatchObject({

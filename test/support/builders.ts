@@ -94,7 +94,7 @@ export function aFailedAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
     outcome: 'error',
     documents: [],
     errorCode: 'http_500',
-    errorMessage: 'it answered 500',
+    errorMessage: 'it returned 500',
     ...parts,
   });
 }

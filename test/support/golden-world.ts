@@ -46,7 +46,7 @@ export function aGoldenWorld(
       const ids = answers(text);
       const common = { latencyMs: 1, attempts: 1 };
       return ids === null
-        ? { kind: 'error', code: 'http_500', message: 'it answered 500', ...common }
+        ? { kind: 'error', code: 'http_500', message: 'it returned 500', ...common }
         : { kind: 'documents', documents: documents(...ids), ...common };
     },
   };

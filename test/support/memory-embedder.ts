@@ -8,7 +8,7 @@ export function memoryEmbedder(vectors: Readonly<Record<string, readonly number[
     embed(texts): Promise<EmbedderAnswer> {
       const known = texts.flatMap((text) => (Object.hasOwn(vectors, text) ? [vectors[text] ?? []] : []));
       if (known.length < texts.length) {
-        const message = 'The embedder embedding failed: it answered 500.';
+        const message = 'The embedder embedding failed: it returned 500.';
         return Promise.resolve({ kind: 'failed', code: 'http_500', message, latencyMs: 3 });
       }
       const found = known.map((vector) => Float32Array.from(vector));

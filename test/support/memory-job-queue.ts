@@ -31,11 +31,11 @@ export class MemoryJobQueue implements JobQueue {
     return Promise.resolve([]);
   }
 
-  doubts(): Promise<readonly string[]> {
+  problems(): Promise<readonly string[]> {
     return Promise.resolve([]);
   }
 
-  inHand(): readonly string[] {
+  running(): readonly string[] {
     return [];
   }
 

@@ -41,8 +41,8 @@ export class MemoryRetriever implements Retriever {
       this.#inFlight -= 1;
     }
     const common = { latencyMs: this.#latencyMs, attempts: 1 };
-    if (reply === 'timeout') return { kind: 'timeout', message: 'It did not answer in time.', ...common };
-    if (reply === 'error') return { kind: 'error', code: 'http_500', message: 'it answered 500', ...common };
+    if (reply === 'timeout') return { kind: 'timeout', message: 'It did not respond in time.', ...common };
+    if (reply === 'error') return { kind: 'error', code: 'http_500', message: 'it returned 500', ...common };
     return { kind: 'documents', documents: reply === 'empty' ? [] : documents(...reply), ...common };
   }
 }

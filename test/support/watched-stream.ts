@@ -65,7 +65,7 @@ export class WatchedStream {
   readonly #uniform = uniforms(11);
   #asked = 0;
   #named = 0;
-  readonly #threads = createComputePool({ threads: 1, mostWaiting: 8 });
+  readonly #threads = createComputePool({ threads: 1, maxWaiting: 8 });
 
   readonly pool: Pool;
 

@@ -9,16 +9,16 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 export type RuleFormat = 'rules' | 'crd';
 
 export interface AlertRules {
-  /** To be written as YAML. */
+  /** Written as YAML. */
   readonly document: object;
-  /** Sentences for whoever asked: what the rules leave out, and why. */
+  /** Sentences for the user: what the rules omit, and why. */
   readonly notes: readonly string[];
 }
 
 /**
- * Makes the rules of a config as a rule file of Prometheus or as a PrometheusRule of its Kubernetes operator.
+ * Makes the rules of a config, as a rule file of Prometheus or as a PrometheusRule of its Kubernetes operator.
  *
- * @throws RecalldError config_invalid when an objective is one that no alert could watch
+ * @throws RecalldError config_invalid for an objective that no alert can watch
  */
 export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
   const settings = ruleSettings(config);
@@ -34,11 +34,11 @@ function missingLinks({ alerts }: Config): string[] {
   return [
     ...(alerts.console_base_url === null
       ? [
-          `alerts.console_base_url is not set, so that alerts have no link to the console${alerts.runbook_base_url === null ? ' and its runbooks' : ''}.`,
+          `alerts.console_base_url is not set: alerts have no link to the console${alerts.runbook_base_url === null ? ' and its runbooks' : ''}.`,
         ]
       : []),
     ...(alerts.dashboard_base_url === null
-      ? ['alerts.dashboard_base_url is not set, so that alerts have no link to a dashboard.']
+      ? ['alerts.dashboard_base_url is not set: alerts have no link to a dashboard.']
       : []),
   ];
 }
@@ -79,7 +79,7 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
 const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
-/** One and a half of the longest interval: past the next run, and not past the one after it. */
+/** Returns 1.5 times the longest interval: longer than until the next run, shorter than until the one after it. */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>

@@ -1,4 +1,4 @@
-/** What a command of the CLI works on: golden sets and runs in the database of the config. */
+/** The context of CLI commands, with the database of the config. */
 
 import { resolve } from 'node:path';
 import { type CleanupStack, createCleanupStack } from '../../core/cleanup-stack.ts';
@@ -22,7 +22,7 @@ import { buildFromConfig, type FromConfig } from '../from-config.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 
-/** What the connections of a command are called in `pg_stat_activity`. */
+/** Application name of command connections in `pg_stat_activity`. */
 export const COMMAND_NAME = 'recalld command';
 
 export interface CommandSettings {
@@ -31,13 +31,13 @@ export interface CommandSettings {
   readonly signal: AbortSignal;
 }
 
-/** The context of a command. It has no daemon around it, so that nothing in it uses the queue or the hooks. */
+/** The context of a command. It runs outside a daemon, so nothing in it uses the queue or the hooks. */
 export interface CommandStore extends Context {
   readonly storage: Storage;
 }
 
 /**
- * Opens the store for the length of `work`: that of the daemon that runs on the data folder, or one of its own.
+ * Opens the database for the duration of `work`: that of a daemon running on the data folder, or one of its own.
  *
  * @throws RecalldError as openStorage, and what `work` throws
  */
@@ -56,7 +56,7 @@ export async function withCommandStore<T>(
 
 const none = null as never;
 
-/** Pipelines and plans are made when they are first used: a command that needs none runs whatever the config says of them. */
+/** Creates pipelines and plans on first use, so that a command without them runs even if their config is unusable. */
 function contextOfCommand({ config, logger }: CommandSettings, storage: Storage, cleanups: CleanupStack): CommandStore {
   const clock = systemClock;
   const { db, reads } = openDatabase(storage, commandUser());
@@ -86,7 +86,6 @@ function contextOfCommand({ config, logger }: CommandSettings, storage: Storage,
     hooks: none,
     meter: none,
     hashKey: none,
-    // A command did not measure what it reads.
     ownLag: null,
     explainTurns: createExplainTurns(),
     explainBudget: createExplainBudget(clock),
@@ -138,7 +137,7 @@ export function commandSettings(configFile: string | undefined, signal: AbortSig
   return { config, logger: commandLogger(config), signal };
 }
 
-/** The log of a command: that of a daemon, but silent about what is as it should be. */
+/** Returns the logger of a command: as for a daemon, but without the level info. */
 export function commandLogger({ log }: Config): Logger {
   return createLogger(log.level === 'info' ? 'warn' : log.level);
 }
@@ -158,8 +157,8 @@ export async function withPipeline<T>(
 }
 
 /**
- * Reads a list from the database for a command that works without one. It never starts a database and never fails for
- * want of one: without a database that answers, or one that has the tables, the list is empty.
+ * Reads a list from the database for a command that also works without a database. It never starts a database. Returns an
+ * empty list if the database does not respond or has no tables.
  */
 export async function readIfThere<T>(
   { config, logger, signal }: CommandSettings,
@@ -170,12 +169,12 @@ export async function readIfThere<T>(
     return await read();
   } catch (error) {
     signal.throwIfAborted();
-    logger.debug('what is stored could not be read', { reason: messageOf(error) });
+    logger.debug('the database could not be read', { reason: messageOf(error) });
     return [];
   }
 }
 
-/** The embedded one is there while a daemon runs on its data folder. */
+/** The embedded database is available while a daemon runs on its data folder. */
 async function isDatabaseThere({ storage }: Config): Promise<boolean> {
   return storage.url !== 'embedded' || (await runningPostmaster(clusterOf(resolve(storage.data_dir)))) !== null;
 }

@@ -1,4 +1,4 @@
-/** The dashboards for a config, as files in a folder. */
+/** Writes the dashboards for a config as files. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, RecalldError } from '../../core/errors.ts';
@@ -6,16 +6,16 @@ import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
 export interface WrittenDashboards {
-  /** Paths of the files, in the order in which one looks at the dashboards. */
+  /** Paths of the files, in the order of the dashboards. */
   readonly files: readonly string[];
-  /** Sentences for whoever asked: which links are left out. */
+  /** Sentences for the user: which links are missing. */
   readonly notes: readonly string[];
 }
 
 /**
- * Writes every dashboard into a folder, which is made when it is not there; files of the same names are replaced.
+ * Writes every dashboard into a folder, which is created if needed. Replaces files with the same names.
  *
- * @throws RecalldError usage when the folder cannot be written to
+ * @throws RecalldError usage if the folder is not writable
  */
 export function writeDashboards({ alerts }: Config, folder: string): WrittenDashboards {
   const dashboards = createDashboards({
@@ -33,7 +33,7 @@ export function writeDashboards({ alerts }: Config, folder: string): WrittenDash
     return { files, notes: missingLinks(alerts) };
   } catch (cause) {
     const reason = messageOf(cause);
-    throw new RecalldError('usage', `The dashboards cannot be written to ${folder} (${reason}); check --out.`, {
+    throw new RecalldError('usage', `The dashboards could not be written to ${folder} (${reason}); check --out.`, {
       cause,
     });
   }
@@ -42,5 +42,5 @@ export function writeDashboards({ alerts }: Config, folder: string): WrittenDash
 function missingLinks(alerts: Config['alerts']): string[] {
   if (alerts.console_base_url !== null) return [];
   const runbooks = alerts.runbook_base_url === null ? ' and its runbooks' : '';
-  return [`alerts.console_base_url is not set, so that the dashboards have no link to the console${runbooks}.`];
+  return [`alerts.console_base_url is not set: the dashboards have no link to the console${runbooks}.`];
 }

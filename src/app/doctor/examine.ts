@@ -1,5 +1,4 @@
-/** `recalld doctor`: reaches every service of a config, judges and manifests with them, and says what is wrong. */
-
+/** `recalld doctor`: checks every service, judge and manifest of a config, and reports problems with their fixes. */
 import { createCleanupStack } from '../../core/cleanup-stack.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { duration } from '../../core/format.ts';
@@ -22,7 +21,7 @@ import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {}, isMadeUp: true };
 
-/** @throws RecalldError config_invalid for what cannot even be built */
+/** @throws RecalldError config_invalid for a part that cannot be created */
 export async function examine(settings: CommandSettings, report: Report): Promise<void> {
   const { config, signal, logger } = settings;
   const cleanups = createCleanupStack(logger);
@@ -59,7 +58,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
   }
 }
 
-/** Whether the retriever returns what the sets of its pipeline know. */
+/** Checks that the retriever returns documents that the golden sets of its pipeline know. */
 async function examineGoldenSets(
   pipeline: WatchedPipeline,
   { db }: CommandStore,
@@ -75,25 +74,25 @@ async function examineGoldenSets(
       judgedQueries(await db.golden.sets.queries(set, version.version)),
       signal,
     );
-    // That it does not answer was said above.
+    // Reported before.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
     const { ids, depth } = answers.warnings;
     const { asked, empty } = answers;
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';
-      const message = `${empty} of ${asked} queries of ${set} ${empty === 1 ? 'gets' : 'get'} no document; see that the index is filled, that retriever.results.list names the list of an answer, and that tags and filters let documents through.`;
+      const message = `${empty} of ${asked} queries of ${set} return no documents; check that the index is filled, that retriever.results.list names the list in a response, and that tags and filters do not exclude all documents.`;
       report({ service, status, ms: null, message });
     }
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
     if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
     if (ids !== null || depth !== null || empty > 0) continue;
-    const message = `The retriever returns documents that ${set} knows, and as many as it is asked for.`;
+    const message = `The retriever returns documents that ${set} knows, and as many as requested.`;
     report({ service, status: 'ok', ms: null, message });
   }
 }
 
-/** Retriever spans of the last day that gave no live query. */
+/** Reports retriever spans of the last day that gave no live query. */
 async function examineSpans(
   { pipelines }: Pick<Config, 'pipelines'>,
   { db }: CommandStore,
@@ -109,14 +108,14 @@ async function examineSpans(
   }
 }
 
-/** A set that was imported and that no pipeline names is run by nobody. */
+/** Reports imported golden sets that no pipeline uses. */
 async function examineUnwatchedSets(
   pipelines: readonly WatchedPipeline[],
   { db }: CommandStore,
   report: Report,
 ): Promise<void> {
   const named = new Set(pipelines.flatMap(({ golden }) => golden.map(({ set }) => set)));
-  // The list holds every version.
+  // The list has every version.
   const imported = new Set((await db.golden.sets.list()).map(({ name }) => name));
   for (const name of imported) {
     if (named.has(name)) continue;
@@ -124,7 +123,7 @@ async function examineUnwatchedSets(
   }
 }
 
-/** A query of the first golden set that is there; a set that is not is a finding. */
+/** Returns a query of the first imported golden set. Reports sets that were not imported. */
 async function findProbe(
   pipeline: string,
   sets: readonly string[],
@@ -136,7 +135,7 @@ async function findProbe(
   for (const name of sets) {
     const set = await store.db.golden.sets.latest(name);
     if (set === null) {
-      const message = `The golden set "${name}" was never imported; \`recalld golden import PATH --set ${name}\` does it.`;
+      const message = `The golden set "${name}" was never imported; run \`recalld golden import PATH --set ${name}\`.`;
       report({ service: `${pipeline} golden set`, status: 'wrong', ms: null, message });
       continue;
     }
@@ -146,12 +145,12 @@ async function findProbe(
   return probe ?? plainProbe;
 }
 
-/** A pair that no pipeline knows, so that the call tells nothing of anybody. */
+/** A made-up pair, so that the call sends no data of users. */
 const pair = {
   query: 'How do I reset my password?',
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
 };
-/** The pair answers the question. */
+/** The document of the pair answers the query. */
 const MIN_GRADE = 2;
 
 async function examineJudges(
@@ -181,26 +180,30 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const leaves = `The stored texts of up to ${queriesPerDay} live queries a day and of ${depth} documents of each go to ${address}, for at most $${maxCostPerDay} a day.`;
+  const sent = `It sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
-    return { status: 'wrong', ms, message: `It gives no grade (${answer.problem}); name another model. ${leaves}` };
+    return {
+      status: 'wrong',
+      ms,
+      message: `The judge returned no grade (${answer.problem}); use another model. ${sent}`,
+    };
   if (answer.grade < MIN_GRADE) {
-    const message = `It grades a plain answer ${answer.grade} of 3; expect little of it, or move the limits of its grades. ${leaves}`;
+    const message = `The judge graded a correct answer ${answer.grade} of 3; use another model, or change the limits of its grades. ${sent}`;
     return { status: 'warning', ms, message };
   }
-  return { status: 'ok', ms, message: `It grades. ${leaves}` };
+  return { status: 'ok', ms, message: `The judge works. ${sent}` };
 }
 
-/** Without what could be a secret in it. */
+/** Returns the address without its path and query, which could contain a secret. */
 function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }: Config): string {
   const url = judge.kind === 'reranker' ? judge.reranker.url : (llm?.base_url ?? '');
   return URL.canParse(url) ? new URL(url).origin : 'its address';
 }
 
 /**
- * Reads the first lines of each and no more, since a manifest may have millions.
+ * Reads only the first lines of each manifest, since it may have millions.
  *
- * @param standings what rounds have read of them; null when the database does not answer
+ * @param standings results of earlier rounds; null if the database does not respond
  */
 export async function examineManifests(
   { pipelines }: Pick<Config, 'pipelines'>,
@@ -223,9 +226,9 @@ export async function examineManifests(
 }
 
 function lastRead(status: RoundStatus | null, now: Date): string {
-  if (status === null || status.readAt === null) return 'No round has read all of it yet.';
+  if (status === null || status.readAt === null) return 'No round has read the whole manifest yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `A round last read all of it ${ago} ago: ${status.documents ?? 0} documents that should be in the store.`;
+  return `A round last read the whole manifest ${ago} ago: ${status.documents ?? 0} documents should be in the store.`;
 }
 
 async function firstLines(
@@ -236,15 +239,18 @@ async function firstLines(
     for await (const { lines } of manifest(null, signal)) {
       const documents = lines.filter(({ text }) => text.trim() !== '').map(readManifestLine);
       if (documents.length === 0) continue;
-      const told = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
-      const more = told.length === 0 ? 'only ids' : told.map((key) => says[key]).join(', ');
-      return { status: 'ok', message: `Its first ${documents.length} documents can be read; the first says ${more}.` };
+      const known = (['updatedAt', 'hash', 'segment'] as const).filter((key) => documents[0]?.[key] !== null);
+      const fields = known.length === 0 ? 'only an id' : known.map((key) => fieldNames[key]).join(', ');
+      return {
+        status: 'ok',
+        message: `The manifest is readable; of ${documents.length} documents read, the first has ${fields}.`,
+      };
     }
-    return { status: 'wrong', message: 'It names no document; look why it is empty.' };
+    return { status: 'wrong', message: 'The manifest is empty; check its source.' };
   } catch (error) {
     if (signal.aborted || !(error instanceof RecalldError)) throw error;
     return { status: error.kind === 'unreachable' ? 'unreachable' : 'wrong', message: error.message };
   }
 }
 
-const says = { updatedAt: 'updated_at', hash: 'its hash', segment: 'its segment' } as const;
+const fieldNames = { updatedAt: 'updated_at', hash: 'a hash', segment: 'a segment' } as const;

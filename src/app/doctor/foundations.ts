@@ -1,4 +1,4 @@
-/** The doctor on what recalld itself stands on: its database and its queue. */
+/** `recalld doctor` for the database and the queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { chooseConnection } from '../../platform/postgres/database-url.ts';
@@ -6,45 +6,44 @@ import { compareSchema } from '../../platform/postgres/migrate.ts';
 import { unreachable } from '../../platform/postgres/outage.ts';
 import { createPool, inspectReplica } from '../../platform/postgres/pool.ts';
 import { assertSessions, assertWritable } from '../../platform/postgres/sessions.ts';
-import { readUpkeep, type Upkeep } from '../../platform/postgres/upkeep.ts';
+import { readVacuumState, type VacuumState } from '../../platform/postgres/vacuum.ts';
 import { openJobQueue } from '../../platform/queue/bullmq.ts';
-import { doubtOf, inspectRedis, type RedisState } from '../../platform/queue/redis-connection.ts';
+import { inspectRedis, problemOf, type RedisState } from '../../platform/queue/redis-connection.ts';
 import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
 import { queueBackend, queueOwner, redisSettings, type Storage } from '../database.ts';
 import { jobCatalogue } from '../jobs.ts';
 
-/** Autovacuum comes when about a sixth of the rows is dead; fewer than these are nothing to speak of. */
+/** Limits above which dead rows are reported; autovacuum runs at about a sixth of the rows. */
 const MANY_DEAD = { rows: 50_000, share: 0.4 };
 const LONG_IDLE_SECONDS = 300;
 
-type Judgement = Pick<Finding, 'status' | 'message'>;
+type Result = Pick<Finding, 'status' | 'message'>;
 
-/** What must be mended of it, or that all is well. */
-export function judgeUpkeep({ isAutovacuumOn, neglected, worst, idle }: Upkeep, now: Date): Judgement[] {
-  const found: Judgement[] = [];
+export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumState, now: Date): Result[] {
+  const found: Result[] = [];
   if (!isAutovacuumOn) {
-    const message = 'Autovacuum is off on the server, so that dead rows pile up; set autovacuum = on there.';
+    const message = 'Autovacuum is off on the server, so dead rows accumulate; set autovacuum = on there.';
     found.push({ status: 'wrong', message });
   }
-  const [first] = neglected;
+  const [first] = excluded;
   if (first !== undefined) {
-    const others = neglected.length === 1 ? '' : ` and ${neglected.length - 1} more`;
-    const message = `Autovacuum is off for the table ${first}${others}; \`alter table ${first} reset (autovacuum_enabled)\` turns it on.`;
+    const others = excluded.length === 1 ? '' : ` and ${excluded.length - 1} more`;
+    const message = `Autovacuum is off for the table ${first}${others}; turn it on with \`alter table ${first} reset (autovacuum_enabled)\`.`;
     found.push({ status: 'wrong', message });
   }
   if (worst !== null && worst.deadRows >= MANY_DEAD.rows && worst.deadShare >= MANY_DEAD.share) {
     const last =
       worst.vacuumedAt === null
-        ? 'no vacuum is known'
+        ? 'no vacuum has run'
         : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
-    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`, and if they stay, end old transactions and unused replication slots.`;
+    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`. If they remain, end old transactions and unused replication slots.`;
     found.push({ status: 'warning', message });
   }
   const longest = idle.find(({ seconds }) => seconds >= LONG_IDLE_SECONDS);
   if (longest !== undefined) {
     const { pid, application, seconds } = longest;
-    const message = `A session${application === '' ? '' : ` of "${application}"`} has waited within a transaction for ${minutes(seconds)} and keeps dead rows alive; end it there, or with \`select pg_terminate_backend(${pid})\`.`;
+    const message = `A session${application === '' ? '' : ` of "${application}"`} has been idle in a transaction for ${minutes(seconds)}, so vacuum cannot remove dead rows; end it with \`select pg_terminate_backend(${pid})\`.`;
     found.push({ status: 'warning', message });
   }
   return found.length > 0 ? found : [{ status: 'ok', message: 'Autovacuum is on and no table has many dead rows.' }];
@@ -55,11 +54,11 @@ function minutes(seconds: number): string {
   return count === 1 ? '1 minute' : `${count} minutes`;
 }
 
-const PATIENCE_MS = 5000;
-/** Below it BullMQ lacks commands that it works with. */
+const TIMEOUT_MS = 5000;
+/** Older versions lack commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
-/** Opens the database and hands it on; a database that cannot be opened is a finding, and the rest goes on without. */
+/** Opens the database for `work`. Reports a database that cannot be opened, and runs `work` without it. */
 export async function withDatabase(
   settings: CommandSettings,
   report: Report,
@@ -80,15 +79,15 @@ export async function withDatabase(
         service: 'database',
         status: 'ok',
         ms: performance.now() - startedMs,
-        message: `${where} ${rows[0]?.version ?? ''} answers${through}, and its schema is that of this version${newer.length === 0 ? '' : ' and more'}.`,
+        message: `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version' : 'is newer than this version'}.`,
       });
       if (newer.length > 0) {
-        const message = `A newer recalld migrated the database (${newer.join(', ')}); this one works with it until it is upgraded.`;
+        const message = `A newer recalld migrated the database (${newer.join(', ')}); this version is compatible with it.`;
         report({ service: 'database', status: 'warning', ms: null, message });
       }
       await examineWrites(store.storage.pool, report);
-      const judged = judgeUpkeep(await readUpkeep(store.storage.pool), new Date());
-      for (const judgement of judged) report({ service: 'database', ms: null, ...judgement });
+      for (const result of examineVacuum(await readVacuumState(store.storage.pool), new Date()))
+        report({ service: 'database', ms: null, ...result });
       await examineReplica(settings, store.storage.pool, report);
       await examineFailedJobs(settings, store.storage, report);
       await work(store);
@@ -129,20 +128,21 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     size: 1,
     logger,
     name: `${COMMAND_NAME} replica`,
-    queryLimitMs: PATIENCE_MS,
+    queryLimitMs: TIMEOUT_MS,
   });
   try {
     await assertSessions(connection, 'storage.read_url');
     const { version, hasSchema, behindSeconds } = await inspectReplica(pool, primary);
     const ms = performance.now() - startedMs;
     if (!hasSchema) {
-      const message = 'The database of storage.read_url lacks our tables; point it to a replica of storage.url.';
+      const message =
+        'The database of storage.read_url does not have the tables of recalld; point it to a replica of storage.url.';
       report({ service, status: 'wrong', ms, message });
     } else if (behindSeconds !== null) {
-      const message = `PostgreSQL ${version} answers but lags by ${Math.round(behindSeconds)} s, and so do the pages that are read from it; see whether it still receives from its primary.`;
+      const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, and so do the pages that read from it; check its replication.`;
       report({ service, status: 'warning', ms, message });
     } else {
-      const message = `PostgreSQL ${version} answers and has what the primary has.`;
+      const message = `PostgreSQL ${version} responds and is up to date with the primary.`;
       report({ service, status: 'ok', ms, message });
     }
   } catch (error) {
@@ -150,7 +150,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     const ms = performance.now() - startedMs;
     if (!known.retryable) report({ service, status: 'wrong', ms, message: known.message });
     else
-      report({ service, status: 'unreachable', ms, message: `${known.message} Until then storage.url answers reads.` });
+      report({ service, status: 'unreachable', ms, message: `${known.message} Until then, reads go to storage.url.` });
   } finally {
     await pool.end();
   }
@@ -159,39 +159,36 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
 export async function examineQueue({ queue }: Config, report: Report): Promise<void> {
   const service = 'queue';
   if (queue.backend === 'postgres') {
-    report({ service, status: 'ok', ms: null, message: 'Jobs live in the database above.' });
+    report({ service, status: 'ok', ms: null, message: 'Jobs are stored in the database above.' });
     return;
   }
   const startedMs = performance.now();
   try {
-    const servers = await inspectRedis(redisSettings(queue), PATIENCE_MS);
+    const servers = await inspectRedis(redisSettings(queue), TIMEOUT_MS);
     const ms = performance.now() - startedMs;
-    for (const server of servers) report({ service, ms, ...judgeRedis(server, servers.length > 1) });
+    for (const server of servers) report({ service, ms, ...examineRedis(server, servers.length > 1) });
   } catch (error) {
     if (!(error instanceof RecalldError)) throw error;
     report({ service, status: 'unreachable', ms: performance.now() - startedMs, message: error.message });
   }
 }
 
-function judgeRedis(
-  server: RedisState,
-  isOneOfMany: boolean,
-): { readonly status: 'ok' | 'warning' | 'wrong'; readonly message: string } {
+function examineRedis(server: RedisState, isOneOfMany: boolean): Result {
   const { host, version, maxmemoryPolicy } = server;
   const redis = isOneOfMany ? `Redis at ${host}` : 'Redis';
   if (isOlder(version)) {
     return {
       status: 'wrong',
-      message: `${redis} is ${version}; jobs need ${OLDEST_REDIS.join('.')} or newer.`,
+      message: `${redis} has version ${version}; recalld needs ${OLDEST_REDIS.join('.')} or newer.`,
     };
   }
   if (maxmemoryPolicy === null) {
-    const message = `${redis} ${version} answers but does not tell its maxmemory-policy; make sure that it is noeviction.`;
+    const message = `${redis} ${version} responds but does not report its maxmemory-policy; make sure that it is noeviction.`;
     return { status: 'warning', message };
   }
-  const doubt = doubtOf(server);
-  if (doubt !== null) return { status: 'wrong', message: doubt };
-  return { status: 'ok', message: `${redis} ${version} answers and evicts nothing.` };
+  const problem = problemOf(server);
+  if (problem !== null) return { status: 'wrong', message: problem };
+  return { status: 'ok', message: `${redis} ${version} responds and evicts nothing.` };
 }
 
 function isOlder(version: string): boolean {
@@ -199,7 +196,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** That Redis does not answer was reported before. */
+/** Ignores an unreachable Redis, which was reported before. */
 async function examineFailedJobs({ config, logger }: CommandSettings, storage: Storage, report: Report): Promise<void> {
   const service = 'jobs';
   const backend = queueBackend(config, storage);
@@ -212,7 +209,7 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
         const count = failed.find((one) => one.queue === latest.queue)?.count ?? 1;
         const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
         const reason = latest.reason.replace(/\.$/, '');
-        const message = `${which} failed for good, the latest, ${latest.id}, with "${reason}"; the log of its worker says more, and what ticks comes again by itself.`;
+        const message = `${which} failed for good. Error of the latest (${latest.id}): "${reason}". See the log of its worker; scheduled jobs run again at their next tick.`;
         report({ service, status: 'warning', ms: null, message });
       }
     } finally {
@@ -225,15 +222,15 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
   }
 }
 
-/** What the doctor says of one service. */
+/** Result of the check of one service. */
 export interface Finding {
   /** `database`, `queue`, or a part of a pipeline such as `support-docs retriever`. */
   readonly service: string;
-  /** `unreachable`: it does not answer; `wrong`: it answers, and something must be mended; `skipped`: not in the config. */
+  /** `unreachable`: it does not respond; `wrong`: it responds but needs a fix; `skipped`: not in the config. */
   readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
-  /** How long it took to answer, in milliseconds; null when it was not asked. */
+  /** Response time in milliseconds; null without a call. */
   readonly ms: number | null;
-  /** One sentence: what was seen, or what is wrong and how to mend it. */
+  /** The result, or the problem and its fix. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** The doctor on one pipeline: its retriever, its embedder, its store, and whether they fit together. */
+/** `recalld doctor` for a pipeline: retriever, embedder, store, and whether they fit together. */
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -12,9 +12,9 @@ import type { Finding, Report } from './foundations.ts';
 const SAMPLED_VECTORS = 3;
 const K = 5;
 
-/** A question that is asked of the parts; one of a golden set where there is one. */
+/** The query for the checks, from a golden set if there is one. */
 export interface Probe extends Pick<GoldenQuery, 'text' | 'tags'> {
-  /** Whether it is a question of ours, which an index need not have an answer to. */
+  /** True for a made-up query, which an index may have no document for. */
   readonly isMadeUp: boolean;
 }
 
@@ -24,26 +24,26 @@ export async function examinePipeline(
   report: Report,
   signal: AbortSignal,
 ): Promise<void> {
-  const say = (part: string, finding: Omit<Finding, 'service'>): void =>
+  const send = (part: string, finding: Omit<Finding, 'service'>): void =>
     report({ service: `${pipeline.name} ${part}`, ...finding });
-  const retrieved = await examineRetriever(pipeline, probe, (finding) => say('retriever', finding), signal);
+  const retrieved = await examineRetriever(pipeline, probe, (finding) => send('retriever', finding), signal);
   for (const { name, asked } of pipeline.shadows)
-    await examineRetriever(asked, probe, (finding) => say(`shadow ${name}`, finding), signal);
-  const vector = await examineEmbedder(pipeline, probe, (finding) => say('embedder', finding), signal);
+    await examineRetriever(asked, probe, (finding) => send(`shadow ${name}`, finding), signal);
+  const vector = await examineEmbedder(pipeline, probe, (finding) => send('embedder', finding), signal);
   if (pipeline.store === null) {
-    say('vector store', {
+    send('vector store', {
       status: 'skipped',
       ms: null,
-      message: 'The config names none: stale labels, index recall and query density cannot be watched.',
+      message: 'Not configured: stale judgments, index recall and query density cannot be monitored.',
     });
     return;
   }
-  await examineStore(pipeline.store, { vector, retrieved }, (finding) => say('vector store', finding), signal);
+  await examineStore(pipeline.store, { vector, retrieved }, (finding) => send('vector store', finding), signal);
 }
 
 type Say = (finding: Omit<Finding, 'service'>) => void;
 
-/** @returns the ids that came back, or null when nothing did */
+/** @returns the returned ids, or null without documents */
 async function examineRetriever(
   { retriever }: WatchedPipeline,
   { text, tags, isMadeUp }: Probe,
@@ -57,13 +57,13 @@ async function examineRetriever(
       say({
         status: 'unreachable',
         ms,
-        message: `${answer.message} Raise retriever.timeout_ms or look at its load.`,
+        message: `${answer.message} Raise retriever.timeout_ms or check its load.`,
       });
       return null;
     case 'error': {
       const option = misreadingOption(answer.code);
       if (option === null) say({ status: 'unreachable', ms, message: answer.message });
-      else say({ status: 'wrong', ms, message: `${answer.message} Mend ${option}.` });
+      else say({ status: 'wrong', ms, message: `${answer.message} Correct ${option}.` });
       return null;
     }
     case 'documents':
@@ -74,19 +74,19 @@ async function examineRetriever(
       say({
         status: 'ok',
         ms,
-        message: `It answers with ${answer.documents.length} ${answer.documents.length === 1 ? 'document' : 'documents'}.`,
+        message: `The retriever returned ${answer.documents.length} ${answer.documents.length === 1 ? 'document' : 'documents'}.`,
       });
       return answer.documents.map(({ id }) => id);
   }
 }
 
-/** @param text a made-up question; null for one of a golden set, which should have an answer */
+/** @param text a made-up query; null for a golden query, which should have documents */
 function emptyAnswer(text: string | null): string {
-  const look =
-    'see that its index is filled, that retriever.results.list names the list of an answer, and that filters let documents through';
+  const fix =
+    'check that its index is filled, that retriever.results.list names the list in a response, and that filters do not exclude all documents';
   return text === null
-    ? `It answers a golden query without any document; ${look}.`
-    : `It answers "${text}" without any document. If that is nothing that your documents are about, import a golden set and run doctor again; else ${look}.`;
+    ? `The retriever returned no documents for a golden query; ${fix}.`
+    : `The retriever returned no documents for "${text}". If your documents do not cover this topic, import a golden set and run doctor again; else ${fix}.`;
 }
 
 /** @returns the vector of the probe, or null without one */
@@ -97,7 +97,7 @@ async function examineEmbedder(
   signal: AbortSignal,
 ): Promise<Float32Array | null> {
   if (embedder === null) {
-    const message = 'The config names none: queries that come without a vector cannot be measured.';
+    const message = 'Not configured: live queries without a vector cannot be measured.';
     say({ status: 'skipped', ms: null, message });
     return null;
   }
@@ -107,7 +107,7 @@ async function examineEmbedder(
     return null;
   }
   const [vector = null] = answer.vectors;
-  const message = `${embedder.identity} gives vectors of ${vector?.length ?? 0} numbers.`;
+  const message = `${embedder.identity} returns vectors with ${vector?.length ?? 0} dimensions.`;
   say({ status: 'ok', ms: answer.latencyMs, message });
   return vector;
 }
@@ -125,14 +125,14 @@ async function examineStore(
     say({
       status: 'wrong',
       ms: described.latencyMs,
-      message: 'It holds no vectors; look at the collection in the config.',
+      message: 'The store has no vectors; check the collection in the config.',
     });
     return;
   }
   say({
     status: 'ok',
     ms: described.latencyMs,
-    message: `${store.kind} holds ${described.value.isExactCount ? '' : 'about '}${count} vectors of ${dimensions ?? 'unknown'} numbers, metric ${metric}.`,
+    message: `${store.kind} has ${described.value.isExactCount ? '' : 'about '}${count} vectors with ${dimensions ?? 'unknown'} dimensions, metric ${metric}.`,
   });
   await examineSample(store, say, signal);
   await examineSearch(store, described.value, vector, say, signal);
@@ -152,17 +152,17 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
     say({
       status: 'wrong',
       ms,
-      message: 'It holds vectors with numbers that are not finite; index those documents again.',
+      message: 'The store has vectors with numbers that are not finite; re-index these documents.',
     });
   } else if (lengths.includes(0)) {
     say({
       status: 'warning',
       ms,
-      message: 'It holds zero vectors, which nothing is near to; index those documents again.',
+      message: 'The store has zero vectors, which no search can find; re-index these documents.',
     });
   } else {
     const shown = lengths.map((length) => decimal(length)).join(', ');
-    say({ status: 'ok', ms, message: `A sample of ${vectors.rows} vectors came, of length ${shown}.` });
+    say({ status: 'ok', ms, message: `A sample of ${vectors.rows} vectors has the lengths ${shown}.` });
   }
 }
 
@@ -178,19 +178,19 @@ async function examineSearch(
     say({
       status: 'wrong',
       ms: null,
-      message: `The embedder gives ${vector.length} numbers and the store holds vectors of ${dimensions}; set embedder.model to the one that filled the store.`,
+      message: `The embedder returns vectors with ${vector.length} dimensions, but the store has ${dimensions}; set embedder.model to the model that filled the store.`,
     });
     return;
   }
   const found = await store.nearest({ vector, k: K, filter: {}, exact: false, withContent: false }, signal);
   if (found.kind !== 'ok') return say(notOk(found));
   const best = found.value.neighbours[0];
-  const short = found.value.isShort ? `, fewer than the ${K} asked for` : '';
-  const message = `A search gives ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the best with cosine ${decimal(best.similarity)}`}.`;
+  const short = found.value.isShort ? `, fewer than the ${K} requested` : '';
+  const message = `A search returned ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the nearest with cosine ${decimal(best.similarity)}`}.`;
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 
-/** Ids of another kind than those of the store would make every label stale. */
+/** Ids that differ from those of the store would make every judgment stale. */
 async function examineIds(
   store: VectorStore,
   retrieved: readonly string[] | null,
@@ -203,13 +203,13 @@ async function examineIds(
   const known = retrieved.filter((id) => existing.value.has(id)).length;
   const ms = existing.latencyMs;
   if (known === 0) {
-    const message = `None of the ${retrieved.length} documents that the retriever gave is in the store under its id; set vector_store.id to the field that holds those ids.`;
+    const message = `None of the ${retrieved.length} documents of the retriever is in the store under its id; set vector_store.id to the field with these ids.`;
     say({ status: 'wrong', ms, message });
   } else if (known < retrieved.length) {
-    const message = `${known} of the ${retrieved.length} documents that the retriever gave are in the store; does it serve from another index too?`;
+    const message = `Only ${known} of the ${retrieved.length} documents of the retriever are in the store; check whether the retriever also uses another index.`;
     say({ status: 'warning', ms, message });
   } else {
-    say({ status: 'ok', ms, message: 'The documents that the retriever gave are in the store.' });
+    say({ status: 'ok', ms, message: 'All documents of the retriever are in the store.' });
   }
 }
 

@@ -1,4 +1,4 @@
-/** Erasure of a person or a query from wherever the database has what they asked or said. */
+/** Erases a user or a query, with everything that the database has stored about them. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { eraseGoldenQueries } from '../../golden/sql/golden-sets.ts';
@@ -25,7 +25,7 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
   });
 }
 
-/** A baseline outlives its queries, so that theirs are looked for by themselves. */
+/** A density baseline keeps queries after they are deleted, so it is erased separately. */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);

@@ -1,4 +1,4 @@
-/** OpenAPI 3.1 from the table of endpoints. */
+/** Generates OpenAPI 3.1 from the list of endpoints. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import { operationsEndpoints } from '../../platform/http/operations.ts';
 import { type Endpoint, endpointTags } from '../../platform/http/wire.ts';
 import { changeEndpoints, statusEndpoints } from '../../report/status/status-api.ts';
 
-/** Every endpoint of the HTTP API. /openapi.json and docs/reference/http.md are made from here. */
+/** All endpoints of the HTTP API, from which /openapi.json and docs/reference/http.md are generated. */
 export const endpoints: readonly Endpoint[] = [
   ...ingestEndpoints,
   ...statusEndpoints,
@@ -43,12 +43,12 @@ const problemSchema = {
     type: { type: 'string' },
     title: { type: 'string' },
     status: { type: 'integer' },
-    code: { type: 'string', description: 'Stable name of what went wrong.' },
-    detail: { type: 'string', description: 'One sentence with the way out.' },
+    code: { type: 'string', description: 'Stable error code.' },
+    detail: { type: 'string', description: 'The problem and its fix, in one sentence.' },
   },
 };
 
-/** The document that /openapi.json answers with. */
+/** Returns the document of /openapi.json. */
 export function openApiDocument(version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints)
@@ -58,7 +58,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     info: {
       title: 'recalld',
       version,
-      description: 'Live queries and feedback of a RAG service in, the state of its retrieval out.',
+      description: 'Receives live queries and feedback of RAG services, and reports their retrieval quality.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -67,7 +67,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     components: {
       schemas: { Problem: problemSchema },
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of `recalld keys create`.' },
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, created with `recalld keys create`.' },
       },
     },
   };
@@ -131,13 +131,13 @@ function jsonContent(schema: z.ZodType, io: 'input' | 'output'): Record<string, 
   return { 'application/json': { schema: inlineSchema(schema, io) } };
 }
 
-/** Every schema stands where it is used: without references none can dangle. */
+/** Inlines every schema where it is used, so that there are no dangling references. */
 function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,
     reused: 'inline',
     unrepresentable: 'any',
-    // What is parsed by hand says itself how it looks on the wire.
+    // A schema that parses by hand has its JSON Schema under `wire`.
     override: ({ jsonSchema }) => {
       const { wire, ...rest } = jsonSchema as Record<string, unknown>;
       if (wire === undefined) return;
@@ -150,7 +150,7 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
 
 /** `/openapi.json`. */
 export function addOpenApi(app: FastifyInstance, version: string): void {
-  // The same bytes for everybody, however many do not take them; made for the first who asks, not at the start.
+  // Generated at the first request, and then shared by all.
   let document: Buffer | null = null;
   app.get('/openapi.json', (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(version)));

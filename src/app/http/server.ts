@@ -1,4 +1,4 @@
-/** The HTTP face of the daemon, with problem documents for everything that goes wrong. */
+/** An HTTP server of the daemon, with problem documents for all errors. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -28,16 +28,16 @@ import {
 } from '../../platform/access/authentication.ts';
 import { addAudit } from '../../platform/access/edge/audit-routes.ts';
 import { addRetirement, type Draining, limitConnections } from '../../platform/http/connections.ts';
-import { addOperations, type OperationsDeps } from '../../platform/http/operations.ts';
+import { addOperations, type Operations } from '../../platform/http/operations.ts';
 import { acceptJson, addRequestBodies, type MemoryBudget } from '../../platform/http/request-bodies.ts';
-import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sayWhen, sendProblem } from '../../platform/http/wire.ts';
+import { plainProblem, problemOf, RETRY_AFTER_SECONDS, sendProblem, setRetryAfter } from '../../platform/http/wire.ts';
 import { asksForPage, sendProblemPage } from '../../report/console/http/error-pages.ts';
 import { addPipelines } from '../../report/status/status-api.ts';
 import { addConsole } from '../console/pages.ts';
 import { addErasure } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
 
-/** What the routes of the API work with beside the context. */
+/** What the routes of the API use. */
 interface HttpApi {
   readonly context: Context;
   readonly pool: Pool;
@@ -46,20 +46,20 @@ interface HttpApi {
   readonly otlpReceiver: OtlpReceiver;
 }
 
-export interface HttpDeps {
+export interface HttpParts {
   readonly logger: Logger;
   readonly version: string;
-  /** Addresses and networks whose word is taken for who calls. */
+  /** Addresses and networks whose forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** Health and metrics; null: they are shown elsewhere. */
-  readonly operations: OperationsDeps | null;
-  /** The API; null: this process does not serve it. */
+  /** Health and metrics; null: another server has them. */
+  readonly operations: Operations | null;
+  /** The API; null: this server does not have it. */
   readonly api: HttpApi | null;
   /** Shared by the servers of a process. */
   readonly memory: MemoryBudget;
-  /** The sentence for an error of the database that means that it is away for now; null for any other error. */
+  /** Returns the error for a temporary outage of the database; null for any other error. */
   outageOf(error: Error): RecalldError | null;
-  /** Counts a request that was sent away for now. */
+  /** Counts a request that was shed. */
   onShed(reason: ShedReason): void;
 }
 
@@ -76,25 +76,25 @@ export interface HttpServer extends Draining {
 /** Ids of queries and users have up to 1,024 characters. */
 const MAX_PARAMETER = 4096;
 
-/** How long nothing may move on a connection, such as one whose answer nobody takes. */
-const SILENCE_MS = 5 * 60_000;
+/** Timeout of an inactive connection, for example of a client that does not read its response. */
+const INACTIVE_MS = 5 * 60_000;
 
-/** Of what is not read by request-bodies.ts: the forms of people. */
+/** Limit of forms, which request-bodies.ts does not read. */
 const FORM_BYTES = 256 * 1024;
 
 /**
- * Listens on `address`; port 0 takes a free one.
+ * Starts a server on `address`; port 0 selects a free port.
  *
- * @param setting the config key of the port, for the message when it is taken
+ * @param setting config key of the port, for the error message
  * @throws RecalldError port_in_use
  */
-export async function startHttpServer(deps: HttpDeps, address: HttpAddress, setting: string): Promise<HttpServer> {
+export async function startHttpServer(deps: HttpParts, address: HttpAddress, setting: string): Promise<HttpServer> {
   const app = fastify({
     logger: false,
     return503OnClosing: true,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
-    connectionTimeout: SILENCE_MS,
+    connectionTimeout: INACTIVE_MS,
     http: { connectionsCheckingInterval: 5000 },
     bodyLimit: FORM_BYTES,
     trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
@@ -102,7 +102,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
     clientErrorHandler: createClientErrorHandler(deps.logger),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // First, since routes that are there before a plugin is waited for know no later handler.
+  // First: routes that are registered before an awaited plugin do not get later handlers.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
@@ -152,7 +152,7 @@ export async function startHttpServer(deps: HttpDeps, address: HttpAddress, sett
   }
 }
 
-/** False on a machine without IPv6, where `::` stands for every address that there is. */
+/** Returns false on a machine without IPv6, where `::` means all addresses of IPv4. */
 async function hasIpv6(): Promise<boolean> {
   const server = createServer();
   try {
@@ -164,23 +164,23 @@ async function hasIpv6(): Promise<boolean> {
   return true;
 }
 
-/** PostgreSQL stores no such text, and fails when it is asked for one. */
+/** PostgreSQL cannot store NUL characters, and fails on queries with them. */
 function refuseNul(app: FastifyInstance): void {
   app.addHook('onRequest', ({ url }, _reply, done) =>
     done(
       url.includes('%00')
-        ? new RecalldError('body_unreadable', 'The address of the request holds a NUL character.')
+        ? new RecalldError('body_unreadable', 'The URL of the request contains a NUL character.')
         : undefined,
     ),
   );
 }
 
-/** The caller's id of the request, when it is one that a log can hold. */
+/** Returns the request id of the caller if it is safe for a log. */
 function knownRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : null;
 }
 
-function addProblems(app: FastifyInstance, deps: HttpDeps): void {
+function addProblems(app: FastifyInstance, deps: HttpParts): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
@@ -197,11 +197,12 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
   });
   app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {
     const error = deps.outageOf(thrown) ?? thrown;
-    // Fastify closes whenever a body was refused, and who still sends would not read the answer; see request-bodies.ts.
+    // Fastify closes the connection after a refused body, so a client that still sends would not read the response; see
+    // request-bodies.ts.
     reply.removeHeader('connection');
     if (error instanceof RecalldError) {
       if (error.retryable || error.code === 'rate_limited') deps.onShed(shedReason(error.code));
-      sayWhen(reply, error);
+      setRetryAfter(reply, error);
       return sendProblem(reply, problemOf(error.code, error.message));
     }
     const status = error.statusCode ?? 500;
@@ -215,20 +216,20 @@ function addProblems(app: FastifyInstance, deps: HttpDeps): void {
     });
     return sendProblem(
       reply,
-      plainProblem(500, `The request failed; the log of recalld says why, under request id ${request.id}.`),
+      plainProblem(500, `The request failed; see the log of recalld for request id ${request.id}.`),
     );
   });
 }
 
-/** Never the words of the parser, which quote the body, and with it what a user asked. */
+/** Never the message of the parser, which quotes the body and with it queries of users. */
 function refusalSentence(status: number): string {
   switch (status) {
     case 413:
       return `The body has more than ${FORM_BYTES} bytes.`;
     case 415:
-      return 'The content type is not understood; send application/json.';
+      return 'The content type is not supported; send application/json.';
     default:
-      return 'The request cannot be read; the body must be valid JSON.';
+      return 'The request is not valid; the body must be valid JSON.';
   }
 }
 
@@ -237,7 +238,7 @@ function pathOf(url: string): string {
 }
 
 /**
- * Takes the address for a moment, so that a start that takes long need not begin where it could not listen in the end.
+ * Checks that the address is free, so that a slow start fails early.
  *
  * @param setting of the config that names the port
  * @throws RecalldError port_in_use
@@ -257,14 +258,14 @@ function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: str
   if (code === 'EADDRINUSE') {
     return new RecalldError(
       'port_in_use',
-      `${host}:${port} is taken by another process; set ${setting} to a free port, or to 0 to take any.`,
+      `${host}:${port} is in use by another process; set ${setting} to a free port, or to 0 for any.`,
       { cause },
     );
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'ENOTFOUND') {
     return new RecalldError(
       'port_in_use',
-      `${host}:${port} cannot be listened on (${code}); mend server.host and ${setting}.`,
+      `recalld cannot listen on ${host}:${port} (${code}); correct server.host and ${setting}.`,
       { cause },
     );
   }

@@ -65,7 +65,7 @@ function problemIn(result: ExchangeResult, label: string): string | null {
     case 'body':
       return refusalIn(result.text, label);
     case 'timeout':
-      return `${label} did not answer within ${TIMEOUT_MS / 1000} s.`;
+      return `${label} did not respond within ${TIMEOUT_MS / 1000} s.`;
     case 'failure':
       return result.message;
   }

@@ -230,7 +230,7 @@ export function createCommandRetriever(
         resolve({ ...outcome, latencyMs: performance.now() - sentMs, attempts: 1 });
       };
       const timer = setTimeout(() => {
-        settle({ kind: 'timeout', message: `The command ${name} did not answer within ${limitMs} ms.` });
+        settle({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
         noticeSilence(asked, sentMs);
       }, limitMs);
       // One signal serves many queries at once.

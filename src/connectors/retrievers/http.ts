@@ -143,7 +143,7 @@ export function createHttpRetriever(
       );
       const { result, latencyMs, attempts } = sent;
       if (result.kind === 'timeout') {
-        const message = `${address.label} did not answer within ${timeoutMs} ms.`;
+        const message = `${address.label} did not respond within ${timeoutMs} ms.`;
         return { kind: 'timeout', message, latencyMs, attempts };
       }
       if (result.kind === 'failure') {

@@ -84,7 +84,7 @@ export function compileResults(
       answer = parseExactJson(body.text);
     } catch (error) {
       return error instanceof JsonBeyondLimit
-        ? { kind: 'error', code: error.code, message: `${label} answered JSON that ${error.problem}.` }
+        ? { kind: 'error', code: error.code, message: `${label} returned JSON that ${error.problem}.` }
         : { kind: 'error', code: 'not_json', message: `${label} ${describeNonJson(body)}.` };
     }
     const results = evaluate(list, answer);

@@ -110,7 +110,7 @@ export async function withinDeadline(
     return await stages(inner.signal);
   } catch (error) {
     if (error !== overdue) throw error;
-    const message = `The retriever did not answer within ${timeoutMs} ms.`;
+    const message = `The retriever did not respond within ${timeoutMs} ms.`;
     return { kind: 'timeout', message, latencyMs: performance.now() - startedMs, attempts: 1 };
   } finally {
     clearTimeout(timer);

@@ -308,7 +308,7 @@ async function bounded<Value>(
     signal.throwIfAborted();
     if (error instanceof Refused) throw error;
     if (timeout.aborted) {
-      const wayOut = `raise ${configField}.timeout_ms or look at its load`;
+      const wayOut = `raise ${configField}.timeout_ms or check its load`;
       throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${wayOut}.`);
     }
     throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);

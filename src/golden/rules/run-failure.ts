@@ -50,7 +50,7 @@ function codeOf({ outcome, errorCode }: AnswerEnd): string {
   return errorCode ?? outcome;
 }
 
-/** Returns a sentence such as `http://rag/search refuses connections (28 of 200 queries, 172 more were not sent).` */
+/** Returns a sentence such as `http://rag/search refused the connection (28 of 200 queries, 172 more were not sent).` */
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,

@@ -252,7 +252,7 @@ function createQueryFilter(
       vector !== null && other.length === vector.length && cosineSimilarity(other, vector) > NEAR_COSINE;
     if (vectors.some(isNear)) return classified('near_duplicate');
     const answer = await retriever.retrieve({ text: query, k: ROUND_TRIP, tags: {} }, signal);
-    if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not answer in time.' };
+    if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not respond in time.' };
     if (answer.kind === 'error') return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
     if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return classified('not_retrieved');
     words.push(own);

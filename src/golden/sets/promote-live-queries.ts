@@ -81,7 +81,7 @@ async function withJudgments(
     answer.kind === 'documents'
       ? null
       : answer.kind === 'timeout'
-        ? 'The retriever did not answer in time.'
+        ? 'The retriever did not respond in time.'
         : answer.message;
   return {
     ...query,

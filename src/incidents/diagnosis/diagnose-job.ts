@@ -29,7 +29,7 @@ async function probeParts(
   signal.throwIfAborted();
   const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
   if (!bounded.aborted) return problems;
-  context.logger.warn('a part did not answer in time for a diagnosis', { pipeline: name });
+  context.logger.warn('a part did not respond in time for a diagnosis', { pipeline: name });
   return problems.filter((problem) => problem !== bounded.reason);
 }
 

@@ -30,7 +30,7 @@ const EVENT = 'gen_ai.evaluation.result';
 const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
   empty: 'The retriever found nothing.',
   error: 'The retriever failed.',
-  timeout: 'The retriever did not answer in time.',
+  timeout: 'The retriever did not respond in time.',
 };
 
 /**

@@ -1,5 +1,5 @@
 /** Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread. */
-import { createBytesInHand, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
+import { createByteLimit, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
@@ -150,10 +150,10 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
     tasks: import.meta.url,
     threads: 1,
     // The queue is bounded by bytes, see MAX_BYTES.
-    mostWaiting: Number.POSITIVE_INFINITY,
+    maxWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
-  const holding = createBytesInHand(MAX_BYTES, REFUSAL);
+  const holding = createByteLimit(MAX_BYTES, REFUSAL);
   const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
     holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {

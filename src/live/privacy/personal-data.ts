@@ -68,7 +68,7 @@ export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer
         return await semaphore(() => ask(text, deadline.signal), deadline.signal);
       } catch {
         const fix = `raise ${configField}.timeout_ms or .concurrency, or scale the service up`;
-        return { kind: 'timeout', message: `Presidio did not answer within ${timeoutMs} ms; ${fix}.` };
+        return { kind: 'timeout', message: `Presidio did not respond within ${timeoutMs} ms; ${fix}.` };
       } finally {
         clearTimeout(timer);
       }

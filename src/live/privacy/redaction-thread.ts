@@ -30,7 +30,7 @@ export function createRedactionThread() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    mostWaiting: MAX_WAITING,
+    maxWaiting: MAX_WAITING,
     refusal: 'Too many long texts are waiting to be redacted; send again later.',
   });
   return {

@@ -4,9 +4,9 @@
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { dayAfter } from '../../platform/postgres/partitions.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
-import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { LiveSample } from './record-arrivals.ts';
 

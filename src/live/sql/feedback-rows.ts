@@ -2,8 +2,8 @@
 
 import type { Pool, PoolClient } from 'pg';
 import type { TimeSpan } from '../../core/time.ts';
+import { dayAfter } from '../../platform/postgres/partitions.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
-import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import {

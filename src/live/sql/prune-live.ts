@@ -1,6 +1,6 @@
 /** Retention of live queries, feedback and derived data. */
 import type { Pool } from 'pg';
-import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/upkeep.ts';
+import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/partitions.ts';
 import { eraseLate, forgetErased } from './erase-live.ts';
 
 /**

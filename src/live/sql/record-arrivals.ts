@@ -5,8 +5,8 @@ import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { dayAfter } from '../../platform/postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../platform/postgres/transaction.ts';
-import { dayAfter } from '../../platform/postgres/upkeep.ts';
 import {
   binaryArray,
   bytesOfVector,

@@ -1,4 +1,4 @@
-/** What people did, and what it changed: written in the transaction that does it, so that neither is without the other. */
+/** The audit log: what people changed. An entry is written in the transaction of its change, so both commit or neither does. */
 import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
@@ -27,18 +27,18 @@ export interface Act {
   /** Who did it: `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
-  /** Null for what is of no pipeline. */
+  /** Null for a change that concerns no pipeline. */
   readonly pipeline: string | null;
-  /** What it was done to. Never the id of a user or of a live query, which erasures must reach. */
+  /** The object of the change. Never the id of a user or of a live query, since erasures must reach those. */
   readonly subject: string;
-  /** Null for what was not there. */
+  /** Null for an object that was created. */
   readonly before: Readonly<Record<string, unknown>> | null;
-  /** Null for what is no longer there. */
+  /** Null for an object that was deleted. */
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 
 export interface RecordedAct extends Act {
-  /** Counts up. */
+  /** Increases with each entry. */
   readonly id: string;
 }
 
@@ -61,7 +61,7 @@ export type AuditLog = ReturnType<typeof createAuditLog>;
 export interface AuditFilter {
   readonly pipeline?: string | undefined;
   readonly since?: Date | undefined;
-  /** Only what came before this one. */
+  /** Returns only entries older than this one. */
   readonly beforeId?: string | undefined;
   readonly limit: number;
 }
@@ -80,7 +80,6 @@ export function createAuditLog(pool: Pool) {
       );
     },
 
-    /** Drops what is older. */
     prune: (before: Date): Promise<void> =>
       namingOutage(
         pool,
@@ -89,43 +88,43 @@ export function createAuditLog(pool: Pool) {
   };
 }
 
-/** Who calls the API. */
+/** Returns the caller of the API, for the audit log. */
 export function keyHolder({ apiKey }: FastifyRequest): string {
   return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
 }
 
-/** Who sends a form on a page. */
+/** Returns the sender of a form on a page, for the audit log. */
 export function consoleVisitor({ visitor }: FastifyRequest): string {
   return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id}), console`;
 }
 
 /**
- * The person that a grade is bound to: the key of the call or of the sign-in, by its id, since names of keys may be
- * alike. Nothing that a caller says of themselves changes it.
+ * Returns the person whom a judgment is attributed to: the key of the call or of the sign-in, by its id, since key names
+ * are not unique. No field of the request can override it.
  */
 export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
   const id = visitor?.key?.id ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.id);
   return id == null ? LOCAL : `key ${id}`;
 }
 
-/** A daemon on loopback whose database is its own asks nobody who they are. */
-const LOCAL = 'somebody on this machine';
+/** A daemon on loopback with an embedded database accepts calls without a key. */
+const LOCAL = 'a user of this machine';
 
-/** Who runs this command, as the system knows them. */
+/** Returns the operating system user who runs this command. */
 export function commandUser(): string {
   return `${userName()}@${hostname()}, command`;
 }
 
-/** The person that grades of a command are bound to; without the host, whose name differs from container to container. */
+/** Returns the person whom judgments of a command are attributed to. It omits the host, whose name differs between containers. */
 export function commandPerson(): string {
   return `user ${userName()}`;
 }
 
-/** A container may run as a number that has no name. */
+/** A container may run as a user id without a name. */
 function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return 'a user without a name';
+    return 'unknown user';
   }
 }

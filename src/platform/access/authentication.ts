@@ -1,4 +1,4 @@
-/** Who calls: bearer API keys, what they may do, and how often; and which callers a daemon trusts that needs no key. */
+/** Authentication of callers by bearer API keys, with scopes and rate limits, and the rules for a daemon that needs no key. */
 import type { IncomingHttpHeaders } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
@@ -24,17 +24,17 @@ declare module 'fastify' {
   }
 }
 
-/** For so long a key is believed without asking the database again. */
-const KEY_BELIEVED_MS = 10_000;
-/** Of keys and addresses together whose requests are counted; beyond it the one that was quiet longest is forgotten. */
+/** How long a valid key is cached. */
+const KEY_CACHE_MS = 10_000;
+/** Maximum keys and addresses whose requests are counted; beyond it the least recently used one is dropped. */
 const MAX_COUNTED = 10_000;
 
 export interface AuthenticationSettings {
-  /** Calls without a key may do everything: only for an embedded daemon on loopback. */
+  /** True if calls without a key may do everything: only for an embedded daemon on loopback. */
   readonly optional: boolean;
-  /** The key that a text is; one that was revoked is believed for some seconds yet. */
+  /** Looks up the key of a text; a revoked key stays valid for some seconds. */
   readonly checkKey: Check<ApiKey>;
-  /** The key that somebody is signed in with, as the database says now. */
+  /** Looks up the key of a console session, without a cache. */
   readonly checkSession: Check<ApiKey>;
   readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
 }
@@ -47,19 +47,19 @@ export function createAuthentication(sources: {
 }): AuthenticationSettings {
   const { keys, sessions, optional, logger } = sources;
   const attempts = createAttempts((address) =>
-    logger.warn('an address presents wrong keys or sessions and is sent away for a minute', { address }),
+    logger.warn('an address sent too many wrong keys or sessions and is refused for a minute', { address }),
   );
   return {
     optional,
-    checkKey: createCheck((text) => keys.find(text), KEY_BELIEVED_MS, attempts),
+    checkKey: createCheck((text) => keys.find(text), KEY_CACHE_MS, attempts),
     checkSession: createCheck((token) => sessions.find(token), 0, attempts),
     sessions,
   };
 }
 
 /**
- * Looks at the key of each call of the API before its body, and bounds the calls: by key where it is good, else by
- * address. Health and metrics are neither asked for a key nor bounded.
+ * Checks the key of each API call before its body is read, and limits the rate of calls: by key if it is valid, else by
+ * address. Health and metrics need no key and have no rate limit.
  */
 export async function identifyCallers(
   app: FastifyInstance,
@@ -74,11 +74,11 @@ export async function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    // All who waited for one look-up go on in one turn of the event loop, and the limiter, which adds in one step and
-    // reads in the next, would find the count of all of them for each: so each has a turn of its own.
+    // All requests that waited for one look-up would continue in the same turn of the event loop. The limiter increments
+    // in one step and reads in the next, so each request would see the count of all of them: each gets its own turn.
     setImmediate(done, failure);
   };
-  // Without a promise where nobody has to be asked: each costs every request.
+  // Without a promise where no look-up is needed: a promise costs every request.
   app.addHook('onRequest', (request, _reply, done) => {
     const text = routeOf(request).startsWith('/v1/') ? bearerOf(request) : null;
     if (text === null) done();
@@ -89,7 +89,7 @@ export async function identifyCallers(
     max: maxRequestsPerMinute,
     timeWindow: 60_000,
     cache: MAX_COUNTED,
-    // Those who stay within it need not be told with each answer.
+    // Responses within the limit carry no rate limit headers.
     addHeadersOnExceeding: {
       'x-ratelimit-limit': false,
       'x-ratelimit-remaining': false,
@@ -115,8 +115,8 @@ export async function identifyCallers(
 }
 
 /**
- * A hook that lets a request through when its key has the scope. A key that is sent must be right even where none is
- * needed. It runs before a byte of the body is read.
+ * Returns a hook that accepts a request if its key has the scope. A key that is sent must be valid even where none is
+ * needed. It runs before the body is read.
  */
 export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings): preParsingHookHandler {
   return ({ apiKey }, _reply, payload, done) => {
@@ -132,7 +132,7 @@ export function requireScope(scope: ApiScope, { optional }: AuthenticationSettin
 }
 
 /**
- * For what some calls of a route do beyond it, as requireScope did for the route.
+ * Checks a scope that only some calls of a route need, beyond the scope of the route.
  *
  * @throws RecalldError key_lacks_scope
  */
@@ -149,9 +149,9 @@ function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
   return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
 }
 
-/** Whether a request carries a good key, and is not let through because none is needed. */
+/** True if a request carries a valid key; false if it was accepted because none is needed. */
 export function hasGoodKey(request: FastifyRequest): boolean {
-  // A server without the API asks nobody for a key.
+  // A server without the API has no keys.
   return typeof request.apiKey === 'object' && request.apiKey !== null;
 }
 
@@ -171,9 +171,9 @@ const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * Guards a daemon that trusts every caller of its own machine: refuses every call under `app` that names another host,
- * comes from a page of another, or by a proxy. A page of any site can make the browser of somebody on that machine call
- * 127.0.0.1, by a name of its own that it lets resolve to it (DNS rebinding) or by a form; such calls carry the foreign
- * name in Host or in Origin.
+ * comes from a page of another host, or comes through a proxy. A page of any site can make a browser on that machine call
+ * 127.0.0.1, by a host name that resolves to it (DNS rebinding) or by a form. Such calls carry the foreign name in Host or
+ * in Origin.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));
@@ -184,14 +184,14 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
   if (forwarded.some((name) => headers[name] !== undefined)) {
     return new RecalldError(
       'host_refused',
-      'A proxy passed this call on, and this daemon takes calls without a key from its own machine alone:' +
-        ' name the proxy in server.trusted_proxies, and use API keys.',
+      'This daemon accepts calls without a key only from its own machine, and this call came through a proxy:' +
+        ' add the proxy to server.trusted_proxies, and use API keys.',
     );
   }
   if (host !== undefined && !isLocalHost(host)) {
     return new RecalldError(
       'host_refused',
-      'The Host header names another machine, and this daemon takes calls without a key from its own machine alone:' +
+      'This daemon accepts calls without a key only from its own machine, and the Host header names another one:' +
         ' call it as 127.0.0.1, or set server.host and use API keys.',
     );
   }
@@ -203,7 +203,7 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
 
 let lastLocal = '';
 
-/** Nearly every call names it as the one before did. */
+/** A cache of one: nearly every call has the Host header of the call before. */
 function isLocalHost(host: string): boolean {
   if (host === lastLocal) return true;
   if (!isLocal(`http://${host}`)) return false;

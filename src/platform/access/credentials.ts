@@ -1,7 +1,6 @@
 /**
- * Whether a key or a session that somebody presents is a good one, by the API keys in PostgreSQL. The database is
- * asked about few unknown ones a minute for each address, and what it does not know pushes nothing out of what it
- * does.
+ * Checks API keys and console sessions against PostgreSQL. The database is asked about few unknown ones per address and
+ * minute, and unknown ones never evict known ones from the cache.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -15,25 +14,23 @@ import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { recordActs } from './audit-log.ts';
 
-/** API keys: what they look like and what they may do. */
 export const apiScopes = ['ingest', 'read', 'admin'] as const;
 
 export type ApiScope = (typeof apiScopes)[number];
 
-/** Whether a key with these scopes may do what needs `scope`; admin may do everything. */
+/** True if a key with these scopes may do what needs `scope`; admin may do everything. */
 export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** Keys begin with this, so that a key that leaked into a repository is recognised by scanners. */
+/** Prefix of all keys, so that secret scanners recognise a leaked key. */
 const API_KEY_PREFIX = 'rcl_';
 
-/** Of the table `api_keys` as k. */
 const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
 
 export function createApiKeys(pool: Pool) {
   return {
-    /** The key that this text is, null when it is none or revoked. */
+    /** Returns the key of this text; null if it is unknown or revoked. */
     async find(text: string): Promise<ApiKey | null> {
       const rows = await queryRows<ApiKey>(
         pool,
@@ -43,7 +40,7 @@ export function createApiKeys(pool: Pool) {
       return rows[0] ?? null;
     },
 
-    /** Makes a key. Its text is in the answer and nowhere else, ever. */
+    /** Creates a key. Its text is returned and never stored. */
     async create(
       name: string,
       scopes: readonly ApiScope[],
@@ -80,7 +77,7 @@ export function createApiKeys(pool: Pool) {
       return rows;
     },
 
-    /** Ends its console sessions with it. False when there is no such key. */
+    /** Revokes a key and ends its console sessions. Returns false if there is no such key. */
     revoke: (id: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const rows = await queryRows<ApiKey>(
@@ -102,7 +99,6 @@ export function createApiKeys(pool: Pool) {
   };
 }
 
-/** What the database keeps of a long random text. */
 function hashOfSecret(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -115,46 +111,45 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** A key with those who are signed in at the console with it. */
+/** A key with its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** When one of them last looked, to the minute; null when nobody is signed in. */
+  /** When one of the sessions was last used, to the minute; null without sessions. */
   readonly lastSeenAt: Date | null;
 }
 
-/** API keys; only their hashes are stored. */
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** Different wrong keys and sessions of one address. */
-const WRONG_A_MINUTE = 20;
-/** Of good credentials, of wrong ones and of addresses; beyond it the oldest is forgotten. */
+/** Maximum wrong keys and sessions per address and minute. */
+const WRONG_PER_MINUTE = 20;
+/** Maximum valid credentials, wrong ones and addresses that are cached, each; beyond it the oldest is dropped. */
 const MAX_REMEMBERED = 10_000;
 
-/** Counts what an address presents before the database is asked about it. */
+/** Counts the credentials of each address before the database is asked about them. */
 type Attempts = ReturnType<typeof createAttempts>;
 
-/** @param onLimited told once a minute of an address that is sent away */
+/** @param onLimited called once a minute for each address that is refused */
 export function createAttempts(onLimited: (address: string) => void) {
-  const minutes = new Map<string, { count: number; isTold: boolean; readonly until: number }>();
+  const minutes = new Map<string, { count: number; isReported: boolean; readonly until: number }>();
   return {
     /**
-     * @returns gives the attempt back, for one that was right
+     * @returns a function that takes the attempt back, for valid credentials
      * @throws RecalldError attempts_limited
      */
     begin(address: string): () => void {
       const now = performance.now();
       let minute = minutes.get(address);
       if (minute === undefined || minute.until <= now) {
-        minute = { count: 0, isTold: false, until: now + MINUTE_MS };
+        minute = { count: 0, isReported: false, until: now + MINUTE_MS };
         remember(minutes, address, minute);
       }
       const counted = minute;
-      if (counted.count >= WRONG_A_MINUTE) {
-        if (!counted.isTold) onLimited(address);
-        counted.isTold = true;
+      if (counted.count >= WRONG_PER_MINUTE) {
+        if (!counted.isReported) onLimited(address);
+        counted.isReported = true;
         throw new RecalldError(
           'attempts_limited',
-          `${WRONG_A_MINUTE} wrong keys or sessions came from this address within a minute; wait as Retry-After says.`,
+          `This address sent ${WRONG_PER_MINUTE} wrong keys or sessions within a minute; wait as Retry-After says.`,
         );
       }
       counted.count += 1;
@@ -164,19 +159,19 @@ export function createAttempts(onLimited: (address: string) => void) {
 }
 
 /**
- * What `text` stands for, null when it is not good.
+ * Looks up what `text` stands for; null if it is not valid.
  *
  * @throws RecalldError attempts_limited
  */
 export type Check<Found> = (text: string, address: string) => Promise<Found | null>;
 
 /**
- * @param ask asks the database
- * @param believedMs for so long an answer that was good is not asked for again
+ * @param ask queries the database
+ * @param cacheMs how long a valid answer is cached
  */
 export function createCheck<Found>(
   ask: (text: string) => Promise<Found | null>,
-  believedMs: number,
+  cacheMs: number,
   attempts: Attempts,
 ): Check<Found> {
   const good = new Map<string, { readonly found: Found; readonly until: number }>();
@@ -184,13 +179,13 @@ export function createCheck<Found>(
   const asking = new Map<string, Promise<Found | null>>();
 
   const askOnce = async (hash: string, text: string, address: string): Promise<Found | null> => {
-    // One that was good is asked about whatever else comes from there: wrong keys lock no good one out.
+    // A credential that was valid before is always checked, so that wrong keys from its address do not lock it out.
     const giveBack = good.has(hash) ? null : attempts.begin(address);
     let isWrong = false;
     try {
       const found = await ask(text);
       isWrong = found === null;
-      if (found !== null) remember(good, hash, { found, until: performance.now() + believedMs });
+      if (found !== null) remember(good, hash, { found, until: performance.now() + cacheMs });
       else {
         good.delete(hash);
         remember(wrong, hash, { until: performance.now() + MINUTE_MS });
@@ -222,24 +217,24 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
-/** Who calls: what a trusted proxy says, else who is connected; of IPv6 the network, since a client has all of it. */
+/** Returns the address of the caller: from a trusted proxy, else of the connection; the /64 network of an IPv6 address. */
 export function addressOf({ ip, socket }: FastifyRequest): string {
   return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
-/** The oldest session of a key ends when it begins more. */
-const MAX_OF_A_KEY = 100;
+/** Maximum sessions of a key; a further one ends the oldest. */
+const MAX_SESSIONS_PER_KEY = 100;
 
 export function createConsoleSessions(pool: Pool) {
   return {
-    /** Begins a session of the key. Its token is the answer and nowhere else, ever. */
+    /** Begins a session of the key. Its token is returned and never stored. */
     async begin(keyId: string, lifetimeSeconds: number): Promise<string> {
       const token = randomBytes(32).toString('base64url');
       await pool.query(
         `with ended as (
            delete from console_sessions where token_hash in (
              select token_hash from console_sessions where key_id = $2::text
-              order by created_at desc offset ${MAX_OF_A_KEY - 1}))
+              order by created_at desc offset ${MAX_SESSIONS_PER_KEY - 1}))
          insert into console_sessions (token_hash, key_id, created_at, expires_at, last_seen_at)
          values ($1::bytea, $2::text, now(), now() + make_interval(secs => $3::double precision), now())`,
         [hashOfSecret(token), keyId, lifetimeSeconds],
@@ -247,9 +242,9 @@ export function createConsoleSessions(pool: Pool) {
       return token;
     },
 
-    /** The key that the session of this token was begun with; null when it has ended or the key is revoked. Sees both at once. */
+    /** Returns the key of the session with this token; null once the session has ended or the key is revoked. */
     async find(token: string): Promise<ApiKey | null> {
-      // Once a minute, so that looking at pages is mostly reading.
+      // Updates at most once a minute, so that viewing pages rarely writes.
       const rows = await queryRows<ApiKey>(
         pool,
         `with seen as (
@@ -266,12 +261,11 @@ export function createConsoleSessions(pool: Pool) {
       await pool.query('delete from console_sessions where token_hash = $1::bytea', [hashOfSecret(token)]);
     },
 
-    /** Deletes what has run out. */
     async prune(): Promise<void> {
       await pool.query('delete from console_sessions where expires_at <= now()');
     },
   };
 }
 
-/** Who is signed in at the console; only the hashes of their cookies are stored, and times are those of the database. */
+/** Console sessions. Only the hashes of their cookies are stored, and times are those of the database. */
 export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;

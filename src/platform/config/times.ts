@@ -1,6 +1,6 @@
 /**
- * Times in a config: lengths as people write them (`30m`, `24h`, `7d`), and when something runs, by cron expressions and
- * time zones that every part of recalld reads in the same way.
+ * Times in a config: durations (`30m`, `24h`, `7d`), and schedules by cron expressions and time zones that all of recalld
+ * interprets in the same way.
  */
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -12,18 +12,18 @@ export const cronSchema = z.string().superRefine((expression, context) => {
 });
 
 function cronProblem(expression: string): string | null {
-  if (isNeverDue(expression)) return 'is never due: none of its months has such a day; name a day from 1 to 28';
+  if (isNeverDue(expression)) return 'never occurs: none of its months has such a day; use a day from 1 to 28';
   if (readCronExpression(expression) === null)
-    return 'is not a cron expression of five fields, or six with seconds; an hourly one is "0 * * * *"';
+    return 'is not a cron expression with five fields, or six with seconds; an hourly one is "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
-  // The cron of Unix wants one of them to hold, other programs want both.
+  // In Unix cron either field may match; in other programs both must.
   if (dayOfMonth !== '*' && weekday !== '*') {
-    return 'names both a day of the month and a weekday, which programs read in two ways; write * for one of them';
+    return 'sets both a day of the month and a weekday, which programs interpret differently; write * for one of them';
   }
   return null;
 }
 
-/** True for an expression that is right but for its days, such as 30 February. */
+/** True for a valid expression whose day never occurs, such as 30 February. */
 function isNeverDue(expression: string): boolean {
   const fields = expression.trim().split(/ +/);
   const days = fields.at(-3) ?? '';
@@ -34,11 +34,11 @@ function isNeverDue(expression: string): boolean {
 }
 
 export const timezoneSchema = z.string().refine(isZone, {
-  error: 'is not a time zone; use a name such as "UTC" or "Europe/Paris"',
+  error: 'is not a time zone; use a name like "UTC" or "Europe/Paris"',
 });
 
 function isZone(zone: string): boolean {
-  // Node.js 22 takes offsets such as +01:00 too, which know no summer.
+  // Node.js 22 also accepts offsets such as +01:00, which have no daylight saving time.
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {
     Intl.DateTimeFormat('en', { timeZone: zone });
@@ -50,19 +50,19 @@ function isZone(zone: string): boolean {
 
 const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
-const DURATION_RULE = 'must be a number of minutes, hours or days such as 30m, 24h or 7d';
+const DURATION_RULE = 'must be a number of minutes, hours or days, like 30m, 24h or 7d';
 
-/** A length of time between two others, all in milliseconds. */
-export function durationSchema(least: string, most: string) {
+/** A duration from `minimum` to `maximum`, both in the same notation. */
+export function durationSchema(minimum: string, maximum: string) {
   return z
     .string({ error: DURATION_RULE })
     .regex(/^[1-9]\d{0,5}[mhd]$/, { error: DURATION_RULE, abort: true })
-    .refine((text) => durationMs(text) >= durationMs(least) && durationMs(text) <= durationMs(most), {
-      error: `must be from ${least} to ${most}`,
+    .refine((text) => durationMs(text) >= durationMs(minimum) && durationMs(text) <= durationMs(maximum), {
+      error: `must be from ${minimum} to ${maximum}`,
     });
 }
 
-/** @param text that its schema has accepted */
+/** @param text a duration that durationSchema accepts */
 export function durationMs(text: string): number {
   return Number.parseInt(text, 10) * unitMs[text.slice(-1) as keyof typeof unitMs];
 }

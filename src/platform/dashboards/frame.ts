@@ -1,4 +1,4 @@
-/** What every dashboard has: variables, links, the annotations of deployments, a time range. */
+/** Builds dashboards: layout, variables, links, annotations of deployments, time range. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   AnnotationQueryBuilder,
@@ -19,7 +19,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
-/** Every pipeline of which there is any metric. No value stands for all, since SQL needs their names. */
+/** All pipelines with metrics. There is no value for all of them, since SQL needs their names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
 const sets =
   'label_values(recalld_golden_run_last_attempt_timestamp_seconds{job=~"$job", pipeline=~"$pipeline"}, golden_set)';
@@ -40,13 +40,13 @@ export function manyGoldenSets(): QueryVariableBuilder {
   return allOf(oneGoldenSet());
 }
 
-/** The largest cut-off comes first. */
+/** Variable of the cut-off k, the largest first. */
 export function cutoff(): QueryVariableBuilder {
   const query = 'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
   return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
 }
 
-/** Segments of a metric, `all` at first. */
+/** Variable of the segments of a metric; default `all`. */
 export function segmentOf(selector: string): QueryVariableBuilder {
   return labelVariable('segment', 'Segment', `label_values(${selector}, segment)`).current({
     text: 'all',
@@ -62,12 +62,12 @@ interface Section {
   readonly panels: readonly Builder<Panel>[];
 }
 
-/** Sections that are open at first: what one looks at daily. Those below are asked for when they are opened. */
+/** Number of sections that are open by default. Grafana queries the collapsed ones when they are opened. */
 const OPEN_SECTIONS = 2;
 
 /**
- * Places panels from left to right in the order given, and in a new line where the next does not fit. Sections without
- * panels are left out. Ids count from 1, so that links to single panels hold while the order does.
+ * Places panels from left to right in the given order, with a new line where the next one does not fit. Omits sections without
+ * panels. Ids count from 1, so that links to panels stay valid as long as the order does.
  */
 export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
@@ -93,7 +93,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
       left += w;
       tallest = Math.max(tallest, h);
     }
-    // A closed row takes one line, and what is below it moves down when it is opened.
+    // A collapsed row takes one line; Grafana moves the rows below it when it is opened.
     top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;
@@ -103,7 +103,7 @@ export interface DashboardSpec {
   readonly uid: string;
   readonly title: string;
   readonly description: string;
-  /** Beside those of the data sources, the job and the instances. */
+  /** Variables in addition to data sources, job and instances. */
   readonly variables: readonly Builder<VariableModel>[];
   readonly sections: readonly Section[];
   readonly hasDeployments: boolean;
@@ -112,7 +112,7 @@ export interface DashboardSpec {
 
 const TAG = 'recalld';
 
-/** A dashboard as Grafana imports it. */
+/** Builds a dashboard for import into Grafana. */
 export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboard {
   const builder = new DashboardBuilder(spec.title)
     .uid(spec.uid)
@@ -129,15 +129,15 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
-/** What Kubernetes tells targets apart by; where nothing sets them, every value is chosen and none is asked for. */
+/** Labels that Kubernetes adds to targets. Without them, the variables match every value. */
 const placeLabels = ['cluster', 'namespace'] as const;
 
-/** Labels of targets that a dashboard has a variable for, beside job and instance. */
+/** Returns the target labels that have a variable, beside job and instance. */
 function placesOf({ groupLabels }: DashboardSettings): readonly string[] {
   return [...new Set([...placeLabels, ...groupLabels])].filter((label) => label !== 'job');
 }
 
-/** What keeps to the chosen job keeps to the other labels of the chosen deployment too. */
+/** Adds the labels of the chosen deployment to every selector of the chosen job. */
 function ofDeployment(dashboard: Dashboard, settings: DashboardSettings): Dashboard {
   const others = placesOf(settings).map((label) => `${label}=~"$${label}", `);
   const apart = (_: string, value: unknown): unknown =>
@@ -150,7 +150,7 @@ const sources = [
   new DatasourceVariableBuilder('postgres').label('PostgreSQL').type(postgresSource.type),
 ];
 
-/** A variable whose values are those of a label, in order. */
+/** A variable with the sorted values of a label. */
 export function labelVariable(
   name: string,
   label: string,
@@ -163,12 +163,12 @@ export function labelVariable(
   return variable.label(label).datasource(prometheusSource).query(query).refresh(VariableRefresh.OnTimeRangeChanged);
 }
 
-/** Any number of values of a label, all of them at first. */
+/** Makes a variable multi-select, with all values by default. */
 export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-/** One deployment at a time by the labels that tell them apart, so that no panel mixes two; of it all instances. */
+/** Variables for one deployment at a time, so that no panel mixes two, and for its instances. */
 function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   const labels = [...placesOf(settings), 'job'];
   const apart = labels.map((label, index) => {
@@ -182,7 +182,7 @@ function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   return [...apart, allOf(instances).allValue('.+')];
 }
 
-/** Changes of the chosen pipelines, as PostgreSQL knows them. */
+/** Annotations of the deployments of the chosen pipelines, from PostgreSQL. */
 const deployments = new AnnotationQueryBuilder()
   .name('Deployments')
   .datasource(postgresSource)
@@ -200,7 +200,7 @@ order by occurred_at`),
 function links(settings: DashboardSettings): Builder<DashboardLink>[] {
   const runbooks = runbookUrl(settings, 'README');
   return [
-    new DashboardLinkBuilder('Dashboards of recalld')
+    new DashboardLinkBuilder('recalld dashboards')
       .type(DashboardLinkType.Dashboards)
       .tags([TAG])
       .includeVars(true)

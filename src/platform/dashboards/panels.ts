@@ -1,4 +1,4 @@
-/** Kinds of panels. Each has a title, a description, a unit, and a size on the grid of 24 columns. */
+/** Builders of panels. Each has a title, a description, a unit, and a size on the grid of 24 columns. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   BigValueColorMode,
@@ -44,7 +44,7 @@ import {
   sql,
 } from './promql.ts';
 
-/** A verdict as a number, the worse the higher, so that one series shows it. */
+/** Verdicts as numbers, so that one series shows them; a worse verdict is higher. */
 export const verdictNumbers = { ok: 0, warning: 1, no_data: 2, critical: 3 } as const;
 
 export const verdictTexts: readonly ValueMapping[] = [
@@ -59,7 +59,7 @@ export const verdictTexts: readonly ValueMapping[] = [
   },
 ];
 
-/** The same words as PostgreSQL has them. */
+/** Colors of the verdicts as stored in PostgreSQL. */
 export const verdictColors: readonly ValueMapping[] = [
   {
     type: MappingType.ValueToText,
@@ -76,13 +76,13 @@ export const verdictColors: readonly ValueMapping[] = [
   },
 ];
 
-/** How bounds and thresholds are drawn: by the names that their series have in every graph. */
+/** Series names by which bounds and thresholds get their style. */
 const LOW = '95 % lower bound';
 const HIGH = '95 % upper bound';
 
 const hidden = { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } };
 
-/** The upper bound is filled down to the lower one, and neither has a line. */
+/** Fills from the upper bound down to the lower one, without lines. */
 const bandStyle: readonly { readonly name: string; readonly properties: DynamicConfigValue[] }[] = [
   { name: LOW, properties: [{ id: 'custom.lineWidth', value: 0 }, hidden] },
   {
@@ -96,7 +96,7 @@ const bandStyle: readonly { readonly name: string; readonly properties: DynamicC
   },
 ];
 
-/** Names of the series that are thresholds. */
+/** Matches the series names of thresholds. */
 const THRESHOLD_NAMES = '/^threshold/';
 
 const thresholdStyle: DynamicConfigValue[] = [
@@ -105,38 +105,37 @@ const thresholdStyle: DynamicConfigValue[] = [
   { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
 ];
 
-/** A value with its bounds; the expressions must give one series each, since a band joins series by name. */
+/** A value with its bounds. Each expression must return one series, since a band joins series by name. */
 export function withBand(value: PromQuery, low: string, high: string): PromQuery[] {
   return [value, { expr: low, legend: LOW }, { expr: high, legend: HIGH }];
 }
 
 interface Common {
   readonly title: string;
-  /** What it shows and how to read it. */
   readonly description: string;
   readonly width: number;
   readonly height?: number;
 }
 
 interface Measured extends Common {
-  /** As Grafana names it. */
+  /** Unit id of Grafana. */
   readonly unit: string;
   readonly queries: readonly PromQuery[];
 }
 
 export interface Step {
-  /** Least value of the colour; null for the lowest. */
+  /** Minimum value of the color; null for the lowest. */
   readonly from: number | null;
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
-/** Values over time. Bounds are drawn as a band and thresholds as dashed lines, by the names of their series. */
+/** Values over time, with bounds as a band and thresholds as dashed lines. */
 export function graph(
   spec: Measured & {
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
-    /** Name of a variable; the panel is drawn once for each of its values. */
+    /** Name of a variable; the panel repeats for each of its values. */
     readonly repeat?: string;
   },
 ): Builder<Panel> {
@@ -167,7 +166,7 @@ export function graph(
   return panel;
 }
 
-/** The latest value, large, in the colour of its step. */
+/** The latest value, large, in the color of its step. */
 export function stat(
   spec: Measured & {
     readonly steps?: readonly Step[];
@@ -228,15 +227,15 @@ export interface Column {
 }
 
 interface Rows extends Common {
-  /** How columns are shown that are not plain text. */
+  /** Styles of the columns that are not plain text. */
   readonly columns?: readonly Column[];
 }
 
-/** The latest values of Prometheus as a table with a row for each set of labels. */
+/** A table of the latest values from Prometheus, with a row per set of labels. */
 export function metricTable(
   spec: Rows & {
     readonly queries: readonly PromQuery[];
-    /** Columns by the name that Prometheus gives them, in order; the others are left out. */
+    /** Titles of the columns by label, in order; other columns are hidden. */
     readonly show: Readonly<Record<string, string>>;
   },
 ): Builder<Panel> {
@@ -246,7 +245,7 @@ export function metricTable(
     .transformations([...(spec.queries.length > 1 ? [merge] : []), organize(spec.show)]);
 }
 
-/** Rows of PostgreSQL. */
+/** A table of rows from PostgreSQL. */
 export function sqlTable(spec: Rows & { readonly sql: string }): Builder<Panel> {
   return table(spec).datasource(postgresSource).withTarget(sql(spec.sql));
 }
@@ -296,11 +295,11 @@ function steps(list: readonly Step[]): ThresholdsConfigBuilder {
     .steps(list.map(({ from, color }) => ({ value: from, color })));
 }
 
-/** How old what dashboards show is, where a glance must see it. */
+/** The age of the data that the dashboard shows. */
 export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',
-    description: 'Age of the database rows behind the stored gauges; it grows while the database does not answer.',
+    description: 'Age of the database rows behind the stored gauges; it grows while the database does not respond.',
     unit: 's',
     width,
     steps: [
@@ -319,22 +318,22 @@ export interface GaugeGraph {
   readonly width?: number;
   readonly min?: number;
   readonly max?: number;
-  /** How to read it, beside what the catalogue says. */
+  /** How to read it, in addition to the help of the metric. */
   readonly note?: string;
-  /** Labels whose values have no series of their own, such as one that is the same everywhere. */
+  /** Labels that are not shown as separate series, such as a constant one. */
   readonly without?: readonly string[];
-  /** Draws the bounds as lines of their own where there may be several series, which a band would join. */
+  /** Draws the bounds as lines if there may be several series, which a band would join. */
   readonly hasBoundLines?: true;
-  /** Values of labels beside the chosen segment. */
+  /** Label values in addition to the chosen pipeline and segment. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** Labels that the dashboard chooses one value of. */
+/** Labels with a variable of one value. */
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
 /**
- * The graph of a gauge with one series for each value of the labels that are neither chosen nor given, and with its
- * bounds as a band where there is just one series. Nothing for a metric that this version does not export.
+ * Graphs of gauges: one series per value of the labels that are neither chosen nor given, and bounds as a band if there is
+ * only one series. Omits metrics that this version does not export.
  */
 export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
   return specs.flatMap((spec) => (isExported(spec.metric) ? [gaugeGraph(spec, spec.metric)] : []));

@@ -1,6 +1,6 @@
 /**
- * The PromQL of panels, and where dashboards lead to. Every expression keeps to the chosen job, instances, pipelines
- * and golden sets, and names of metrics and labels are checked against the catalogue by the compiler.
+ * The PromQL of panels, and the links of dashboards. Every expression filters by the chosen job, instances, pipelines and
+ * golden sets. The compiler checks the names of metrics and labels against the catalogue.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
@@ -22,22 +22,22 @@ export interface PromQuery {
   readonly legend?: string;
 }
 
-/** Values over time, lettered in order. */
+/** Range queries, with letters as ids. */
 export function ranges(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).range());
 }
 
-/** The latest values. */
+/** Instant queries. */
 export function latest(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant());
 }
 
-/** The latest values as rows with a column per label. */
+/** Instant queries as tables with a column per label. */
 export function latestRows(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant().format(PromQueryFormat.Table));
 }
 
-/** Buckets of a histogram over time. */
+/** Range query of histogram buckets. */
 export function heatmapOf(expr: string): Builder<Dataquery> {
   return prometheusQuery({ expr, legend: '{{le}}' }, 0).range().format(PromQueryFormat.Heatmap);
 }
@@ -55,7 +55,7 @@ interface SqlQuery extends Dataquery {
   readonly rawSql: string;
 }
 
-/** Rows of PostgreSQL; the macros and variables in the text are those of Grafana. */
+/** A query to PostgreSQL, with macros and variables of Grafana. */
 export function sql(text: string): Builder<SqlQuery> {
   return {
     build: () => ({
@@ -72,18 +72,18 @@ export function sql(text: string): Builder<SqlQuery> {
 
 type LabelOf<Name extends MetricName> = keyof LabelsOf<Name> & string;
 
-/** A value that a label has, or a pattern that it matches. */
+/** A label value, or a pattern that it must match. */
 type Wanted = string | { readonly like: string };
 
-/** What labels must have; one that is undefined may have any value. */
+/** Conditions by label; undefined matches any value. */
 type Conditions = Readonly<Record<string, Wanted | undefined>>;
 
 type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
 
-/** Labels by which a panel keeps to what its dashboard was opened for. */
+/** Labels that panels filter by the variables of their dashboard. */
 const chosenLabels = ['pipeline', 'golden_set'] as const;
 
-/** The gauge once for any number of replicas: they export equal values. */
+/** One series for all replicas, which export equal values. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -92,12 +92,12 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return maxOf(by, name, where);
 }
 
-/** As `maxBy`, of a gauge whose name is not known to the compiler. */
+/** As `maxBy`, for a gauge whose name is not known at compile time. */
 export function maxOf(by: readonly string[], name: MetricName, where: Conditions): string {
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
-/** How often a second it was counted by all replicas. */
+/** Rate per second over all replicas. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -106,12 +106,12 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
 }
 
-/** How many of them were counted, by all replicas, between two points of a graph. */
+/** Increase over all replicas between two points of a graph. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
-/** How many of them were counted in the database between two points of a graph: every replica says the same. */
+/** Increase of a counter in the database between two points of a graph; every replica exports the same value. */
 export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -129,17 +129,17 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   return `histogram_quantile(${quantile}, ${buckets})`;
 }
 
-/** The observations of a histogram by bucket, for a heat map. */
+/** Observations of a histogram per bucket, for a heat map. */
 export function bucketsOf(name: MetricsOfType<'histogram'>): string {
   return `sum by (le) (increase(${selector(name, '_bucket', {})}[$__rate_interval]))`;
 }
 
-/** 0, as the value `none` of a label, while there is nothing: a counter with labels appears with its first event. */
+/** Adds 0 with the label value `none` if there are no series: a counter with labels appears with its first event. */
 export function orNone(expression: string, label: string): string {
   return `${expression} or on () label_replace(vector(0), "${label}", "none", "", "")`;
 }
 
-/** A metric of the process that is not of the catalogue, such as those of Node.js. */
+/** A process metric outside the catalogue, such as those of Node.js. */
 export function processMetric(name: string): string {
   return `max by (instance) (${name}{${ofTarget}})`;
 }
@@ -163,24 +163,24 @@ function grouped(by: readonly string[]): string {
   return by.length === 0 ? '' : `by (${by.join(', ')}) `;
 }
 
-/** Where dashboards lead to, and what they keep apart. */
+/** Links of dashboards, and the labels that separate deployments. */
 export interface DashboardSettings {
-  /** Where docs/runbooks is served; null: by the console, where that is known. */
+  /** Base URL of docs/runbooks; null: that of the console, if `consoleUrl` is set. */
   readonly runbookBaseUrl: string | null;
-  /** Where the console of recalld answers; null: dashboards do not link to it. */
+  /** URL of the console; null: dashboards do not link to it. */
   readonly consoleUrl: string | null;
-  /** Labels of the targets by which one deployment differs from another: one of each is looked at at a time. */
+  /** Target labels that distinguish deployments; a dashboard shows one deployment at a time. */
   readonly groupLabels: readonly string[];
 }
 
-/** What dashboards assume that are not made for a config. */
+/** Settings of dashboards that are not made for a config. */
 export const defaultDashboardSettings: DashboardSettings = {
   runbookBaseUrl: null,
   consoleUrl: null,
   groupLabels: ['job'],
 };
 
-/** The page of an alert, whose name stands in the place of `alert`; null where nothing serves runbooks. */
+/** Returns the URL of a runbook; null if runbooks are not served. */
 export function runbookUrl({ runbookBaseUrl, consoleUrl }: DashboardSettings, alert: string): string | null {
   if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
   return consoleUrl === null ? null : `${withoutSlash(consoleUrl)}/runbooks/${alert}`;

@@ -1,6 +1,6 @@
 /**
- * Text files: small ones as a whole, large ones line by line in bounded memory, and the state of work that may be
- * interrupted, a line of JSON for each step.
+ * Reads and writes text files: small ones as a whole, large ones line by line in bounded memory, and state files of
+ * interruptible work with a line of JSON per step.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -25,27 +25,27 @@ import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 
 const readReasons: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist; check the path',
-  EISDIR: 'is a folder; name a file',
-  EACCES: 'may not be read; check its permissions',
+  EISDIR: 'is a folder; specify a file',
+  EACCES: 'is not readable; check its permissions',
 };
 
 const writeReasons: Readonly<Record<string, string>> = {
-  EEXIST: 'is there already; name another path or add --force',
-  EISDIR: 'is a folder; name a file',
-  ENOTDIR: 'lies under a file; name another path',
-  EACCES: 'may not be written; check the permissions',
-  ENOSPC: 'cannot be written, the disk is full; make room',
+  EEXIST: 'already exists; use another path or add --force',
+  EISDIR: 'is a folder; specify a file',
+  ENOTDIR: 'is below a file; use another path',
+  EACCES: 'is not writable; check the permissions',
+  ENOSPC: 'could not be written because the disk is full; free some space',
 };
 
-/** The error for a file that the operating system does not let us read. */
+/** Returns the error for a file that cannot be read. */
 export function unreadable(path: string, cause: unknown): RecalldError {
-  const reason = reasonOf(cause, readReasons, (code) => `cannot be read (${code}); check the path`);
+  const reason = reasonOf(cause, readReasons, (code) => `could not be read (${code}); check the path`);
   return new RecalldError('file_unreadable', `${path} ${reason}.`, { cause });
 }
 
-/** The error for a file that the operating system does not let us write. */
+/** Returns the error for a file that cannot be written. */
 function unwritable(path: string, cause: unknown): RecalldError {
-  const reason = reasonOf(cause, writeReasons, (code) => `cannot be written (${code}); name another path`);
+  const reason = reasonOf(cause, writeReasons, (code) => `could not be written (${code}); use another path`);
   return new RecalldError('file_unwritable', `${path} ${reason}.`, { cause });
 }
 
@@ -78,7 +78,7 @@ export async function writeText(path: string, text: string, replace: boolean): P
 }
 
 /**
- * Writes several files, all of them or none: each stands under a name of its own until all are complete.
+ * Writes several files, all of them or none: each has a temporary name until all are complete.
  *
  * @throws RecalldError `file_unwritable`, and the reason of the signal
  */
@@ -93,7 +93,7 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // A pipe or a terminal is written to; a folder, or a file that is to stay, is refused.
+        // Writes to a pipe or a terminal; refuses a folder, or an existing file without `replace`.
         await writeText(path, text, replace);
         continue;
       }
@@ -119,7 +119,7 @@ export async function writeTexts(
   }
 }
 
-/** Gives a file a name that nothing has: a link takes no place, and where there are none a copy takes none. */
+/** Gives a file its final name unless that exists: by a link, or by a copy where links are not supported. */
 async function place(part: string, target: string): Promise<void> {
   await link(part, target).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : null;
@@ -134,11 +134,10 @@ const CHUNK_BYTES = 256 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * The lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark before a line. They come in batches, so
- * that a file of a million lines is not waited for a million times. Memory is bounded by the longest line, which has
- * at most 16 MiB.
+ * Yields the lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark before a line. Yields
+ * batches, since awaiting each of a million lines would be slow. Memory is bounded by the longest line, at most 16 MiB.
  *
- * @param see is shown every byte of the file, in order
+ * @param see receives every byte of the file, in order
  * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8.
  */
 export async function* sourceLines(
@@ -148,7 +147,7 @@ export async function* sourceLines(
   yield* linesOf(chunks(path), path, see);
 }
 
-/** As sourceLines, of what comes from elsewhere; `name` stands for its path. */
+/** As sourceLines, for another source; `name` replaces the path. */
 export async function* linesOf(
   source: AsyncIterable<Buffer>,
   name: string,
@@ -170,7 +169,7 @@ export async function* linesOf(
     pieces.push(chunk.subarray(end));
     length += chunk.length - end;
     if (length > MAX_LINE_BYTES) {
-      throw malformed({ file: name, line }, 'is longer than 16 MiB; break it into lines');
+      throw malformed({ file: name, line }, 'is longer than 16 MiB; split it into lines');
     }
   }
   if (length > 0) yield decodeLines(Buffer.concat(pieces), name, line);
@@ -188,12 +187,12 @@ function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
   return texts.map((line, index) => ({
     file,
     line: first + index,
-    // Files that were put together have a byte order mark at each seam.
+    // Concatenated files have a byte order mark at each seam.
     text: line.slice(line.startsWith(BYTE_ORDER_MARK) ? 1 : 0, line.endsWith('\r') ? -1 : undefined),
   }));
 }
 
-/** Index of the first line that is not UTF-8. A line feed is never a part of a longer character, so lines can be tried alone. */
+/** Index of the first line that is not UTF-8. A line feed is never part of a longer character, so lines are checked separately. */
 function firstBadLine(block: Buffer): number {
   let index = 0;
   let start = 0;
@@ -216,11 +215,11 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
 
 export type StateFile = ReturnType<typeof createStateFile>;
 
-/** Nothing is read or written before the first call. Methods throw RecalldError `file_unreadable`, `file_unwritable`. */
+/** Creates the accessor of a state file, without reading it. Methods throw RecalldError `file_unreadable`, `file_unwritable`. */
 export function createStateFile(path: string) {
   return {
     path,
-    /** The values of earlier work, without a last line that was cut off; null when there is no file. */
+    /** Returns the stored values, without an incomplete last line; null without a file. */
     async read(): Promise<unknown[] | null> {
       const text = await readFile(path, 'utf8').catch((cause: unknown) => {
         if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
@@ -228,11 +227,11 @@ export function createStateFile(path: string) {
       });
       return text === null ? null : text.split('\n').flatMap(parsed);
     },
-    /** Starts anew with these values. */
+    /** Replaces the file with these values. */
     async start(values: readonly unknown[]): Promise<void> {
       await writeText(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''), true);
     },
-    /** Adds a value; it is in the file when this resolves. */
+    /** Appends a value; it is in the file when this resolves. */
     async add(value: unknown): Promise<void> {
       await appendFile(path, `${JSON.stringify(value)}\n`).catch((cause: unknown) => {
         throw unwritable(path, cause);

@@ -1,6 +1,6 @@
 /**
- * What a connection may cost before somebody has shown a key on it, how much of it may be under way at once, and the end
- * of an API in order: what has begun comes to its end, and what comes now is sent to another replica.
+ * Limits of connections that have sent no valid key yet, limits of pipelined requests, and the orderly end of an API:
+ * running requests complete, and new ones are refused so that clients retry at another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -10,27 +10,26 @@ import { operationPaths, routeOf } from './operations.ts';
 import type { MemoryBudget } from './request-bodies.ts';
 import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './wire.ts';
 
-/** Its buffers, the head of a request, and answers that are not taken. */
+/** Estimate of a connection's memory: its buffers, the head of a request, and responses that the client has not read. */
 const CONNECTION_BYTES = 128 * 1024;
 
-/** Requests that are sent without waiting for answers. Clients that do so at all send a few. */
+/** Maximum pipelined requests of a connection. Clients that pipeline at all send a few. */
 const MAX_PIPELINED = 8;
 
 interface Connection {
-  /** Counted in the budget until a key is shown. */
+  /** True until the connection sends a valid key; its memory counts in the budget until then. */
   isKeyless: boolean;
-  /** Requests whose answers are not taken. */
+  /** Requests whose responses the client has not read. */
   underWay: number;
-  /** Those of them whose answers are not made. */
+  /** Requests among them that recalld is still working on. */
   inWork: number;
 }
 
 /**
- * Closes the connection that has waited longest when those without a key hold too much, so that nobody keeps others out
- * by holding connections. One that waits for us is spared.
+ * Closes the oldest connection when those without a key use too much memory, so that idle connections cannot keep others
+ * out. A connection that waits for a response of recalld stays open.
  */
 export function limitConnections(app: FastifyInstance, budget: MemoryBudget, logger: Logger): void {
-  /** The oldest first. */
   const connections = new Map<Socket, Connection>();
 
   const stopCounting = (connection: Connection): void => {
@@ -49,7 +48,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
     return false;
   };
 
-  /** Null when there is no room for it; then it is closed. */
+  /** Returns null, and closes the connection, if there is no room for it. */
   const admit = (socket: Socket): Connection | null => {
     while (budget.take(CONNECTION_BYTES, true) !== 'taken') {
       if (closeOldest()) continue;
@@ -67,16 +66,16 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
 
   app.server.on('connection', admit);
   app.addHook('onListen', (done) => {
-    // Such as a connection that the system has no room for; without a listener it would end the process.
-    app.server.on('error', (error) => logger.warn('a connection could not be taken', { reason: error.message }));
+    // For example when the system has no room for a connection. Without a listener the error would end the process.
+    app.server.on('error', (error) => logger.warn('a connection could not be accepted', { reason: error.message }));
     done();
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Under the name localhost there is a second server, whose connections are first met here.
+    // Fastify opens a second server for the name localhost, whose connections are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
-      // Who does not read gets no answer.
+      // A client that does not read its responses gets none.
       reply.hijack();
       socket.destroy();
       return;
@@ -111,12 +110,12 @@ export function addRetirement(app: FastifyInstance) {
       reply.header('retry-after', RETRY_AFTER_SECONDS).header('connection', 'close');
       sendProblem(
         reply,
-        problemOf('stopping', 'This process is stopping; send it again, to another one where there is one.'),
+        problemOf('stopping', 'This process is stopping; send the request again, to another replica if there is one.'),
       );
       return;
     }
     underWay += 1;
-    // Also when the caller goes away before the answer.
+    // Also when the caller disconnects before the response.
     reply.raw.on('close', () => {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();
@@ -124,11 +123,11 @@ export function addRetirement(app: FastifyInstance) {
     done();
   });
   return {
-    /** Requests that have begun and not ended; health and metrics do not count. */
+    /** Number of running requests, without health and metrics. */
     get underWay() {
       return underWay;
     },
-    /** Refuses requests from now on, save health and metrics, and resolves when none is under way. */
+    /** Refuses new requests except health and metrics, and resolves when no request is running. */
     async drain(): Promise<void> {
       isRetired = true;
       if (underWay === 0) return;

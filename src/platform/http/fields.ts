@@ -1,11 +1,11 @@
 /**
- * Fields that the bodies of the HTTP API share, how a request is read by its schema, and lists that come page by page.
+ * Fields that requests of the HTTP API share, validation of requests by their schema, and pagination of lists.
  */
 import { z } from 'zod';
 import { RecalldError, type RejectionCode } from '../../core/errors.ts';
 import { rejectionOf } from './rejections.ts';
 
-/** Longest text of a query or a comment, in UTF-16 units. */
+/** Maximum length of the text of a query or a comment, in UTF-16 units. */
 const MAX_TEXT = 100_000;
 
 /** Adds an issue with a rejection code. */
@@ -21,9 +21,8 @@ function bounded(max: number, control: RegExp) {
   return z
     .string()
     .superRefine((value, context) => {
-      if (value.length > max)
-        refuse(context, 'text_too_long', `is ${value.length} characters long, at most ${max} are taken`);
-      else if (control.test(value)) refuse(context, 'control_characters', 'holds control characters');
+      if (value.length > max) refuse(context, 'text_too_long', `has ${value.length} characters, maximum ${max}`);
+      else if (control.test(value)) refuse(context, 'control_characters', 'contains control characters');
       else if (!value.isWellFormed()) refuse(context, 'control_characters', 'is not well-formed Unicode');
     })
     .meta({ maxLength: max });
@@ -41,22 +40,22 @@ export const identifier = bounded(MAX_ID_LENGTH, controlInId).refine((value) => 
   error: 'is empty',
 });
 
-/** What `identifier` takes, at a fraction of its cost: for ids that come by the dozen with each query. */
+/** The same check as `identifier` at a fraction of its cost, for ids that come by the dozen with each query. */
 export function isIdentifier(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= MAX_ID_LENGTH && isClean(value, false);
 }
 
-/** What `text` takes, likewise. */
+/** The same check as `text` at a fraction of its cost. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_TEXT && isClean(value, true);
 }
 
-/** What `shortText` takes, likewise. */
+/** The same check as `shortText` at a fraction of its cost. */
 export function isShortText(value: unknown): value is string {
   return isText(value) && value.length <= MAX_SHORT_TEXT;
 }
 
-/** No control character, and no half of a surrogate pair. */
+/** True if a text has no control character and no lone surrogate. */
 function isClean(value: string, mayHaveLines: boolean): boolean {
   let hasSurrogate = false;
   for (let i = 0; i < value.length; i++) {
@@ -78,7 +77,7 @@ export const timestamp = z.iso.datetime({
 
 const [MAX_SEGMENTS, MAX_SEGMENT_KEY, MAX_SEGMENT_VALUE] = [16, 64, 256];
 
-/** At most 16 keys; a value is a short text, and a key whose value is null is left out. */
+/** Up to 16 keys with short texts; a key whose value is null is omitted. */
 export const segmentsSchema = z
   .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_SEGMENT_VALUE, controlInId).nullable())
   .refine((segments) => Object.keys(segments).length <= MAX_SEGMENTS, { error: `has more than ${MAX_SEGMENTS} keys` })
@@ -87,7 +86,7 @@ export const segmentsSchema = z
       Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
   );
 
-/** What `segmentsSchema` takes, at a fraction of its cost; it may refuse what is no plain object of a few texts. */
+/** The same check as `segmentsSchema` at a fraction of its cost; it may refuse an object that is not a plain one of texts. */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   let count = 0;
@@ -101,20 +100,20 @@ export function areSegments(value: unknown): value is Readonly<Record<string, st
   return true;
 }
 
-/** Ids that recalld gives. */
-export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not an id of recalld' });
+/** An id that recalld generated. */
+export const idField = z.string().regex(/^[\w.-]{1,200}$/, { error: 'is not a valid id' });
 
-/** The JSON Schema of what a caller sends, for the `wire` of a schema that parses by hand. */
+/** Returns the JSON Schema of the input, for the `wire` of a schema that parses by hand. */
 export function wireSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return json;
 }
 
 /**
- * What a request holds, by its schema.
+ * Parses a part of a request by its schema.
  *
- * @param what the part of the request that is read, for the message
- * @throws RecalldError body_unreadable with the first field that is wrong; its value is not repeated
+ * @param what the part of the request, for the message
+ * @throws RecalldError body_unreadable with the first invalid field; its value is not repeated
  */
 export function parseRequest<Schema extends z.ZodType>(
   value: unknown,
@@ -126,29 +125,29 @@ export function parseRequest<Schema extends z.ZodType>(
   throw new RecalldError('body_unreadable', rejectionOf(parsed.error.issues, schema, value, `The ${what}`).message);
 }
 
-const cursorMeaning = '`next_cursor` of the page before.';
+const cursorMeaning = '`next_cursor` of the previous page.';
 
-/** `limit`, at most `most` and `usual` when it is left out. */
-export function limitField(most: number, usual = 50) {
-  return z.coerce.number().int().min(1).max(most).default(usual).describe(`Most items of the page, up to ${most}.`);
+/** The page size `limit`, up to `maximum`; `usual` if omitted. */
+export function limitField(maximum: number, usual = 50) {
+  return z.coerce.number().int().min(1).max(maximum).default(usual).describe(`Page size, up to ${maximum}.`);
 }
 
 export const pageQueryShape = {
   limit: limitField(1000),
   cursor: z
     .string()
-    .regex(/^[\w.:-]{1,200}$/, { error: 'is not a cursor of this API' })
+    .regex(/^[\w.:-]{1,200}$/, { error: 'is not a valid cursor' })
     .optional()
     .describe(cursorMeaning),
 };
 
 const numberCursor = z
   .string()
-  .regex(/^\d{1,15}$/, { error: 'is not a cursor of this API' })
+  .regex(/^\d{1,15}$/, { error: 'is not a valid cursor' })
   .optional()
   .describe(cursorMeaning);
 
-/** Of lists whose cursors are numbers: ids that the database counts, or places in a list that is at hand as a whole. */
+/** For lists whose cursors are numbers: increasing ids, or positions in a list that is in memory. */
 export const numberedPageShape = { limit: limitField(1000), cursor: numberCursor };
 
 /** A page of items; `next_cursor` is null on the last one. */
@@ -156,9 +155,9 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next_cursor: nextCursor });
 }
 
-export const nextCursor = z.string().nullable().describe('`cursor` of the next page; null on the last one.');
+export const nextCursor = z.string().nullable().describe('`cursor` of the next page; null on the last page.');
 
-/** A full page may have a next one; `cursorOf` names the place behind its last item. */
+/** Makes a page of items. A full page gets a cursor: that of its last item. */
 export function toPage<Item, Shown>(
   items: readonly Item[],
   limit: number,
@@ -170,16 +169,11 @@ export function toPage<Item, Shown>(
   return { items: items.map(show), next_cursor: isFull ? cursorOf(last) : null };
 }
 
-interface Slice<Item> {
-  readonly items: readonly Item[];
-  readonly next_cursor: string | null;
-}
-
-/** The page of a whole list that begins at the place `cursor`, from 0. */
+/** Returns the page of a list that starts at the position `cursor`, from 0. */
 export function sliceAt<Item>(
   list: readonly Item[],
   { limit, cursor = '0' }: { readonly limit: number; readonly cursor?: string | undefined },
-): Slice<Item> {
+): { readonly items: readonly Item[]; readonly next_cursor: string | null } {
   const from = Number(cursor);
   const end = from + limit;
   return { items: list.slice(from, end), next_cursor: end < list.length ? String(end) : null };

@@ -1,13 +1,13 @@
-/** The items of a large JSON body with one list, parsed a few at a time, so that requests come in between. */
+/** Parses the items of a large JSON body with one list, a few at a time, so that other requests are served in between. */
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import { parseJson } from './request-bodies.ts';
 
-/** Characters of one item: to parse it holds up the event loop. */
+/** Maximum characters of one item, since parsing it blocks the event loop. */
 const MAX_ITEM = 4 * 1024 * 1024;
 
-/** Splits the list of `{"key": [...]}` into the texts of its items as the body goes by. */
+/** Splits the list of `{"key": [...]}` into the texts of its items while the body is read. */
 class ListSplitter {
   private readonly key: string;
   private text = '';
@@ -21,7 +21,7 @@ class ListSplitter {
     this.key = key;
   }
 
-  /** The items that end within the next text. @throws RecalldError body_unreadable */
+  /** Returns the items that end within the next text. @throws RecalldError body_unreadable */
   take(more: string): string[] {
     this.text += more;
     if (this.phase === 'head' && !this.takeHead()) return [];
@@ -44,7 +44,7 @@ class ListSplitter {
     return items;
   }
 
-  /** @throws RecalldError body_unreadable for a body that ended too early or goes on */
+  /** @throws RecalldError body_unreadable for a body that ended too early or has more text */
   end(): void {
     if (this.phase !== 'tail' || this.text.trim() !== '}') throw this.unreadable();
   }
@@ -60,7 +60,7 @@ class ListSplitter {
     return true;
   }
 
-  /** Where the comma or bracket behind the next item stands; -1 where the text ends before. */
+  /** Returns the index of the comma or bracket after the next item; -1 if the text ends before it. */
   private endOfItem(): number {
     const [inside, outside] = [/["\\]/g, /["[\]{},]/g];
     for (;;) {
@@ -92,14 +92,14 @@ class ListSplitter {
   private unreadable(more = ''): RecalldError {
     return new RecalldError(
       'body_unreadable',
-      `The request cannot be read; a body of more than a megabyte must be {"${this.key}": [...]}${more}.`,
+      `The body is not valid; a body above 1 MB must have the form {"${this.key}": [...]}${more}.`,
     );
   }
 }
 
 /**
- * The items of the list in batches, each of what came in one piece. Each piece is taken out of the list of pieces, so that
- * the body goes as its items come.
+ * Yields the items of the list, in one batch per piece of the body. Removes each piece from `pieces`, so that the memory of
+ * the body is freed while its items are processed.
  *
  * @throws RecalldError body_unreadable
  */

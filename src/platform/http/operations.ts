@@ -1,4 +1,4 @@
-/** Health and metrics, for those who operate the daemon. */
+/** The endpoints for health and metrics. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -7,7 +7,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'What keeps the daemon from a part of its work: `replica`, whose reads the primary answers while it is away; `queue`, whose Redis is full or may throw jobs away; `clock`, which differs from that of the database by more than a minute, so that nothing is started by schedule.',
+  'Problems that affect a part of the work: `replica` is unreachable and the primary answers its reads; `queue` has a Redis that is full or may evict jobs; `clock` differs from the clock of the database by more than a minute, so that scheduled jobs are paused.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [
@@ -15,16 +15,16 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/livez',
     tag: 'operations',
-    summary: 'Whether the process lives. Never asks a dependency.',
+    summary: 'Check that the process is alive, without asking its dependencies.',
     scope: null,
     body: null,
-    responses: { '200': { description: 'It lives.', body: z.object({ status: z.literal('ok') }) } },
+    responses: { '200': { description: 'The process is alive.', body: z.object({ status: z.literal('ok') }) } },
   },
   {
     method: 'get',
     path: '/readyz',
     tag: 'operations',
-    summary: 'Whether the daemon can do its work, and what keeps it from it.',
+    summary: 'Check that the daemon is ready, and list what prevents it.',
     scope: null,
     body: null,
     responses: {
@@ -55,48 +55,48 @@ export interface Unready {
 }
 
 export interface Readiness {
-  /** What keeps the daemon from doing its work now; empty when nothing does. */
+  /** Problems that make the daemon not ready. */
   readonly notReady: readonly Unready[];
-  /** What is away while something else does its work, or keeps the daemon from a part of it. */
+  /** Problems that affect a part of the work only. */
   readonly degraded: readonly Unready[];
 }
 
-export interface OperationsDeps {
+export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
   readiness(): Promise<Readiness>;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of `routeOf`. */
+    /** Cache of `routeOf`. */
     route?: string;
   }
 }
 
-/** The path of the route, empty where there is none. Fastify makes an object each time that it is asked, so it is asked once. */
+/** Returns the path of the route, or an empty text. Cached, since Fastify allocates an object for each access. */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';
   return request.route;
 }
 
-/** Answered to the end, also by a process that is stopping. */
+/** Paths that a stopping process still answers. */
 export const operationPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
-export function addOperations(app: FastifyInstance, deps: OperationsDeps): void {
-  // Alive means that this process turns its event loop; it never asks a dependency, or a database that is down
-  // would have every daemon restarted.
+export function addOperations(app: FastifyInstance, { metrics, readiness }: Operations): void {
+  // Alive means that the event loop of this process turns. It asks no dependency: a database that is down must not
+  // restart every daemon.
   app.get('/livez', () => ({ status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {
-    const { notReady, degraded } = await deps.readiness();
+    const { notReady, degraded } = await readiness();
     const ready = notReady.length === 0;
     return reply.code(ready ? 200 : 503).send({ ready, not_ready: notReady, degraded });
   });
 
   app.get('/metrics', async (_request, reply) => {
-    const parts = await deps.metrics.scrape();
+    const parts = await metrics.scrape();
     return reply
-      .header('content-type', deps.metrics.contentType)
+      .header('content-type', metrics.contentType)
       .header(
         'content-length',
         parts.reduce((bytes, part) => bytes + part.length, 0),
@@ -105,7 +105,7 @@ export function addOperations(app: FastifyInstance, deps: OperationsDeps): void 
   });
 }
 
-/** Ten megabytes at once would hold up whoever comes meanwhile. */
+/** Ten megabytes at once would block other requests. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {

@@ -1,4 +1,4 @@
-/** Why a value does not fit its schema: the field by its path, the type that was expected and the one that came, never a value. */
+/** Explains why a value does not match its schema: path of the field, expected type and actual type, never a value. */
 import { z } from 'zod';
 import type { Rejection, RejectionCode } from '../../core/errors.ts';
 import { closest } from '../../core/text/spelling.ts';
@@ -6,25 +6,24 @@ import { closest } from '../../core/text/spelling.ts';
 type Issue = z.core.$ZodIssue;
 
 /**
- * The code and sentence of what is wrong first. A field that there is not is named before one that is missing: it is
- * likely the missing one, misspelt.
+ * Returns the code and the message of the first problem. An unknown field is reported before a missing one: it is likely
+ * the missing one, misspelt.
  *
- * @param value what was parsed
- * @param whole how the value itself is called, such as "The item"
+ * @param whole name of the value itself, such as "The item"
  */
 export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: unknown, whole: string): Rejection {
   const [first] = issues;
-  if (first === undefined) return { code: 'invalid_field', message: `${whole} is not what the contract says.` };
+  if (first === undefined) return { code: 'invalid_field', message: `${whole} is not valid.` };
   const isMissing = first.path.length > 0 && valueAt(value, first.path) === undefined;
   const issue = (isMissing ? issues.find(({ code }) => code === 'unrecognized_keys') : undefined) ?? first;
   const field = issue.path.length === 0 ? whole : pathText(issue.path);
   if (issue.code === 'unrecognized_keys') return unknownField(issue.path, issue.keys, namesAt(schema, issue.path));
-  const came = cameText(valueAt(value, issue.path));
+  const actual = actualText(valueAt(value, issue.path));
   if (issue.code === 'custom' && issue.params?.['rejection'] !== undefined)
     return { code: issue.params['rejection'] as RejectionCode, message: `${field} ${issue.message}.` };
-  if (came === null) return { code: 'invalid_field', message: `${field} is missing; it ${expectedText(issue)}.` };
+  if (actual === null) return { code: 'invalid_field', message: `${field} is missing; it ${expectedText(issue)}.` };
   const isOfType = issue.code === 'too_big' || issue.code === 'too_small' || issue.code === 'custom';
-  const got = isOfType ? '' : `; ${came} came`;
+  const got = isOfType ? '' : `, not ${actual}`;
   return { code: 'invalid_field', message: `${field} ${expectedText(issue)}${got}.` };
 }
 
@@ -34,13 +33,13 @@ function unknownField(path: Issue['path'], keys: readonly string[], names: reado
     return `${pathText([...path, key])}${meant === null ? '' : ` (did you mean ${meant}?)`}`;
   });
   const more = keys.length > known.length ? ` and ${keys.length - known.length} more` : '';
-  const verb = keys.length === 1 ? 'is no field' : 'are no fields';
-  return { code: 'unknown_field', message: `${known.join(', ')}${more} ${verb} of the contract; see /openapi.json.` };
+  const problem = keys.length === 1 ? 'is not a known field' : 'are not known fields';
+  return { code: 'unknown_field', message: `${known.join(', ')}${more} ${problem}; see /openapi.json.` };
 }
 
 const MAX_NAME = 100;
 
-/** The fields of the object at a path; none where the schema does not tell them. */
+/** Returns the field names of the object at a path; none if the schema does not list them. */
 function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
   let at: unknown = plainSchema(schema);
   for (const part of path) {
@@ -50,13 +49,13 @@ function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
   return Object.keys((at instanceof z.ZodObject ? at.shape : (at as JsonSchema | undefined)?.properties) ?? {});
 }
 
-/** Of a schema that judges by hand, and of what is within it. */
+/** The JSON Schema of a schema that validates by hand. */
 interface JsonSchema {
   readonly items?: JsonSchema;
   readonly properties?: object;
 }
 
-/** Without what says that it may be missing; what judges by hand has its JSON Schema under `wire`. */
+/** Unwraps optional and nullable schemas. A schema that validates by hand has its JSON Schema under `wire`. */
 function plainSchema(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return plainSchema(schema.unwrap());
   return schema instanceof z.ZodCustom ? (schema.meta()?.['wire'] ?? {}) : schema;
@@ -86,12 +85,12 @@ function valueAt(value: unknown, path: Issue['path']): unknown {
   return at;
 }
 
-/** The type of a value, as people say it; null for one that is missing. */
-function cameText(value: unknown): string | null {
+/** Returns the type of a value in words; null for a missing value. */
+function actualText(value: unknown): string | null {
   if (value === undefined) return null;
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'a whole number' : 'a decimal number';
   return typeTexts[typeof value] ?? typeof value;
 }
 
@@ -106,7 +105,7 @@ const typeTexts: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What would be right, to be read behind the field. A message of a schema of ours says it itself. */
+/** Returns what is expected, to follow the name of the field. Messages of recalld's own schemas say it themselves. */
 function expectedText(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   switch (issue.code) {
@@ -117,7 +116,7 @@ function expectedText(issue: Issue): string {
     case 'invalid_union': {
       const kinds = issue.errors.flatMap(([first]) => (first?.code === 'invalid_type' ? [first.expected] : []));
       const texts = [...new Set(kinds)].map((kind) => typeTexts[kind] ?? kind);
-      return texts.length === 0 ? 'must be what the contract says' : `must be ${texts.join(' or ')}`;
+      return texts.length === 0 ? 'is not valid' : `must be ${texts.join(' or ')}`;
     }
     case 'too_big':
       return issue.origin === 'array'
@@ -134,7 +133,7 @@ function expectedText(issue: Issue): string {
     case 'invalid_element':
     case 'not_multiple_of':
     case 'unrecognized_keys':
-      return 'must be what the contract says; see /openapi.json';
+      return 'is not valid; see /openapi.json';
   }
 }
 

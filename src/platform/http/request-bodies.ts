@@ -1,7 +1,7 @@
 /**
- * The bodies of requests. Here, and nowhere else, they are read, inflated and counted: after the key was looked at
- * (authentication.ts), by the parser of a route that takes one, and within what all bodies under way may hold
- * together. Small JSON bodies are parsed, large ones stay in the pieces in which they came where a route asks for it.
+ * Reads, inflates and counts the bodies of all requests: after the key was checked (authentication.ts), by the parser of a
+ * route that takes a body, and within the memory budget of all running requests. Small JSON bodies are parsed. Large ones
+ * stay in the pieces in which they arrived, where a route asks for it.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -12,77 +12,77 @@ import { JsonBeyondLimit, parseBoundedJson } from '../../core/text/json.ts';
 import { findJsonFault, type JsonFault } from '../../core/text/loose-json.ts';
 import { hasGoodKey } from '../access/authentication.ts';
 
-/** What all callers together may make the process hold: the bytes of requests under way, and of connections without a key. */
+/** The memory budget of all callers together: bytes of running requests, and of connections without a key. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
-/** Of those who have shown no key, at most so much and at most half of all, which leaves the rest to those who have. */
+/** Callers without a valid key get at most this much, and at most half of the budget; the rest is left to callers with a key. */
 const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
 
 export function createMemoryBudget(maxBytes: number) {
   const maxKeyless = Math.min(MAX_KEYLESS_BYTES, maxBytes / 2);
   let all = 0;
   let keyless = 0;
-  let most = 0;
+  let highest = 0;
   return {
-    /** Counts so many bytes more, unless they are too many; then it says whose share is used up. */
-    take(bytes: number, isKeyless: boolean): 'taken' | 'all is held' | 'the keyless share is held' {
-      if (all + bytes > maxBytes) return 'all is held';
-      if (isKeyless && keyless + bytes > maxKeyless) return 'the keyless share is held';
+    /** Reserves bytes, or returns which limit they exceed. */
+    take(bytes: number, isKeyless: boolean): 'taken' | 'exhausted' | 'keyless share exhausted' {
+      if (all + bytes > maxBytes) return 'exhausted';
+      if (isKeyless && keyless + bytes > maxKeyless) return 'keyless share exhausted';
       all += bytes;
       if (isKeyless) keyless += bytes;
-      if (all > most) most = all;
+      if (all > highest) highest = all;
       return 'taken';
     },
     giveBack(bytes: number, isKeyless: boolean): void {
       all -= bytes;
       if (isKeyless) keyless -= bytes;
     },
-    /** The most bytes that were held at once since this was last asked. */
+    /** Returns the maximum bytes that were reserved at once since the last call. */
     peak(): number {
-      const peak = most;
-      most = all;
+      const peak = highest;
+      highest = all;
       return peak;
     },
   };
 }
 
-/** What a piece takes beside its bytes: a body may come in pieces of one byte. */
+/** Overhead of a piece: a body may arrive in pieces of one byte. */
 const PIECE_BYTES = 512;
-/** What it takes to inflate a body. */
+/** Memory that inflating a body takes. */
 const INFLATING_BYTES = 64 * 1024;
 
-/** What nobody reads of a body before its connection is closed. */
+/** An unread rest of a body above this size closes its connection. */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
-/** Told of what failed, or of the pieces. */
+/** Called with the error, or with the pieces. */
 type OnPieces = (error: Error | null, pieces: readonly Buffer[]) => void;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What its body takes of the budget; null while nothing does. */
+    /** Bytes that the request has reserved of the budget; null without any. */
     heldBytes: { bytes: number; readonly isKeyless: boolean } | null;
   }
 }
 
 export interface RequestBodies {
   /**
-   * The body of a request without its compression, in pieces; none when there is no body. What they take is counted
-   * until the answer is made.
+   * Returns the body of a request, decompressed, in pieces; none without a body. Their bytes are reserved until the response
+   * is sent.
    *
    * @param limit in bytes, after inflation
-   * @throws RecalldError body_too_large, body_unreadable; overloaded when too much is under way already
+   * @throws RecalldError body_too_large, body_unreadable; overloaded when the budget is exhausted
    */
   read(request: FastifyRequest, limit: number): Promise<readonly Buffer[]>;
   /** The same by a callback, which is told once. */
   collect(request: FastifyRequest, limit: number, done: OnPieces): void;
-  /** Counts what another parser may take for a body. @throws RecalldError overloaded */
+  /** Reserves bytes for the body of another parser. @throws RecalldError overloaded */
   hold(request: FastifyRequest, bytes: number): void;
 }
 
-/** Takes away the parsers of Fastify: what reads a body under `app` reads it through this. */
+/** Removes the parsers of Fastify: every body under `app` is read through the returned functions. */
 export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): RequestBodies {
   app.removeAllContentTypeParsers();
-  // Nothing that we delete is told in a body, but many clients announce one.
+  // No DELETE route has a body, but many clients announce one.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('heldBytes', null);
@@ -91,16 +91,16 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
     const own = request.heldBytes ?? { bytes: 0, isKeyless: !hasGoodKey(request) };
     const outcome = budget.take(bytes, own.isKeyless);
     if (outcome !== 'taken') {
-      const whose = outcome === 'all is held' ? '' : ' without an API key';
-      const message = `More requests${whose} are under way than can be held; send this one again later.`;
+      const whose = outcome === 'exhausted' ? '' : ' without an API key';
+      const message = `Too many requests${whose} are running; send this one again later.`;
       throw new RecalldError('overloaded', message);
     }
     own.bytes += bytes;
     request.heldBytes = own;
   };
 
-  // What is left of a body is thrown away, so that its sender reads the answer, unless that costs more than the answer is
-  // worth: in pieces of a byte each megabyte takes a second.
+  // The unread rest of a body is drained, so that its sender reads the response. For a long rest the connection is closed
+  // instead: in pieces of one byte, each megabyte takes a second.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -112,7 +112,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
       const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
       if (isLong) reply.header('connection', 'close');
     }
-    // When the answer is made, also when the caller has gone: until then somebody works on the body.
+    // When the response is ready, even if the caller has disconnected: until then the body is in use.
     giveBack(request);
     done();
   });
@@ -141,9 +141,10 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 }
 
 /**
- * Listens to both streams for as long as they live: either may fail after the other, and after its end.
+ * Collects the pieces of a body. Listens to both streams for their whole life: either may fail after the other, and after
+ * its end.
  *
- * @param hold is told of each piece before it is kept, and may throw
+ * @param hold reserves the bytes of each piece before it is kept, and may throw
  */
 function collect(
   raw: IncomingMessage,
@@ -161,7 +162,7 @@ function collect(
     pieces = [];
     if (gunzip !== null) raw.unpipe(gunzip);
     gunzip?.destroy();
-    // What still comes is thrown away.
+    // Drains the rest.
     raw.resume();
     done(error, []);
   };
@@ -186,14 +187,14 @@ function collect(
     if (isOver) return;
     isOver = true;
     const all = pieces;
-    // The request lives on, and holds what it listens with.
+    // The request, and with it this closure, lives on: release the pieces.
     pieces = [];
     done(null, all);
   });
 }
 
 /**
- * Whether a body is gzip, by its `Content-Encoding`: an empty one says nothing, and `x-gzip` is gzip (RFC 9110, 8.4.1.3).
+ * True if a body is gzip by its `Content-Encoding`. An empty one counts as identity, and `x-gzip` is gzip (RFC 9110, 8.4.1.3).
  *
  * @throws RecalldError body_unreadable for another encoding
  */
@@ -207,11 +208,11 @@ function isCompressed(header: string | undefined): boolean {
   if (encodings.length === 1 && /^(x-)?gzip$/.test(encodings[0] ?? '')) return true;
   const named = encodings.join(', ').slice(0, 100);
   throw unreadable(
-    `Content-Encoding ${named} is not understood; send gzip or no encoding. An exporter of OpenTelemetry does with OTEL_EXPORTER_OTLP_COMPRESSION=gzip, the exporter otlphttp of a Collector with compression: gzip.`,
+    `Content-Encoding ${named} is not supported; send gzip or no encoding. For OpenTelemetry, set OTEL_EXPORTER_OTLP_COMPRESSION=gzip, or compression: gzip in the otlphttp exporter of a Collector.`,
   );
 }
 
-/** As it was announced; 0 when it was not. */
+/** Returns the announced length of the body; 0 without one. */
 function lengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0);
 }
@@ -224,21 +225,21 @@ function tooLarge(limit: number, when: string): RecalldError {
   return new RecalldError('body_too_large', `The body has more than ${limit} bytes${when}; send smaller batches.`);
 }
 
-/** Holds a thousand queries with vectors of 1,536 numbers as text. */
+/** Room for a thousand queries with vectors of 1,536 numbers as text. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** A larger body is read in a thread: one of numbers as text so large takes some ten milliseconds. */
+/** A larger body is parsed in a thread: parsing 1 MB of numbers takes about 10 ms. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * What a byte of JSON becomes until the answer is made, beside itself: its text, the values in it, and the rows made of
- * them. What is larger than a small body is no list of small values, or it is sent by those who operate the daemon.
+ * Memory that parsing adds per byte of JSON: its text, its values, and the rows made of them. Counted for the first
+ * SMALL_BYTES only: a larger body is no list of small values, or the operator of the daemon sends it.
  */
 const PARSED_BYTES = 6;
 
-/** A body that would hold up the main thread; to join its pieces alone can take twenty milliseconds. */
+/** A body that would block the main thread: joining its pieces alone can take 20 ms. */
 export class LargeBody {
-  /** Who reads them one after the other takes them out. */
+  /** Readers remove each piece that they have read. */
   readonly pieces: Buffer[];
 
   constructor(pieces: readonly Buffer[]) {
@@ -246,20 +247,20 @@ export class LargeBody {
   }
 }
 
-/** Gives the routes of `app` a parsed body, or undefined for an empty one. */
+/** Makes the routes of `app` receive parsed JSON bodies; undefined for an empty one. */
 export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, LIMIT_BYTES);
 }
 
-/** Likewise, or a `LargeBody`. */
+/** As acceptJson, but a body above SMALL_BYTES becomes a `LargeBody`. */
 export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, SMALL_BYTES);
 }
 
-/** @param mostParsed bytes; a body of more is left in its pieces */
-function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number): void {
+/** @param maxParsed in bytes; a larger body stays in its pieces */
+function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number): void {
   app.removeAllContentTypeParsers();
-  // By callbacks, since each promise costs every request.
+  // Callbacks, since a promise costs every request.
   app.addContentTypeParser('application/json', (request: FastifyRequest, _payload, done) => {
     bodies.collect(request, LIMIT_BYTES, (error, pieces) => {
       if (error !== null) return done(error);
@@ -267,7 +268,7 @@ function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number)
       try {
         let bytes = 0;
         for (const { length } of pieces) bytes += length;
-        if (bytes > mostParsed) return done(null, new LargeBody(pieces));
+        if (bytes > maxParsed) return done(null, new LargeBody(pieces));
         bodies.hold(request, PARSED_BYTES * Math.min(bytes, SMALL_BYTES));
         body = parsed(pieces);
       } catch (failure) {
@@ -278,7 +279,7 @@ function accept(app: FastifyInstance, bodies: RequestBodies, mostParsed: number)
   });
 }
 
-/** Keys that poison prototypes are refused by the schemas of the routes, which take none but their own. */
+/** Keys that pollute prototypes are refused by the schemas of the routes, which accept only their own keys. */
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;
@@ -287,16 +288,16 @@ function parsed(pieces: readonly Buffer[]): unknown {
   return parseJson(bytes.toString('utf8'));
 }
 
-/** What is read as if it were UTF-8 would be stored under other ids and texts than were sent. */
+/** Text in another encoding that is read as UTF-8 would be stored with wrong ids and texts. */
 export function notUtf8(): RecalldError {
   return unreadable(
-    'The body is not UTF-8, as JSON has to be; encode it so, or say Content-Encoding: gzip if it is gzip.',
+    'The body is not UTF-8; encode the JSON as UTF-8, or send Content-Encoding: gzip if it is compressed.',
   );
 }
 
-/** @throws RecalldError body_unreadable, never with the words of the parser, which quote the body */
+/** @throws RecalldError body_unreadable, without the message of the parser, which quotes the body */
 export function parseJson(text: string): unknown {
-  // Some clients begin with the mark of the byte order.
+  // Some clients send a byte order mark.
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
   try {
     return parseBoundedJson(json);
@@ -307,7 +308,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What is not JSON in a body, and where, as a sentence; null when it is. */
+/** Returns a message with the place of the first JSON error in a body; null for valid JSON. */
 export function faultText(json: string): string | null {
   const fault = findJsonFault(json);
   return fault === null ? null : notJson(fault);

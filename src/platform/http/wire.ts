@@ -1,7 +1,6 @@
 /**
- * What goes over the wire: what is told of an endpoint; its answer, made from what the program holds by its schema,
- * and nothing that the schema does not name; and errors as RFC 9457 problem documents. The only place that knows HTTP
- * statuses of errors.
+ * The wire format: descriptions of endpoints; responses, made from a value by the response schema, without anything that
+ * the schema does not name; and errors as RFC 9457 problem documents. The only place that knows HTTP statuses of errors.
  */
 
 import type { FastifyReply } from 'fastify';
@@ -12,7 +11,7 @@ import type { ApiScope } from '../access/credentials.ts';
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/** What a wire form is within the program: names in camelCase, moments as dates. */
+/** The value in the program for a wire form: names in camelCase, times as dates. */
 type Inside<Wire> = Wire extends string
   ? string extends Wire
     ? Wire | Date
@@ -26,11 +25,11 @@ type Inside<Wire> = Wire extends string
       : Wire;
 
 /**
- * The wire form of a value. A name of the schema in snake_case is taken from the property in camelCase, a date becomes
- * ISO 8601, a number without a limit null; what the schema does not name stays here. The keys of a record or a map are
- * data and stay as they are.
+ * Returns the wire form of a value. A name of the schema in snake_case is read from the property in camelCase, a date becomes
+ * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. The keys
+ * of a record or a map are data and stay as they are.
  *
- * @throws TypeError for a schema of a kind that is not told by name: a mapping must be an object, a list or a record
+ * @throws TypeError for an object whose schema is not an object, a list or a record
  */
 export function toWire<Schema extends z.ZodType>(schema: Schema, value: Inside<z.output<Schema>>): z.output<Schema> {
   return wireOf(schema, value) as z.output<Schema>;
@@ -58,12 +57,12 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
 
 export const endpointTags = {
   ingest: 'Live queries and feedback.',
-  status: 'How pipelines, checks and feedback stand.',
+  status: 'Status of pipelines, checks and feedback.',
   golden: 'Golden sets, runs, comparisons and baselines.',
-  changes: 'What pipelines are made of, and when it changed.',
-  judging: 'Grades of live queries.',
-  density: 'How well the store covers what people ask.',
-  privacy: 'Erasure.',
+  changes: 'Deployments, and the audit log.',
+  judging: 'Judgments of live queries.',
+  density: 'Coverage of live queries by the store.',
+  privacy: 'Erasure of queries and users.',
   operations: 'Health and metrics.',
 } as const;
 
@@ -75,19 +74,19 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: EndpointTag;
-  /** Null: nobody is asked who they are. */
+  /** Null for an endpoint without authentication. */
   readonly scope: ApiScope | null;
   readonly body: z.ZodType | null;
-  /** Parameters behind the question mark; left out, there are none. */
+  /** Query parameters. */
   readonly query?: z.ZodObject;
-  /** Parameters in the path, where they are not any text. */
+  /** Path parameters that do not accept every text. */
   readonly params?: z.ZodObject;
   readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
 }
 
-/** How soon a client that was sent away may come back. */
+/** Retry-After of a refused request. */
 export const RETRY_AFTER_SECONDS = 2;
-/** The same for one that comes too often, unless its limit said it already. */
+/** Retry-After above a rate limit, unless the limiter has set it. */
 const WINDOW_SECONDS = 60;
 
 const statusOfKind: Record<ErrorKind, number> = {
@@ -115,14 +114,18 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
   return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
 }
 
-/** Tells a client that may try again when to. */
-export function sayWhen(reply: FastifyReply, { kind, retryable }: RecalldError, seconds = RETRY_AFTER_SECONDS): void {
+/** Sets Retry-After for an error that a client may retry. */
+export function setRetryAfter(
+  reply: FastifyReply,
+  { kind, retryable }: RecalldError,
+  seconds = RETRY_AFTER_SECONDS,
+): void {
   const isOften = kind === 'too_many';
   if ((!retryable && !isOften) || reply.hasHeader('retry-after')) return;
   reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);
 }
 
-/** For what HTTP itself refuses: an unknown path, a wrong method, a body that is no JSON. */
+/** A problem of HTTP itself: an unknown path, a wrong method, a body that is not JSON. */
 export function plainProblem(status: number, detail: string): Problem {
   const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
   return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };

@@ -1,9 +1,9 @@
 /**
- * Every metric that recalld exports: the only place that knows their names, help, labels and buckets.
- * docs/reference/metrics.md is generated from here, the exporter refuses what is not here.
+ * All metrics that recalld exports: the only place that defines their names, help, labels and buckets.
+ * docs/reference/metrics.md is generated from this file, and the exporter refuses a metric that is not here.
  *
- * `stored` gauges are made of the latest rows of the database, which are kept in memory and read anew every few seconds;
- * the others are counted by the process that exports them.
+ * `stored` gauges are made from the latest rows of the database, which are cached in memory and read again every few
+ * seconds. The others are counted by the process that exports them.
  */
 import { checkKinds } from '../../checks/rules/check-state.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../../core/model.ts';
@@ -27,8 +27,8 @@ import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
- * The values of labels that have a closed list, by metric. Rules that match on another value do not compile; for a
- * label that is not here, such as the name of a pipeline, any text may be matched.
+ * Values of the labels with a closed list, by metric. Rules that match another value do not compile. A label that is not
+ * here, such as the name of a pipeline, accepts any text.
  */
 export const labelValues = {
   recalld_golden_queries: { outcome: queryOutcomes },
@@ -100,23 +100,27 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_smallest_detectable_drop: storedGauge(
-    'The drop that a regression check would find in one run with a chance of 0.8, by the noise of its baseline and the size of the golden set.',
+    'Drop that a regression check detects in one run with a power of 80 %, given the noise of its baseline and the size of the golden set.',
     ['pipeline', 'check'],
   ),
   recalld_check_blind: storedGauge(
-    '1 while a regression check passes although it would not find a drop of twice the size that it watches for; else 0.',
+    '1 while a regression check passes although it could not detect a drop of twice its configured size; else 0.',
     ['pipeline', 'check'],
   ),
-  recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last judged.', ['pipeline', 'check']),
+  recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last evaluated.', [
+    'pipeline',
+    'check',
+  ]),
   recalld_check_info: storedGauge(
     'Always 1: the kind of a check and the words of its alert: `what` it measures, whether it fails `below` or `above` its threshold, and the unit of both.',
     ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
   ),
   ...boundedGauges(
     {
-      recalld_check_value: 'Plain number that a check was last judged by; absent while none is fresh enough to trust.',
+      recalld_check_value:
+        'Value of a check at its last evaluation, a plain number; absent while it is too old to trust.',
       recalld_check_value_seconds:
-        'Time that a check on a time was last judged by; absent while none is fresh enough to trust.',
+        'Value of a check on a time at its last evaluation; absent while it is too old to trust.',
     },
     ['pipeline', 'check'],
   ),
@@ -125,18 +129,18 @@ export const metricCatalogue = {
     'check',
   ]),
   recalld_check_since_timestamp_seconds: storedGauge(
-    'Of a check that is not ok: when the first measurement beyond its threshold was taken, or since when nothing is known.',
+    'For a check that is not ok: time of the first measurement beyond its threshold, or since when there is no data.',
     ['pipeline', 'check'],
   ),
-  recalld_check_before: storedGauge('Of a check that is not ok: its last plain number while it was.', [
+  recalld_check_before: storedGauge('For a check that is not ok: its last value while it was ok, a plain number.', [
     'pipeline',
     'check',
   ]),
-  recalld_check_before_seconds: storedGauge('Of a check on a time that is not ok: its last time while it was.', [
+  recalld_check_before_seconds: storedGauge('For a check on a time that is not ok: its last value while it was ok.', [
     'pipeline',
     'check',
   ]),
-  recalld_check_outage: storedGauge('1 while all that broke a check is that the retriever did not answer, else 0.', [
+  recalld_check_outage: storedGauge('1 while a check fails only because the retriever did not respond; else 0.', [
     'pipeline',
     'check',
   ]),
@@ -148,27 +152,27 @@ export const metricCatalogue = {
   },
   recalld_query_zero_results_total: {
     type: 'counter',
-    help: 'Live queries that were answered without any document.',
+    help: 'Live queries whose answer had no documents.',
     labels: ['pipeline'],
     source: 'process',
   },
   recalld_query_latency_seconds: {
     type: 'histogram',
-    help: 'Retrieval latency of live queries, as their service reports it; `metrics.latency_buckets` sets other limits.',
+    help: 'Retrieval latency of live queries as reported by their service; `metrics.latency_buckets` sets other buckets.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   recalld_query_top1_similarity: {
     type: 'histogram',
-    help: 'Score of the best document of live queries, where the retriever gives one between -1 and 1.',
+    help: 'Score of the best document of live queries, if it is between -1 and 1.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
   },
   recalld_ingest_rejected_total: {
     type: 'counter',
-    help: 'Items of ingest requests that were not accepted, by the code of the reason.',
+    help: 'Rejected items of ingest requests, by rejection code.',
     labels: ['code'],
     source: 'process',
   },
@@ -180,19 +184,19 @@ export const metricCatalogue = {
   },
   recalld_requests_under_way_bytes: {
     type: 'gauge',
-    help: 'Most bytes that requests under way held at once in the last second, estimated: bodies, what was read from them, and rows that waited to be stored. Beyond `server.max_under_way_mb` requests are shed.',
+    help: 'Maximum memory of running requests in the last second, estimated: bodies, parsed values, and rows waiting to be stored. Above `server.max_under_way_mb` requests are shed.',
     labels: [],
     source: 'process',
   },
   recalld_redaction_service_total: {
     type: 'counter',
-    help: 'Texts given to the redaction service, by outcome: ok, or failed, timeout and malformed, of which only a hash is kept.',
+    help: 'Texts sent to the redaction service, by outcome: ok, or failed, timeout and malformed, where only a hash is stored.',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },
   recalld_trace_spans_total: {
     type: 'counter',
-    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span that gave no live query), without_documents (those of them that name no documents), without_pipeline, or fragment_dropped (more than can wait for its query).',
+    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span that gave no live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (more fragments than can wait for their query).',
     labels: ['outcome'],
     source: 'process',
   },
@@ -205,7 +209,7 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive opinions among the positive and negative ones of the trailing window (live.window); of each user and query the latest counts. Absent below 10 opinions. Measured every 5 minutes.',
+        'Share of positive opinions among positive and negative ones in the trailing window (live.window); the latest of each user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     'Wilson',
@@ -227,19 +231,19 @@ export const metricCatalogue = {
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the database rows behind the stored gauges, which a scrape finds in memory; grows while the database does not answer, from the start of the process while there are none.',
+    help: 'Age of the cached database rows behind the stored gauges; grows while the database does not respond. Before the first rows, the age of the process.',
     labels: [],
     source: 'process',
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
-    help: 'Readings of the database rows behind the stored gauges that failed.',
+    help: 'Failed reads of the database rows behind the stored gauges.',
     labels: [],
     source: 'process',
   },
   recalld_dropped_samples_total: {
     type: 'counter',
-    help: 'Samples that were not exported because they were not finite numbers. Any increase is a bug in recalld.',
+    help: 'Samples that were not exported because they were not finite. Any increase is a bug in recalld.',
     labels: [],
     source: 'process',
   },
@@ -251,26 +255,26 @@ export const metricCatalogue = {
   },
   recalld_ticks_given_up_total: {
     type: 'counter',
-    help: 'Planned starts that could not be stored before the next one was due, by the job that they would have started.',
+    help: 'Scheduled starts that could not be stored before the next one was due, by job.',
     labels: ['task'],
     source: 'process',
   },
   recalld_job_duration_seconds: {
     type: 'histogram',
-    help: 'How long a job ran.',
+    help: 'Duration of jobs.',
     labels: ['task'],
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],
   },
   recalld_clock_skew_seconds: {
     type: 'gauge',
-    help: 'By how much the clock of this process is ahead of that of the database, as last compared; negative when it is behind.',
+    help: 'How far the clock of this process is ahead of the clock of the database; negative if it is behind.',
     labels: [],
     source: 'process',
   },
   recalld_event_loop_lag_seconds: {
     type: 'histogram',
-    help: 'By how much a timer came late, ten times a second: how long a request had to wait for its turn.',
+    help: 'Delay of a timer, measured ten times a second: how long a request had to wait for its turn.',
     labels: [],
     source: 'process',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
@@ -287,12 +291,12 @@ export type LabelsOf<Name extends MetricName> = Readonly<
   Record<(typeof metricCatalogue)[Name]['labels'][number], string>
 >;
 
-/** Names of the metrics that are made of stored rows: whoever exports them exports the same values. */
+/** Names of the metrics that are made from stored rows; all replicas export the same values. */
 export type StoredMetric = {
   [Name in MetricName]: (typeof metricCatalogue)[Name]['source'] extends 'stored' ? Name : never;
 }[MetricName];
 
-/** Names of the metrics of a kind, as a union. */
+/** Names of the metrics of a type, as a union. */
 export type MetricsOfType<Type extends MetricDefinition['type']> = {
   [Name in MetricName]: (typeof metricCatalogue)[Name]['type'] extends Type ? Name : never;
 }[MetricName];

@@ -1,11 +1,11 @@
-/** What the catalogue says of a metric. */
+/** An entry of the metric catalogue. */
 export interface MetricDefinition {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** `stored`: made of the latest rows of the database. `process`: counted by the process. */
+  /** `stored`: made from the latest rows of the database. `process`: counted by the process. */
   readonly source: 'stored' | 'process';
-  /** Upper limits of the buckets of a histogram. */
+  /** Upper bounds of histogram buckets. */
   readonly buckets?: readonly number[];
 }
 
@@ -22,9 +22,9 @@ export function storedGauge<const Labels extends readonly string[]>(help: string
 type Bounded<Name extends string> = `${Name}${'' | '_ci_low' | '_ci_high'}`;
 
 /**
- * Gauges by name and help, each with its 95 % confidence bounds: the metrics `name`, `name_ci_low` and `name_ci_high`.
+ * Returns gauges with their 95 % confidence bounds: the metrics `name`, `name_ci_low` and `name_ci_high`.
  *
- * @param method of the bounds, for their help; left out where it is not always the same
+ * @param method of the bounds, for their help; omitted where it varies
  */
 export function boundedGauges<Name extends string, const Labels extends readonly string[]>(
   helps: Readonly<Record<Name, string>>,

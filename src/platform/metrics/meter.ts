@@ -1,14 +1,13 @@
 import type { LabelsOf, MetricsOfType, StoredMetric } from './catalogue.ts';
 
-/** What a process counts of itself. Unknown names and labels are compile errors. */
+/** Metrics that this process counts. Unknown names and labels are compile errors. */
 export interface Meter {
   increment<Name extends MetricsOfType<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void;
-  /** What a gauge of this process shows from now on. */
   set<Name extends MetricsOfType<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   observe<Name extends MetricsOfType<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
 }
 
-/** One value of a metric that is rebuilt from stored rows: of a gauge, or of what is counted in the database. */
+/** One value of a metric that is made from stored rows: a gauge, or a counter that is kept in the database. */
 export interface GaugeSample {
   readonly name: StoredMetric;
   readonly labels: Readonly<Record<string, string>>;
@@ -16,8 +15,8 @@ export interface GaugeSample {
 }
 
 /**
- * The gauges of a part at any moment after its rows were read: what has become too old to trust by then is withheld,
- * however long ago the database last answered.
+ * Returns the gauges of a subject at a time after its rows were read. Values that are too old to trust by then are omitted,
+ * however long ago the database last responded.
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
@@ -26,23 +25,23 @@ export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<N
   return { name, labels, value };
 }
 
-/** Samples that are a function of an object that never changes, so that whoever writes them out does it once. */
+/** Samples that depend only on an object that never changes, so that they are serialised once. */
 export interface KeptGauges {
   /** The same object from reading to reading as long as the samples are the same. */
   readonly of: object;
   readonly samples: () => readonly GaugeSample[];
 }
 
-/** The stored gauges at one moment. No series is in two of the parts. */
+/** The stored gauges at one time. No series is in both parts. */
 export interface StoredGauges {
-  /** Told anew each time; of two samples with the same name and labels the later one counts. */
+  /** Serialised each time. If two samples have the same name and labels, the later one counts. */
   readonly current: readonly GaugeSample[];
-  /** Only what is to be shown now: what is too old to trust is left out here as well. */
+  /** Only values to show now: those that are too old to trust are omitted here as well. */
   readonly kept: readonly KeptGauges[];
 }
 
-/** What rows that were read once say at any moment from then on: what is too old to trust by then is withheld. */
+/** Returns the gauges of cached rows at a given time; values that are too old to trust by then are omitted. */
 export type StoredGaugesAt = (now: Date) => StoredGauges;
 
-/** Reads the rows behind the stored gauges anew; rejects when the database does not answer. */
+/** Reads the rows behind the stored gauges; rejects if the database does not respond. */
 export type ReadStoredGauges = () => Promise<StoredGaugesAt>;

@@ -1,6 +1,6 @@
 /**
- * What /metrics shows, and events, as requests of OTLP in its JSON form (opentelemetry-proto v1: collector, metrics,
- * logs), and where they are sent: one address, with its headers, time-outs and proxy.
+ * Exports metrics and events by OTLP in its JSON form (opentelemetry-proto v1: collector, metrics, logs), to one address
+ * with its headers, time-outs and proxy.
  */
 import { hostname } from 'node:os';
 import { at, createJsonApi, type HttpServiceConfig, numberOf, textOf } from '../outbound/json-api.ts';
@@ -11,7 +11,7 @@ interface KeyValue {
   readonly value: { readonly stringValue: string } | { readonly doubleValue: number };
 }
 
-/** How the process is called: Prometheus makes of it `job` and `instance`. */
+/** Identity of the process, from which Prometheus derives `job` and `instance`. */
 interface Reporter {
   readonly instance: string;
   readonly version: string;
@@ -36,8 +36,9 @@ const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
- * Names stay those of Prometheus and no unit is named, so that a backend that writes them back to Prometheus gives the series
- * that rules and dashboards ask for. A counter that is kept in the database has no start: it is older than the process.
+ * Makes an OTLP request of metrics. It keeps the names of Prometheus and sets no unit, so that a backend that writes back to
+ * Prometheus produces the series that rules and dashboards use. A counter that is kept in the database has no start time,
+ * since it is older than the process.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);
@@ -70,7 +71,7 @@ function metricOf(reading: MetricReading, { startedAt }: Reporter, now: Date): o
     : { name, description, gauge: { dataPoints } };
 }
 
-/** The counts of Prometheus add up from bucket to bucket, those of OTLP stand alone; its last has no limit. */
+/** Prometheus buckets are cumulative, OTLP buckets are not; the last OTLP bucket has no bound. */
 function histogramPoints({ name, values }: MetricReading, time: object): object[] {
   const series = new Map<
     string,
@@ -97,19 +98,19 @@ function histogramPoints({ name, values }: MetricReading, time: object): object[
   });
 }
 
-/** Something that was found of a span. */
+/** An event about a span, such as an evaluation. */
 interface SpanEvent {
   readonly name: string;
   readonly at: Date;
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits; null where only the trace is known. */
+  /** 16 hexadecimal digits; null if only the trace is known. */
   readonly spanId: string | null;
-  /** Numbers are sent as such. */
+  /** Numbers are sent as numbers. */
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Events are log records that have a name. */
+/** Makes an OTLP request of events: log records with a name. */
 export function toOtlpEvents(events: readonly SpanEvent[], reporter: Reporter, now: Date): object {
   const logRecords = events.map(({ name: eventName, at, traceId, spanId, attributes }) => ({
     timeUnixNano: nanoseconds(at),
@@ -139,34 +140,34 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
   const api = createJsonApi(config, identity);
   const longestMs = config.timeout_ms * (config.retries + 1);
   return {
-    /** How this process is called in what it sends. */
+    /** Identity of this process in what it sends. */
     reporter: { ...process, instance: `${hostname()}:${globalThis.process.pid}` },
     /**
      * Sends one request, with the retries and the time-out of the config.
      *
-     * @returns null when all of it was taken; else why not, in a sentence, and whether some of it was
+     * @returns null if all of it was accepted; else the reason, and whether a part was accepted
      */
     async send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null> {
       const call = { method: 'POST', path: `/v1/${signal}`, body, purpose: signal } as const;
       const answer = await api.call(call, AbortSignal.timeout(longestMs)).catch(() => null);
-      if (answer === null) return { reason: 'it takes too long', isPartial: false };
+      if (answer === null) return { reason: 'the receiver timed out', isPartial: false };
       if (answer.kind === 'answer') return partOf(answer.json);
-      // Prometheus takes it and answers with nothing.
+      // Prometheus accepts a request with an empty response.
       return answer.code === 'not_json' ? null : { reason: answer.message, isPartial: false };
     },
     close: (): void => api.close(),
   };
 }
 
-/** `partialSuccess` of an answer, whose counts are text in JSON. */
+/** Reads `partialSuccess` of a response, whose counts are text in JSON. */
 function partOf(answer: unknown) {
   const part = at(answer, 'partialSuccess');
   const refused = numberOf(at(part, 'rejectedDataPoints')) ?? numberOf(at(part, 'rejectedLogRecords')) ?? 0;
   if (refused <= 0) return null;
-  const why = textOf(at(part, 'errorMessage')) ?? 'without a reason';
+  const why = textOf(at(part, 'errorMessage')) ?? 'no reason given';
   return {
-    reason: `the receiver refused ${refused} of it: ${why}`,
-    /** It arrived, and the receiver will not take the rest another time either. */
+    reason: `the receiver rejected ${refused} items: ${why}`,
+    /** A retry would not help: the receiver would reject the same items again. */
     isPartial: true,
   };
 }

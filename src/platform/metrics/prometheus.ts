@@ -1,4 +1,4 @@
-/** The exporter: metrics of the catalogue on a registry of their own, and stored gauges from a snapshot in memory. */
+/** The Prometheus exporter: process metrics in a registry, and stored gauges from a snapshot in memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { messageOf } from '../../core/errors.ts';
@@ -8,21 +8,21 @@ import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogu
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
 
-/** Series that are written before others have their turn: a millisecond or two. */
-const SERIES_A_TURN = 2000;
+/** Series that are serialised per turn of the event loop: 1 to 2 ms. */
+const SERIES_PER_TURN = 2000;
 
-/** The series of some samples, as lines by the name of their metric. */
+/** Serialised samples by metric. */
 interface Lines {
   readonly byName: ReadonlyMap<string, Buffer>;
-  /** Metrics of the samples that are left out, since they are not finite. */
+  /** Metrics of the samples that are omitted, since they are not finite. */
   readonly dropped: readonly GaugeSample['name'][];
 }
 
 /**
- * Writes every stored gauge of the catalogue with its series, in the text format 0.0.4 of Prometheus. What is kept is
- * written once and put together from then on, as long as its object lives. Other work has its turn in between.
+ * Serialises the stored gauges in the Prometheus text format 0.0.4. Samples of `kept` are serialised once and cached as long
+ * as their object lives. Yields to the event loop in between.
  *
- * @param onDropped told at each writing of each sample that is left out because it is not a finite number
+ * @param onDropped called for each sample that is omitted because it is not finite
  * @returns the parts of the text, in order
  */
 export function createStoredGaugesWriter(
@@ -42,7 +42,7 @@ export function createStoredGaugesWriter(
   };
 }
 
-/** All lines of a metric follow each other, under its help and type. */
+/** Help and type lines; all lines of a metric must follow its heading. */
 const headings = Object.entries<MetricDefinition>(metricCatalogue)
   .filter(([, { source }]) => source === 'stored')
   .map(([name, { help, type }]): [string, Buffer] => {
@@ -54,7 +54,7 @@ async function writeLines(samples: readonly GaugeSample[]): Promise<Lines> {
   const series = new Map<string, Map<string, number>>();
   const dropped: GaugeSample['name'][] = [];
   for (const [index, { name, labels, value }] of samples.entries()) {
-    if (index % SERIES_A_TURN === SERIES_A_TURN - 1) await nextTurn();
+    if (index % SERIES_PER_TURN === SERIES_PER_TURN - 1) await nextTurn();
     if (!Number.isFinite(value)) {
       dropped.push(name);
       continue;
@@ -68,7 +68,7 @@ async function writeLines(samples: readonly GaugeSample[]): Promise<Lines> {
     let text = '';
     for (const [labels, value] of values) text += `${name}${labels} ${value}\n`;
     byName.set(name, Buffer.from(text));
-    if (values.size > SERIES_A_TURN / 10) await nextTurn();
+    if (values.size > SERIES_PER_TURN / 10) await nextTurn();
   }
   return { byName, dropped };
 }
@@ -83,27 +83,26 @@ function escapeValue(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** Whoever asks for what is older sets off the next reading, and does not wait for it. */
-const ASKED_AGE_MS = 1000;
-/** Also when nobody asks, so that the first who does gets something. */
+/** A request for an older snapshot starts the next reading, without waiting for it. */
+const MAX_AGE_MS = 1000;
+/** Interval of readings without requests, so that the first request has a snapshot. */
 const REFRESH_MS = 10_000;
 
 interface Snapshot<T> {
   /** Null before the first reading. */
   latest(): T | null;
-  /** Since the rows were asked for; before the first of them since the start. */
+  /** Time since the rows were requested; before the first rows, since the start. */
   ageMs(): number;
-  /** Resolves when a reading that is under way, or else a new one, has ended in whichever way. */
+  /** Resolves when the running reading, or else a new one, has succeeded or failed. */
   refresh(): Promise<void>;
-  /** Ends the readings; one that is under way is not waited for. */
+  /** Stops the readings, without waiting for a running one. */
   close(): void;
 }
 
 /**
- * Begins to read at once. Of readings there is never more than one under way, however many ask and however long the
- * database takes. Does not keep the process alive.
+ * Starts to read immediately. There is at most one reading at a time. Does not keep the process alive.
  *
- * @param onFailure told why a reading failed; what was read before it stays
+ * @param onFailure called with the reason of a failed reading; the previous snapshot stays
  */
 function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (reason: string) => void): Snapshot<T> {
   let latest: { readonly value: T; readonly askedAtMs: number } | null = null;
@@ -131,7 +130,7 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
   void refresh();
   return {
     latest() {
-      if (ageMs() > ASKED_AGE_MS) void refresh();
+      if (ageMs() > MAX_AGE_MS) void refresh();
       return latest === null ? null : latest.value;
     },
     ageMs,
@@ -143,17 +142,17 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
   };
 }
 
-/** A metric as it stands in memory, whoever it is sent to. */
+/** A metric with its current values, for any receiver. */
 export interface MetricReading {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
-  /** Rebuilt from the database, not counted by this process. */
+  /** True if the metric is made from the database and not counted by this process. */
   readonly isStored: boolean;
   readonly values: readonly {
     readonly value: number;
     readonly labels: Readonly<Record<string, string | number>>;
-    /** Which part of a histogram it is: `NAME_bucket`, `NAME_sum` or `NAME_count`. */
+    /** Part of a histogram: `NAME_bucket`, `NAME_sum` or `NAME_count`. */
     readonly metricName?: string;
   }[];
 }
@@ -162,15 +161,14 @@ export interface Exporter {
   readonly meter: Meter;
   readonly contentType: string;
   /**
-   * The exposition text in parts, in UTF-8, of what is in memory: it never waits for the database. Rows that were read
-   * before are shown with their age, by what can be trusted of them now.
+   * Returns the exposition text of the values in memory, in parts, in UTF-8. It never waits for the database: cached rows
+   * are shown with their age, without values that are too old to trust.
    */
   scrape(): Promise<readonly Buffer[]>;
-  /** The same for whoever is sent it instead of asking. */
+  /** Returns the same values for receivers of pushed metrics. */
   read(): Promise<readonly MetricReading[]>;
-  /** Resolves when the rows behind the stored gauges were read, or could not be. */
+  /** Resolves when reading the rows behind the stored gauges has succeeded or failed. */
   refresh(): Promise<void>;
-  /** Reads no more. */
   close(): void;
 }
 
@@ -179,11 +177,11 @@ export interface ExporterSettings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Limits of histograms that the config sets otherwise than the catalogue. */
+  /** Bucket bounds that the config overrides. */
   readonly buckets?: { readonly [Name in MetricsOfType<'histogram'>]?: readonly number[] };
 }
 
-/** Gauges of prom-client that end in _total, which Prometheus keeps for counters; each has a sibling without it. */
+/** Gauges of prom-client that end in _total, which Prometheus reserves for counters; each also exists without the suffix. */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createExporter(settings: ExporterSettings): Exporter {
@@ -199,7 +197,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
     counter('recalld_snapshot_errors_total').inc();
     settings.logger.error('the rows behind the stored gauges could not be read', { reason });
   });
-  // A value that is not finite would resolve alerts in silence, so it is dropped and counted.
+  // A value that is not finite would silently resolve alerts, so it is dropped and counted.
   const write = createStoredGaugesWriter((metric) => {
     counter('recalld_dropped_samples_total').inc();
     settings.logger.error('a sample is not a finite number and is not exported', { metric });
@@ -229,7 +227,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
       observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
     },
     contentType: registry.contentType,
-    // Scrapes that overlap share one answer: it takes milliseconds of the processor to write.
+    // Overlapping scrapes share one response, which takes milliseconds of processor time.
     scrape() {
       running ??= answer().finally(() => {
         running = null;
@@ -242,7 +240,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
   };
 }
 
-/** By metric; of two samples with the same labels the later one counts. */
+/** Groups the samples by metric. If two have the same labels, the later one counts. */
 function readStored({ current, kept }: StoredGauges): MetricReading[] {
   const byName = new Map<GaugeSample['name'], Map<string, GaugeSample>>();
   for (const one of [...current, ...kept.flatMap(({ samples }) => samples())]) {
@@ -255,7 +253,7 @@ function readStored({ current, kept }: StoredGauges): MetricReading[] {
   });
 }
 
-/** Node's own event loop metrics are NaN when two scrapes follow each other at once. */
+/** The event loop metrics of Node.js are NaN if a scrape follows another immediately. */
 function withoutNotANumber(text: string): string {
   return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
 }
@@ -277,7 +275,7 @@ function registerCatalogue(
         switch (definition.type) {
           case 'gauge': {
             const metric = new Gauge(options);
-            // Without labels a gauge would show 0 from birth.
+            // A gauge without labels would otherwise export 0 before it is set.
             if (definition.labels.length === 0) metric.reset();
             return [name, metric];
           }
@@ -290,15 +288,15 @@ function registerCatalogue(
   );
 }
 
-/** How often the event loop is watched. */
+/** Interval at which the event loop delay is measured. */
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Observes ten times a second by how much a timer comes late, which is how long whatever arrived meanwhile had to wait.
- * A wait is seen once, however long it was. Does not keep the process alive.
+ * Measures ten times a second how late a timer fires, which is how long other work had to wait. A delay is measured once,
+ * however long it was. Does not keep the process alive.
  *
- * @param record takes each delay, too
- * @returns ends it
+ * @param record also receives each delay
+ * @returns a function that stops the measurement
  */
 export function watchEventLoop(meter: Pick<Meter, 'observe'>, record: (seconds: number) => void): () => void {
   let dueAt = performance.now() + LAG_INTERVAL_MS;

@@ -1,10 +1,9 @@
 /**
- * One HTTP request and its answer, bounded in time and in bytes, through a proxy where the config names one; without
- * an answer, a short stable code says why.
+ * One HTTP request and its response, limited in time and bytes, through a proxy if the config names one. A failure has a
+ * short stable code.
  *
- * It stands on node:http because fetch cannot keep the promises of the port: after an abort it opens another
- * connection that stays idle, an abort while connecting keeps the process alive, and it refuses to call a list of
- * ports (6000 among them).
+ * It uses node:http because fetch has three problems: after an abort it opens another connection that stays idle, an abort
+ * while connecting keeps the process alive, and it refuses to call some ports (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -23,30 +22,30 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { RecalldError } from '../../core/errors.ts';
 
 interface ConnectionFailure {
-  /** `timeout` when the network itself gave up waiting. */
+  /** `timeout` if the network itself timed out. */
   readonly code: string;
-  /** What happened, to be read behind the name of the service. */
+  /** The problem, to follow the name of the service. */
   readonly problem: string;
-  /** Whether a second attempt may fare better. */
+  /** True if a retry may succeed. */
   readonly isRetryable: boolean;
 }
 
 const RESET = {
   code: 'connection_reset',
-  problem: 'closed the connection before the answer was complete',
+  problem: 'closed the connection before the response was complete',
   isRetryable: true,
 };
 const REFUSED = {
   code: 'connection_refused',
-  problem: 'refuses connections; check that the service is up and the port is right',
+  problem: 'refused the connection; check that the service is running and the port is correct',
   isRetryable: true,
 };
 const UNREACHABLE = {
   code: 'host_unreachable',
-  problem: 'cannot be reached: there is no route to the host',
+  problem: 'is unreachable: no route to the host',
   isRetryable: true,
 };
-const TIMEOUT = { code: 'timeout', problem: 'did not answer in time', isRetryable: false };
+const TIMEOUT = { code: 'timeout', problem: 'did not respond in time', isRetryable: false };
 
 const failures = new Map<string, ConnectionFailure>([
   ['ECONNREFUSED', REFUSED],
@@ -56,89 +55,91 @@ const failures = new Map<string, ConnectionFailure>([
   ['EHOSTUNREACH', UNREACHABLE],
   ['ENETUNREACH', UNREACHABLE],
   ['EADDRNOTAVAIL', UNREACHABLE],
-  ['ENOTFOUND', { code: 'dns_not_found', problem: 'has a host name that does not resolve', isRetryable: true }],
-  ['EAI_AGAIN', { code: 'dns_failed', problem: 'cannot be looked up: DNS does not answer', isRetryable: true }],
+  ['ENOTFOUND', { code: 'dns_not_found', problem: 'has a host name that DNS cannot resolve', isRetryable: true }],
+  [
+    'EAI_AGAIN',
+    { code: 'dns_failed', problem: 'could not be resolved: the DNS server did not respond', isRetryable: true },
+  ],
   ['ETIMEDOUT', TIMEOUT],
 ]);
 
 /**
- * Classifies what a request, or reading its body, threw. The text of the error is never shown, since it may repeat
- * what was sent; its code is.
+ * Classifies the error of a request or of reading its response. Only the code of the error is shown, since its text may
+ * repeat the request.
  */
 export function classifyConnectionFailure(error: unknown): ConnectionFailure {
   const code = errorCode(error);
   const known = failures.get(code);
   if (known !== undefined) return known;
   if (/^(EPROTO|ERR_SSL)/.test(code)) {
-    const problem = `does not speak TLS as we do (${code}); check that the service is on https`;
+    const problem = `failed the TLS handshake (${code}); check that the service uses https`;
     return { code: 'tls_error', problem, isRetryable: false };
   }
   if (/^(ERR_TLS|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/.test(code)) {
-    const problem = `has a certificate that is not trusted (${code}); NODE_EXTRA_CA_CERTS can name its authority`;
+    const problem = `has an untrusted certificate (${code}); set NODE_EXTRA_CA_CERTS to its certificate authority`;
     return { code: 'tls_error', problem, isRetryable: false };
   }
   if (code.startsWith('HPE_')) {
-    return { code: 'not_http', problem: `answered something other than HTTP (${code})`, isRetryable: false };
+    return { code: 'not_http', problem: `did not respond with HTTP (${code})`, isRetryable: false };
   }
   if (/^Z_|^ERR_(_ERROR_|BROTLI|PADDING)/.test(code)) {
     return {
       code: 'bad_encoding',
-      problem: `sent a body that cannot be decompressed (${code})`,
+      problem: `sent a body that could not be decompressed (${code})`,
       isRetryable: false,
     };
   }
   const detail = code === '' ? '' : ` (${code})`;
-  return { code: 'connection_failed', problem: `cannot be reached${detail}`, isRetryable: true };
+  return { code: 'connection_failed', problem: `is unreachable${detail}`, isRetryable: true };
 }
 
 function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** As it stands in the config: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
+/** Value of the config: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
 export type ProxySetting = string;
 
 /**
- * @param url of the service, of which the scheme, the host and the port count; null for no proxy
- * @throws RecalldError config_invalid for a proxy that is no URL
+ * Returns the proxy for a service; null for none.
+ *
+ * @param url of the service: its scheme, host and port matter
+ * @throws RecalldError config_invalid for a proxy that is not a URL
  */
 export function proxyFor(setting: ProxySetting | undefined, url: string): URL | null {
   const address = setting === 'environment' ? getProxyForUrl(url) : (setting ?? '');
   if (address === '') return null;
   if (URL.canParse(address)) return new URL(address);
   const where = setting === 'environment' ? 'HTTP_PROXY or HTTPS_PROXY' : '`proxy`';
-  throw new RecalldError(
-    'config_invalid',
-    `${where} is not a URL that can be read; write it like http://proxy.internal:3128.`,
-  );
+  throw new RecalldError('config_invalid', `${where} is not a valid URL; write it like http://proxy.internal:3128.`);
 }
 
-/** Connections to one service: https goes through a proxy by CONNECT, so that it sees no more than the host. */
+/** Makes the connections to one service: https goes through a proxy by CONNECT, so that the proxy only sees the host. */
 function createAgent(isSecure: boolean, proxy: URL | null, options: AgentOptions): HttpAgent | HttpsAgent {
   if (proxy === null) return isSecure ? new HttpsAgent(options) : new HttpAgent(options);
   return isSecure ? new HttpsProxyAgent(proxy, options) : new HttpProxyAgent(proxy, options);
 }
 
-/** The service that is called, as messages may show it. */
+/** The called service, in a form that messages may show. */
 export interface ExchangeTarget {
   /** Scheme, host and path, without a query and without a secret. */
   readonly label: string;
   readonly isSecure: boolean;
-  /** Where the config describes it, such as `retriever`: messages point there. */
+  /** Path of its config, such as `retriever`, for messages. */
   readonly configField: string;
-  /** The key there that holds the address, `url` unless it is called otherwise. */
+  /** Config key of the address there; default `url`. */
   readonly urlKey?: string;
-  /** The key there that is most likely wrong, by HTTP status; messages of other statuses point to none. */
+  /** Config key that is most likely wrong, by HTTP status; messages of other statuses name none. */
   readonly suspects: Readonly<Record<number, string>>;
-  /** Where a redirect leads, from its Location field, in words that repeat no query. */
+  /** Describes the target of a redirect from its Location header, without its query. */
   describeRedirect(location: string): string;
 }
 
-/** What a TLS connection is made with, as PEM. */
+/** Certificates and key of a TLS connection, as PEM. */
 export interface TlsMaterial {
-  /** Authorities to trust in place of the built-in ones. */
+  /** Authorities to trust instead of the built-in ones. */
   readonly ca?: string;
-  /** Our own certificate and its key, for services that ask for one. */
+  /** Client certificate, for services that require one. */
   readonly cert?: string;
   readonly key?: string;
 }
@@ -148,15 +149,14 @@ export interface ExchangeRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** For the whole attempt: lookup, connection, request, and the answer to its last byte. */
+  /** Limit of the whole attempt: lookup, connection, request, and the response to its last byte. */
   readonly timeoutMs: number;
 }
 
 interface ExchangeSettings {
-  /** For the body after decompression. */
+  /** Limit of the body after decompression. */
   readonly maxResponseBytes: number;
   readonly tls?: TlsMaterial;
-  /** What the requests go through; see proxyFor. */
   readonly proxy?: URL | null;
 }
 
@@ -166,30 +166,30 @@ export type ExchangeResult =
       readonly kind: 'failure';
       readonly code: string;
       readonly message: string;
-      /** HTTP status, null when none arrived. */
+      /** HTTP status; null without a response. */
       readonly status: number | null;
       readonly isRetryable: boolean;
-      /** What the service said in Retry-After, unparsed. */
+      /** Retry-After header, unparsed. */
       readonly retryAfter: string | null;
     }
   | { readonly kind: 'timeout' };
 
-/** Requests to one address; see createExchange. */
+/** Sender of requests to one address; see createExchange. */
 export interface Exchange {
   send(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResult>;
-  /** Closes the idle connections, and those of requests under way when they end. */
+  /** Closes idle connections now, and those of running requests when they end. */
   close(): void;
 }
 
-/** Below the 5 s after which common servers close an idle connection, so that we rarely write to a closed one. */
+/** Below the 5 s after which common servers close an idle connection, so that requests rarely meet a closed one. */
 const IDLE_CONNECTION_MS = 4000;
 
-/** The longest error page that is read so that its connection can be used again. */
+/** Maximum error page that is read so that its connection can be reused. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}
 
-/** One attempt as it went out, and what it came to. */
+/** One attempt: request and result. */
 export interface SeenExchange {
   readonly method: string;
   /** Scheme, host and path of the service. */
@@ -200,18 +200,18 @@ export interface SeenExchange {
 
 const watching = new AsyncLocalStorage<(seen: SeenExchange) => void>();
 
-/** Does `work`, and shows every exchange with a service that it makes. */
+/** Runs `work` and passes each of its exchanges to `see`. */
 export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () => Promise<T>): Promise<T> {
   return watching.run(see, work);
 }
 
 /**
- * Creates the sender for one address, with its own pool of connections. Idle ones close by themselves after 4 s and
- * do not keep the process alive; `close` spares the service that wait. Redirects are not followed: one could lead the
- * query, and the headers with their secrets, to another host.
+ * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep the
+ * process alive; `close` closes them earlier. Redirects are not followed: one could send the query, and the headers with
+ * their secrets, to another host.
  *
- * Failures are results; the only rejection is the reason of `signal`, at once when it aborts. Whatever the end, no
- * timer and no listener stays behind, and a connection with an unread answer is closed.
+ * Failures are results; the only rejection is the reason of `signal`, as soon as it aborts. In every case no timer and no
+ * listener remains, and a connection with an unread response is closed.
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
@@ -233,7 +233,7 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.on('error', reject);
         outgoing.on('response', (incoming) => {
-          // What breaks the body is thrown where it is read; without a listener it would also end the process.
+          // Errors of the body are thrown where it is read. Without a listener they would also end the process.
           incoming.on('error', () => undefined);
           resolve(incoming);
         });
@@ -273,7 +273,7 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // Leaving the loop by an error destroys the stream, which closes the connection.
+  // An error that leaves the loop destroys the stream, which closes the connection.
   for await (const chunk of decompress(response) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new BodyTooLarge();
@@ -283,7 +283,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
   return decoderFor(response.headers['content-type']).decode(Buffer.concat(chunks));
 }
 
-/** UTF-8, unless the service names another character set that is known. */
+/** Returns the decoder of the announced character set; UTF-8 for an unknown one. */
 function decoderFor(contentType: string | undefined): TextDecoder {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   try {
@@ -293,7 +293,7 @@ function decoderFor(contentType: string | undefined): TextDecoder {
   }
 }
 
-/** Compression is not asked for, but some services compress all the same. */
+/** recalld does not request compression, but some services compress anyway. */
 function decompress(response: IncomingMessage): Readable {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   // An error reaches the reader through the stream itself.
@@ -304,7 +304,7 @@ function decompress(response: IncomingMessage): Readable {
   return response;
 }
 
-/** Reads a short error page to its end, so that its connection can be used again, and gives up on a longer one. */
+/** Reads a short error page to its end, so that its connection can be reused, and abandons a longer one. */
 async function discardBody(response: IncomingMessage): Promise<void> {
   let bytes = 0;
   try {
@@ -313,25 +313,25 @@ async function discardBody(response: IncomingMessage): Promise<void> {
       if (bytes > MAX_DISCARDED_BYTES) return;
     }
   } catch {
-    // The connection broke, or the time was over; the status is known all the same.
+    // The connection broke or timed out; the status is already known.
   }
 }
 
 function describeStatus(status: number, { headers }: IncomingMessage, target: ExchangeTarget): ExchangeResult {
-  // The phrase of the standard, since the one that was sent may say anything.
+  // The standard phrase, since the one that was sent may contain anything.
   const phrase = STATUS_CODES[status];
-  const answered = `${target.label} answered ${status}${phrase === undefined ? '' : ` ${phrase}`}`;
+  const returned = `${target.label} returned ${status}${phrase === undefined ? '' : ` ${phrase}`}`;
   const { urlKey = 'url' } = target;
   const suspect = target.suspects[status];
-  const wayOut = suspect === undefined ? '' : `; check ${target.configField}.${suspect}`;
+  const fix = suspect === undefined ? '' : `; check ${target.configField}.${suspect}`;
   const isRedirect = [301, 302, 303, 307, 308].includes(status);
   const destination = isRedirect ? target.describeRedirect(headers.location ?? '') : '';
   return {
     kind: 'failure',
     code: isRedirect ? 'http_redirect' : `http_${status}`,
     message: isRedirect
-      ? `${answered}, and redirects are not followed; set ${target.configField}.${urlKey} to ${destination}.`
-      : `${answered}${wayOut}.`,
+      ? `${returned}, and redirects are not followed; set ${target.configField}.${urlKey} to ${destination}.`
+      : `${returned}${fix}.`,
     status,
     isRetryable: status === 429 || status >= 500,
     retryAfter: headers['retry-after'] ?? null,
@@ -340,7 +340,7 @@ function describeStatus(status: number, { headers }: IncomingMessage, target: Ex
 
 function describeFailure(error: unknown, target: ExchangeTarget, settings: ExchangeSettings): ExchangeResult {
   if (error instanceof BodyTooLarge) {
-    const message = `${target.label} answered with more than ${settings.maxResponseBytes} bytes; ask for fewer or leaner results.`;
+    const message = `${target.label} returned more than ${settings.maxResponseBytes} bytes; request fewer or smaller results.`;
     return {
       kind: 'failure',
       code: 'too_large',
@@ -352,7 +352,7 @@ function describeFailure(error: unknown, target: ExchangeTarget, settings: Excha
   }
   const { code, problem, isRetryable } = classifyConnectionFailure(error);
   if (code === 'timeout') return { kind: 'timeout' };
-  const way = settings.proxy == null ? '' : `, or the proxy ${settings.proxy.host} before it,`;
+  const way = settings.proxy == null ? '' : `, or its proxy ${settings.proxy.host},`;
   const message = `${target.label}${way} ${problem}.`;
   return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
 }

@@ -1,6 +1,6 @@
 /**
- * Calls to a JSON service (the vector stores and model endpoints of a pipeline), their settings from its config, and
- * how its answers are read.
+ * A client for JSON services (the vector stores and model endpoints of a pipeline), configured by the config, and readers
+ * for their responses.
  */
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -9,53 +9,53 @@ import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../../core/tex
 import { createExchange, type ExchangeTarget, type ProxySetting, proxyFor, type TlsMaterial } from './exchange.ts';
 import { sendWithRetries, wait } from './send.ts';
 
-/** What vector stores, embedders, retrievers and rerankers have in common in the config. */
+/** Config that vector stores, embedders, retrievers and rerankers share. */
 export interface HttpServiceConfig {
-  /** Base address; paths of calls are put behind its own path, and parameters that it has go with every call. */
+  /** Base URL. Paths of calls are appended to its path, and its query parameters are sent with every call. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: TlsConfig | undefined;
   readonly proxy?: ProxySetting | undefined;
-  /** For one attempt. */
+  /** Timeout of one attempt. */
   readonly timeout_ms: number;
   /** Attempts after the first one. */
   readonly retries: number;
-  /** Maximum calls a second; left out, there is no limit. */
+  /** Maximum calls per second; unlimited if omitted. */
   readonly max_per_second?: number;
 }
 
-/** What the config does not say of a service: its name in messages, where it is configured, where its key goes. */
+/** Identity of a service: its name in messages, where it is configured, how its key is sent. */
 export interface ServiceIdentity {
-  /** What it is called in messages: `Qdrant`. */
+  /** Name in messages: `Qdrant`. */
   readonly service: string;
-  /** Where the config describes it: `pipelines[0].vector_store`. */
+  /** Path of its config: `pipelines[0].vector_store`. */
   readonly configField: string;
-  /** The key there that holds the address, `url` unless it is called otherwise. */
+  /** Config key of the address there; default `url`. */
   readonly urlKey?: string;
-  /** Headers that stand for the keys of the config, see bearer, basic and keyHeader; configured headers win. */
+  /** Headers made from the config's keys, see bearer, basic and keyHeader; configured headers take precedence. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** The key of the config that they are made of, for messages; `headers` unless there is one of its own. */
+  /** Config key that the credentials are made from, for messages; default `headers`. */
   readonly credentialsKey?: string;
   readonly maxResponseBytes?: number;
 }
 
 export interface JsonCall {
   readonly method: 'GET' | 'POST';
-  /** Path under the base address; what comes from a config or an answer is percent-encoded by the caller. */
+  /** Path under the base URL; the caller percent-encodes parts from a config or a response. */
   readonly path: string;
   /** A list sends its parameter once for each value. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
-  /** A bigint goes out as a number with all its digits. */
+  /** A bigint is sent as a number with all its digits. */
   readonly body?: unknown;
-  /** What the call is for, in messages: `search`. */
+  /** Purpose of the call, for messages: `search`. */
   readonly purpose: string;
-  /** How many times the time-out of the settings an attempt may take, 1 unless it is told. */
+  /** Factor on the timeout of the config; default 1. */
   readonly patience?: number;
 }
 
 /**
- * What a call came to. `code` is as for retrievers (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) and `timeout`;
- * `message` names service, call and the way out, and holds no secret and nothing of the request's body.
+ * Result of a call. `code` is as for retrievers (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) or `timeout`.
+ * `message` names the service, the call and the fix, and contains no secret and nothing of the request body.
  */
 export type JsonAnswer =
   | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
@@ -63,7 +63,7 @@ export type JsonAnswer =
       readonly kind: 'failed';
       readonly code: string;
       readonly message: string;
-      /** HTTP status, null when none arrived. */
+      /** HTTP status; null without a response. */
       readonly status: number | null;
       readonly latencyMs: number;
     };
@@ -86,7 +86,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
     isSecure: base.protocol === 'https:',
     configField,
     urlKey,
-    // Method and body are ours, so that no key of the config is behind a 400 or a 422.
+    // recalld chooses method and body, so that no config key causes a 400 or a 422.
     suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 407: 'proxy', 415: 'headers' },
     describeRedirect: (location) =>
       URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
@@ -99,10 +99,10 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
   const takeTurn = createRateLimiter(perSecond ?? null);
 
   return {
-    /** Closes the idle connections, and those of calls under way when they end. */
+    /** Closes idle connections now, and those of running calls when they end. */
     close: (): void => exchange.close(),
 
-    /** Sends one call, with retries. Rejects only with the reason of `signal` when it aborts. */
+    /** Sends one call, with retries. Rejects only with the reason of `signal`. */
     async call(
       { method, path, query = {}, body, purpose, patience = 1 }: JsonCall,
       signal: AbortSignal,
@@ -137,17 +137,17 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
         latencyMs,
       });
       if (result.kind === 'timeout') {
-        const wayOut = `raise ${configField}.timeout_ms or look at its load`;
-        return failed('timeout', `${base.origin} did not answer within ${timeoutMs} ms; ${wayOut}.`);
+        const fix = `raise ${configField}.timeout_ms or check its load`;
+        return failed('timeout', `${base.origin} did not respond within ${timeoutMs} ms; ${fix}.`);
       }
       if (result.kind === 'failure') return failed(result.code, result.message, result.status);
       try {
         return { kind: 'answer', json: parseExactJson(result.text), latencyMs };
       } catch (error) {
-        const wayOut = `check ${configField}.${urlKey}`;
+        const fix = `check ${configField}.${urlKey}`;
         return error instanceof JsonBeyondLimit
-          ? failed(error.code, `${base.origin} answered JSON that ${error.problem}; ${wayOut}.`)
-          : failed('not_json', `${base.origin} answered no JSON; ${wayOut}.`);
+          ? failed(error.code, `${base.origin} returned JSON that ${error.problem}; ${fix}.`)
+          : failed('not_json', `${base.origin} did not return JSON; ${fix}.`);
       }
     },
   };
@@ -155,18 +155,18 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
 
 function checkedBase(url: string, configField: string, urlKey: string): URL {
   const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
-  if (!URL.canParse(url)) throw invalid('this is not an absolute URL; write it like http://store.internal:6333');
+  if (!URL.canParse(url)) throw invalid('not an absolute URL; write it like http://store.internal:6333');
   const base = new URL(url);
   if (base.protocol !== 'http:' && base.protocol !== 'https:') {
-    throw invalid(`the scheme is ${base.protocol}; only http: and https: can be called`);
+    throw invalid(`the scheme ${base.protocol} is not supported; use http: or https:`);
   }
   if (base.username !== '' || base.password !== '') {
-    throw invalid(`it holds a user name or a password; put them in ${configField}.headers.authorization`);
+    throw invalid(`contains a user name or a password; move them to ${configField}.headers.authorization`);
   }
   return base;
 }
 
-/** Evenly spaced turns, at most `perSecond` in any second. */
+/** Limits calls to `perSecond`, evenly spaced. */
 function createRateLimiter(perSecond: number | null): (signal: AbortSignal) => Promise<void> {
   const gapMs = perSecond === null ? 0 : 1000 / perSecond;
   let nextMs = 0;
@@ -189,7 +189,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value at a path of keys and indexes. */
+/** Returns the value at a path of keys and indexes. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (typeof key === 'number' ? listOf(inner)[key] : fieldsOf(inner)[key]),
@@ -197,7 +197,7 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   );
 }
 
-/** A field by its name, or by a path with dots where no field has that very name. */
+/** Returns a field by its name, or by a path with dots if no field has that exact name. */
 export function fieldAt(value: unknown, name: string): unknown {
   const fields = fieldsOf(value);
   if (Object.hasOwn(fields, name)) return fields[name];
@@ -205,20 +205,20 @@ export function fieldAt(value: unknown, name: string): unknown {
   return dot === -1 ? undefined : fieldAt(fields[name.slice(0, dot)], name.slice(dot + 1));
 }
 
-/** A string, or a number or truth value as text; the first one of a list. */
+/** Returns a string, number or boolean as text; of a list, its first item. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return Array.isArray(value) && value.length > 0 ? textOf(value[0]) : null;
 }
 
-/** A finite number, also one that was sent as text. */
+/** Returns a finite number, also from text. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** A list of numbers that are finite as float32, not empty. */
+/** Returns a non-empty list of numbers that are finite as float32; null for anything else. */
 export function vectorOf(value: unknown): Float32Array | null {
   if (!Array.isArray(value) || value.length === 0) return null;
   const vector = new Float32Array(value.length);
@@ -235,7 +235,7 @@ interface TlsConfig {
   readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
 }
 
-/** The headers of every call, names in lower case. @throws RecalldError config_invalid */
+/** Returns the headers of every call, names in lower case. @throws RecalldError config_invalid */
 export function serviceHeaders(
   headers: HttpServiceConfig['headers'],
   { credentials = {}, configField }: Pick<ServiceIdentity, 'credentials' | 'configField'>,
@@ -243,28 +243,28 @@ export function serviceHeaders(
   return { ...lowerCased(credentials, configField), ...lowerCased(headers, configField) };
 }
 
-/** `Authorization: Bearer KEY`; none without a key. */
+/** Makes an `Authorization: Bearer KEY` header; none without a key. */
 export function bearer(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }
 
-/** Basic authentication; none without a user. */
+/** Makes a header for basic authentication; none without a user. */
 export function basic(username: string | undefined, password = ''): Record<string, string> {
   if (username === undefined) return {};
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
 }
 
-/** Where an API key and a user with a password can stand: the key of the config that messages point to. */
+/** For services with an API key or a user with a password: returns the config key that messages point to. */
 export function loginKey(login: { readonly api_key?: string | undefined; readonly username?: string | undefined }) {
   return login.api_key === undefined && login.username !== undefined ? 'password' : 'api_key';
 }
 
-/** A key in a header of its own, such as `api-key`; none without a key. */
+/** Makes a header such as `api-key`; none without a key. */
 export function keyHeader(name: string, key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { [name]: key };
 }
 
-/** Reads the files of `tls`. @throws RecalldError config_invalid for one that cannot be read or holds no PEM */
+/** Reads the files of `tls`. @throws RecalldError config_invalid for a file that cannot be read or is not PEM */
 export function readTls(tls: TlsConfig | undefined, field: string): TlsMaterial | undefined {
   if (tls?.ca_file === undefined && tls?.client === undefined) return undefined;
   const material = {
@@ -279,7 +279,7 @@ export function readTls(tls: TlsConfig | undefined, field: string): TlsMaterial 
   try {
     createSecureContext(material);
   } catch (cause) {
-    const problem = 'these files are no certificates and keys that fit together; check that they are PEM';
+    const problem = 'certificate and key do not match or are invalid; check these PEM files';
     throw new RecalldError('config_invalid', `${field}: ${problem}.`, { cause });
   }
   return material;
@@ -294,7 +294,7 @@ function readPem(path: string, field: string): string {
     throw new RecalldError('config_invalid', `${field}: ${path} ${reason}; check the path.`, { cause });
   }
   if (text.includes('-----BEGIN ')) return text;
-  throw new RecalldError('config_invalid', `${field}: ${path} holds no PEM; convert it with openssl.`);
+  throw new RecalldError('config_invalid', `${field}: ${path} is not in PEM format; convert it with openssl.`);
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>, configField: string): Record<string, string> {
@@ -308,11 +308,11 @@ function lowerCased(headers: Readonly<Record<string, string>>, configField: stri
 
 function checkHeader(name: string, value: string, field: string): void {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-    throw new RecalldError('config_invalid', `${field}: this is not the name of an HTTP header field.`);
+    throw new RecalldError('config_invalid', `${field}: not a valid HTTP header name.`);
   }
-  // What HTTP lets through: tab, printable ASCII and the rest of Latin-1.
+  // HTTP allows tab, printable ASCII and the rest of Latin-1.
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value.trim())) {
-    const problem = 'the value holds a line break, a control character or one outside Latin-1';
+    const problem = 'the value contains a line break, a control character or a character outside Latin-1';
     throw new RecalldError('config_invalid', `${field}: ${problem}; remove it.`);
   }
 }

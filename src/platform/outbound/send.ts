@@ -1,15 +1,15 @@
-/** Sends a request until it is answered, refused for good, or out of attempts. */
+/** Sends a request with retries. */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Exchange, ExchangeRequest, ExchangeResult } from './exchange.ts';
 
-/** The longest wait before a retry, whether we chose it or the service asked for it. */
+/** Maximum wait before a retry, by back-off or by Retry-After. */
 export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
  * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that many calls that
- * failed together do not come back together. With Retry-After the service's wait comes first and the jitter on top
- * of it, up to 30 s; null when the service asks for more than that, because then no retry can do what it asks.
+ * failed together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns
+ * null if the service requests a longer wait than that, since no retry can honour it.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -29,7 +29,7 @@ export function retryDelayMs(
   return Math.min(MAX_RETRY_DELAY_MS, askedMs + jitterMs);
 }
 
-/** Seconds or an HTTP date as milliseconds from `now`; 0 when there is none, or none that can be read. */
+/** Parses seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
 function parseRetryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();
@@ -41,13 +41,13 @@ function parseRetryAfterMs(retryAfter: string | null, now: number): number {
 interface RetrySettings {
   /** Attempts after the first one. */
   readonly retries: number;
-  /** Longest wait before the first retry; it doubles with each one. */
+  /** Maximum wait before the first retry; it doubles with each retry. */
   readonly backoffMs: number;
 }
 
 export interface Sent {
   readonly result: ExchangeResult;
-  /** Of the last attempt. */
+  /** Latency of the last attempt. */
   readonly latencyMs: number;
   readonly attempts: number;
 }
@@ -55,9 +55,9 @@ export interface Sent {
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
- * A connection that fails, 429 and every 5xx are tried again after a back-off with full jitter that honours
- * Retry-After; a timeout is not, so that a service that hangs costs one timeout, and neither is an answer that would
- * be the same again. Rejects with the reason of `signal` at once when it aborts.
+ * Sends a request. Failed connections, 429 and 5xx are retried after a back-off with full jitter that honours Retry-After.
+ * A timeout is not retried, so that a service that hangs costs one timeout; neither are responses that would not change.
+ * Rejects with the reason of `signal` as soon as it aborts.
  */
 export async function sendWithRetries(
   exchange: Exchange,
@@ -76,14 +76,14 @@ export async function sendWithRetries(
     }
     const waitMs = retryDelayMs(attempts, backoffMs, result.retryAfter, Math.random(), Date.now());
     if (waitMs === null) {
-      const message = `${result.message} It asks for a longer wait than the ${MAX_WAIT} of a retry.`;
+      const message = `${result.message} Its Retry-After is above ${MAX_WAIT}, so there is no retry.`;
       return { result: { ...result, message }, latencyMs, attempts };
     }
     await wait(waitMs, signal);
   }
 }
 
-/** Waits, or rejects with the reason of `signal` at once when it aborts. */
+/** Waits, or rejects with the reason of `signal` as soon as it aborts. */
 export async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, { signal });

@@ -1,4 +1,4 @@
-/** postgres:// URLs as libpq reads them, with the TLS that their `sslmode` asks for. */
+/** Parses postgres:// URLs as libpq does, including the TLS of `sslmode`. */
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { Client, type PoolConfig } from 'pg';
@@ -7,7 +7,7 @@ import { messageOf, RecalldError } from '../../core/errors.ts';
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type SslMode = (typeof sslModes)[number];
 
-/** Parameters of a URL that say how to speak TLS. Those of pg have another meaning than those of libpq, so pg sees none. */
+/** URL parameters for TLS. They have a different meaning in pg than in libpq, so they are removed before pg sees the URL. */
 const tlsParameters = [
   'ssl',
   'sslmode',
@@ -19,34 +19,34 @@ const tlsParameters = [
   'uselibpqcompat',
 ] as const;
 
-const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and the password as %23, %2F, %3F, %40 and %25';
+const ENCODING_ADVICE = 'write #, /, ?, @ and % in user and password as %23, %2F, %3F, %40 and %25';
 
 /**
- * Says what is wrong with the text of a URL, to be read behind its field: `storage.url names several hosts ...`. Never
- * quotes the URL, which may hold a password in any of its parts. Null: nothing.
+ * Returns the problem of a URL, to follow the name of its field: `storage.url names several hosts ...`; null without one.
+ * Never quotes the URL, since any part of it may contain the password.
  */
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // A password that was cut by one of its own characters; what comes behind would be taken for the host.
+  // A password with an unescaped character, whose rest would be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
-  if (isCut) return `is not a URL that can be read; ${ENCODING_ADVICE}`;
+  if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {
-    return 'names several hosts, and recalld connects to one; name the address that always leads to the primary, such as that of a proxy, a virtual IP or the service of an operator';
+    return 'names several hosts, but recalld connects to one; use an address that always leads to the primary, such as a proxy, a virtual IP or the service of an operator';
   }
   if (/:[^\]:]*[^\]:\d][^\]:]*$/.test(host)) return 'has a port that is not a number';
-  if (!canDecode(text)) return `is not a URL that can be read; ${ENCODING_ADVICE}`;
+  if (!canDecode(text)) return `is not a valid URL; ${ENCODING_ADVICE}`;
   const mode = query.get('sslmode');
-  if (mode !== null && !isSslMode(mode)) return `has an unknown sslmode; it is one of ${sslModes.join(', ')}`;
+  if (mode !== null && !isSslMode(mode)) return `has an unknown sslmode; use one of ${sslModes.join(', ')}`;
   if (query.get('sslrootcert') === 'system' && mode !== null && mode !== 'verify-full') {
-    return 'has sslrootcert=system, which needs sslmode=verify-full';
+    return 'has sslrootcert=system, which requires sslmode=verify-full';
   }
   const negotiation = query.get('sslnegotiation');
   if (negotiation !== null && negotiation !== 'postgres' && negotiation !== 'direct') {
-    return 'has an unknown sslnegotiation; it is postgres or direct';
+    return 'has an unknown sslnegotiation; use postgres or direct';
   }
   if (negotiation === 'direct' && mode !== null && ['disable', 'allow', 'prefer'].includes(mode)) {
-    return 'has sslnegotiation=direct, which needs an sslmode of require, verify-ca or verify-full';
+    return 'has sslnegotiation=direct, which requires the sslmode require, verify-ca or verify-full';
   }
   return null;
 }
@@ -64,7 +64,7 @@ function partsOf(text: string) {
 
 function canDecode(text: string): boolean {
   try {
-    // The driver's own parser, which has its ways with sockets and with per cent signs.
+    // The parser of the driver, which treats sockets and per cent signs in its own way.
     return typeof new Client({ connectionString: withoutTls(text) }).host === 'string';
   } catch {
     return false;
@@ -80,19 +80,19 @@ function withoutTls(text: string): string {
   return parameters.size === 0 ? address : `${address}?${parameters}`;
 }
 
-/** How to connect. */
 export interface DatabaseRoute {
   readonly connection: PoolConfig;
-  /** What to try where that fails: `prefer` goes on without TLS, `allow` begins without it. Null: nothing else. */
-  readonly otherwise: PoolConfig | null;
+  /** Fallback: `prefer` falls back to no TLS, `allow` to TLS; null without one. */
+  readonly fallback: PoolConfig | null;
 }
 
 /**
- * As libpq: without an `sslmode`, PGSSLMODE counts, then `prefer`; `require` encrypts and checks no certificate unless
- * `sslrootcert` names one; `sslrootcert=system` trusts what the system trusts and checks the name.
+ * Parses a URL as libpq does: without an `sslmode`, PGSSLMODE applies, then `prefer`; `require` encrypts and checks no
+ * certificate unless `sslrootcert` names one; `sslrootcert=system` trusts the authorities of the system and checks the
+ * host name.
  *
- * @param field of the config that holds the URL
- * @throws RecalldError config_invalid for a URL or a file of it that cannot be read; never with the password
+ * @param field config field of the URL, for messages
+ * @throws RecalldError config_invalid for an invalid URL or a file that cannot be read; never with the password
  */
 export function readDatabaseUrl(text: string, field: string): DatabaseRoute {
   const problem = problemOfDatabaseUrl(text);
@@ -101,14 +101,14 @@ export function readDatabaseUrl(text: string, field: string): DatabaseRoute {
   const connectionString = withoutTls(text);
   const plain: PoolConfig = { connectionString, ssl: false };
   const mode = modeOf(query);
-  // There is no TLS on a socket of the system.
-  if (mode === 'disable' || new Client(plain).host.startsWith('/')) return { connection: plain, otherwise: null };
+  // Unix sockets have no TLS.
+  if (mode === 'disable' || new Client(plain).host.startsWith('/')) return { connection: plain, fallback: null };
   const negotiation = query.get('sslnegotiation') === 'direct' ? { sslnegotiation: 'direct' } : {};
-  // The types of pg do not know it yet.
+  // The types of pg lack sslnegotiation.
   const encrypted = { connectionString, ssl: tlsOf(mode, query, field), ...negotiation } as PoolConfig;
-  if (mode === 'prefer') return { connection: encrypted, otherwise: plain };
-  if (mode === 'allow') return { connection: plain, otherwise: encrypted };
-  return { connection: encrypted, otherwise: null };
+  if (mode === 'prefer') return { connection: encrypted, fallback: plain };
+  if (mode === 'allow') return { connection: plain, fallback: encrypted };
+  return { connection: encrypted, fallback: null };
 }
 
 function modeOf(query: URLSearchParams): SslMode {
@@ -117,7 +117,7 @@ function modeOf(query: URLSearchParams): SslMode {
   if (query.get('sslrootcert') === 'system') return 'verify-full';
   const { PGSSLMODE: usual = '' } = process.env;
   if (query.get('sslnegotiation') === 'direct') return 'require';
-  // The word of pg for it.
+  // `ssl` is the parameter of pg.
   const ssl = query.get('ssl');
   if (ssl !== null) return ['0', 'false'].includes(ssl) ? 'disable' : 'verify-full';
   return isSslMode(usual) ? usual : 'prefer';
@@ -131,7 +131,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
       return readFileSync(file, 'utf8');
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? messageOf(cause);
-      throw new RecalldError('config_invalid', `${field}: its ${name} names a file that cannot be read (${reason}).`);
+      throw new RecalldError('config_invalid', `${field}: the file of ${name} could not be read (${reason}).`);
     }
   };
   const checksChain = mode.startsWith('verify') || (mode === 'require' && root !== null);
@@ -145,7 +145,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
   };
 }
 
-/** Where the systems keep the certificates that they trust. */
+/** Paths of the trusted certificates of common systems. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -154,7 +154,7 @@ const systemBundles = [
   '/opt/homebrew/etc/ca-certificates/cert.pem',
 ];
 
-/** Those that the system trusts, by SSL_CERT_FILE or its usual places; those of Node.js where it has neither. */
+/** Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths; else those of Node.js. */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };
   const { SSL_CERT_FILE: named } = process.env;
@@ -162,43 +162,43 @@ function systemAuthorities(): string[] {
     try {
       return [readFileSync(file, 'utf8')];
     } catch {
-      // The next place.
+      // Try the next path.
     }
   }
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** No answer at all: the other way would bring none either. */
+/** Errors of a server that does not respond, for which the fallback would fail too. */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
-/** True if the first way failed in a manner that the other one may not. */
-export function mayTryOtherwise(error: unknown): boolean {
+/** True if the fallback may succeed after this error. */
+export function mayFallBack(error: unknown): boolean {
   const codes = error instanceof AggregateError ? error.errors.map(codeOf) : [codeOf(error)];
   return !codes.some((code) => UNANSWERED.has(code)) && !messageOf(error).startsWith('timeout ');
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** How long one attempt may take. */
-const PATIENCE_MS = 5000;
+/** Timeout of one attempt. */
+const TIMEOUT_MS = 5000;
 
 /**
- * The way that leads to the database now: with TLS or without where the URL leaves it open. Where neither does, the one
- * whose error tells more.
+ * Returns the connection that works now, with or without TLS if the URL allows both. If neither works, returns the one with
+ * the more specific error.
  *
  * @throws RecalldError as readDatabaseUrl
  */
 export async function chooseConnection(text: string, field: string): Promise<PoolConfig> {
-  const { connection, otherwise } = readDatabaseUrl(text, field);
-  if (otherwise === null) return connection;
-  const trouble = await attempt(connection);
-  if (trouble === null || !mayTryOtherwise(trouble)) return connection;
-  const other = await attempt(otherwise);
-  return other === null || messageOf(trouble).includes('does not support SSL') ? otherwise : connection;
+  const { connection, fallback } = readDatabaseUrl(text, field);
+  if (fallback === null) return connection;
+  const error = await attempt(connection);
+  if (error === null || !mayFallBack(error)) return connection;
+  const second = await attempt(fallback);
+  return second === null || messageOf(error).includes('does not support SSL') ? fallback : connection;
 }
 
 async function attempt(connection: PoolConfig): Promise<unknown> {
-  const client = new Client({ ...connection, connectionTimeoutMillis: PATIENCE_MS });
+  const client = new Client({ ...connection, connectionTimeoutMillis: TIMEOUT_MS });
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -1,6 +1,6 @@
 /**
- * Brings the database to the schema of this program (forward only, one transaction in all, safe to race), and gives
- * rights.
+ * Migrates the database to the schema of this version (forward only, in one transaction, safe for concurrent processes), and
+ * grants rights.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -12,16 +12,16 @@ import { RecalldError } from '../../core/errors.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { inTransaction } from './transaction.ts';
 
-/** The rights of the role that the daemon runs as, which only the owner of the tables can give. */
+/** The rights of the daemon's role, which only the owner of the tables can grant. */
 const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
 
-/** SQLSTATE of a role that is not there. */
+/** SQLSTATE of a role that does not exist. */
 const UNDEFINED_OBJECT = '42704';
 
 /**
- * Does what deploy/postgres/grants.sql says; where it was done before, nothing is locked.
+ * Runs deploy/postgres/grants.sql. Locks nothing if the rights are already granted.
  *
- * @throws RecalldError database_denied, also when there is no such role
+ * @throws RecalldError database_denied, also if the role does not exist
  */
 export async function grantRights(pool: pg.Pool): Promise<void> {
   const sql = await readFile(grants, 'utf8');
@@ -31,7 +31,7 @@ export async function grantRights(pool: pg.Pool): Promise<void> {
     if ((cause as { code?: unknown }).code !== UNDEFINED_OBJECT) throw cause;
     throw new RecalldError(
       'database_denied',
-      'The server has no role recalld_app to give rights to; run deploy/postgres/roles.sql first, as docs/how-to/security.md says.',
+      'The role recalld_app does not exist on the server; run deploy/postgres/roles.sql first (docs/how-to/security.md).',
       { cause },
     );
   }
@@ -39,7 +39,7 @@ export async function grantRights(pool: pg.Pool): Promise<void> {
 
 const migrationsFolder = path.resolve(import.meta.dirname, '../../../migrations');
 
-/** Any number that no other program takes: "recalld" on a telephone keypad. */
+/** A number that no other program is likely to use: "recalld" on a telephone keypad. */
 const ADVISORY_LOCK = 7_322_553;
 
 export interface MigrationReport {
@@ -47,13 +47,13 @@ export interface MigrationReport {
   readonly version: number;
 }
 
-/** A migration that the version before cannot work with has a name that begins so: `0013.do.breaking-drop-scores.sql`. */
+/** Name prefix of a migration that the previous version cannot work with: `0013.do.breaking-drop-scores.sql`. */
 const BREAKING = 'breaking-';
 
 /**
- * Applies what is missing. Processes that start together wait for each other on an advisory lock; a crash in the
- * middle leaves the schema as it was. A table that others hold is asked for again and again, for a few seconds each time,
- * so that they are never kept waiting for longer.
+ * Applies the missing migrations. Processes that start together wait for each other on an advisory lock; a crash leaves the
+ * schema unchanged. The lock of a table that is in use is requested repeatedly, for a few seconds each time, so that other
+ * sessions never wait longer than that.
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
@@ -64,13 +64,13 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // Everybody whom we kept waiting is let through first.
+      // Lets the sessions run that waited behind this migration.
       await delay(patience.pauseMs * attempt);
     }
   }
 }
 
-/** How long others are kept waiting behind a migration that waits for a table, and how often that is tried. */
+/** How long a migration waits for a table, which blocks other sessions, and how often it tries. */
 export interface MigrationPatience {
   readonly lockMs: number;
   readonly attempts: number;
@@ -80,7 +80,7 @@ export interface MigrationPatience {
 const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** An index of a large table takes long, once it has its lock. */
+/** Building an index on a large table takes long. */
 const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
@@ -88,7 +88,7 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
     client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
   await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
-  // A lock that is waited for blocks all who come after, so that a long query would stop a busy table.
+  // A waiting lock request blocks all later ones, so that a long query would block a busy table.
   await query(`set local lock_timeout = ${lockMs}`);
   return applyMissing(query);
 }
@@ -96,7 +96,7 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
 function tableBusy(attempts: number, cause: unknown): RecalldError {
   return new RecalldError(
     'database_busy',
-    `A migration did not get a table for itself in ${attempts} attempts, since others use it for long; nothing was changed. End long transactions, or try again when it is calm.`,
+    `A migration could not lock a table in ${attempts} attempts because long transactions use it; nothing was changed. End these transactions, or try again when the load is low.`,
     { cause },
   );
 }
@@ -106,9 +106,9 @@ export async function compareSchema(pool: pg.Pool) {
   const query = (sql: string): Promise<{ rows: unknown[] }> => pool.query(sql);
   const { current, newest, newer } = await versions(createMigrations(query), query);
   return {
-    /** Migrations that the database lacks. */
+    /** Number of migrations that are missing in the database. */
     pending: Math.max(0, newest - current),
-    /** Migrations of a newer recalld that this one can work with, by number and name. */
+    /** Migrations of a newer recalld that this version can work with, by number and name. */
     newer,
   };
 }
@@ -136,7 +136,7 @@ async function versions(migrations: Postgrator, query: RunSql) {
   if (breaking !== undefined) {
     throw new RecalldError(
       'schema_too_new',
-      `The database has schema version ${current} and this recalld knows ${newest}; migration ${nameOf(breaking)} changed what this one works with. Run a recalld that is as new as the database, or restore the backup from before.`,
+      `The database has schema version ${current}, but this recalld supports up to ${newest}; migration ${nameOf(breaking)} is not compatible with it. Run a newer recalld, or restore a backup from before the migration.`,
     );
   }
   return { current, newest, newer: newer.map(nameOf) };
@@ -149,7 +149,7 @@ function nameOf({ version, name }: { readonly version: number; readonly name: st
 async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
   const migrations = createMigrations(query);
   const { current, newest } = await versions(migrations, query);
-  // Postgrator would go back.
+  // Postgrator would migrate backwards.
   if (current > newest) return { applied: [], version: current };
   try {
     const applied = await migrations.migrate();
@@ -158,7 +158,7 @@ async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>
     if (cause instanceof Error && /md5|checksum/i.test(cause.message)) {
       throw new RecalldError(
         'migration_changed',
-        `${cause.message}; restore the file that came with this version of recalld.`,
+        `${cause.message}; restore the migration file of this version of recalld.`,
         { cause },
       );
     }

@@ -1,6 +1,6 @@
 /**
- * The connection pools of this process's own queries: of the primary, with the sentence for a database that does not
- * answer, and of a replica that answers what may lag behind (while it does not answer, the primary does).
+ * Connection pools of this process: of the primary, and of a replica for reads that may lag behind. While the replica is
+ * unreachable, the primary answers these reads.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
@@ -8,24 +8,23 @@ import { messageOf, type RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
 import type { ClockLook } from '../../math/schedule/clock-skew.ts';
-import { isAway, unreachable } from './outage.ts';
+import { isOutage, unreachable } from './outage.ts';
 
-/** Time enough for an answer that tells anything. */
-const PATIENCE_MS = 5000;
+const CLOCK_TIMEOUT_MS = 5000;
 
-/** @throws what the driver rejects with, when the database is away or says nothing for five seconds */
-export async function lookAtClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
-  // Waiting for a connection is no part of the round trip.
+/** Compares the clock of this process with that of the database. @throws errors of the driver, also after five seconds */
+export async function compareClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
+  // Connects first, so that the round trip does not include it.
   const client = await pool.connect();
   let broken = true;
   try {
     const sentAtMs = clock.now().getTime();
     const startedMs = clock.monotonicMs();
-    const question: QueryConfig & { readonly query_timeout: number } = {
+    const query: QueryConfig & { readonly query_timeout: number } = {
       text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
-      query_timeout: PATIENCE_MS,
+      query_timeout: CLOCK_TIMEOUT_MS,
     };
-    const { rows } = await client.query<{ ms: number }>(question);
+    const { rows } = await client.query<{ ms: number }>(query);
     broken = false;
     return { sentAtMs, tookMs: clock.monotonicMs() - startedMs, otherMs: rows[0]?.ms ?? Number.NaN };
   } finally {
@@ -37,19 +36,19 @@ interface PoolSettings {
   readonly connection: PoolConfig;
   readonly size: number;
   readonly logger: Logger;
-  /** As `pg_stat_activity` shows it. */
+  /** Application name in `pg_stat_activity`. */
   readonly name?: string;
-  /** The server ends a query that takes longer. */
+  /** Statement timeout. */
   readonly queryLimitMs?: number;
-  /** The server ends a transaction whose next statement does not come. */
+  /** Timeout of an idle transaction. */
   readonly idleLimitMs?: number;
 }
 
 /**
- * A pool whose connections may break without harm: the query that was under way fails, an idle one is logged, and
- * the next query opens a new one. Every query is bounded, by the server and, should that fall silent, by ourselves,
- * so that a stuck database is an error and never a hang. A process that stands still within a transaction
- * loses it and its locks, so that the others of its fleet go on.
+ * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the next
+ * query opens a new one. Every query has a timeout at the server, and one in the client in case the server is silent, so
+ * that a stuck database causes an error and never a hang. A process that freezes within a transaction loses it and its
+ * locks, so that the other processes continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;
@@ -59,16 +58,16 @@ export function createPool(settings: PoolSettings): Pool {
     connectionTimeoutMillis: 5000,
     query_timeout: 1.5 * queryLimitMs,
     keepAlive: true,
-    // Statements that do not need each other's answers go out together.
+    // Sends independent statements together.
     pipeline: true,
     application_name: name,
   });
   pool.on('error', (error) => {
-    // At the end of the program the embedded server may hang up before our goodbye has reached it.
+    // When the process ends, the embedded server may close the connection first.
     if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
   });
   pool.on('connect', (client) => {
-    // Nothing else listens to a connection that is checked out, and an error without a listener ends the process.
+    // A connection that is checked out has no other listener, and an error without a listener ends the process.
     client.on('error', () => undefined);
     setForSession(client, {
       statement_timeout: `${queryLimitMs}`,
@@ -79,18 +78,18 @@ export function createPool(settings: PoolSettings): Pool {
 }
 
 /**
- * Sets parameters of the session of a new connection, ahead of its first query and in the same packet. A pooler refuses
- * them, or ignores them, as parameters of the start. A session that cannot be set up is closed.
+ * Sets session parameters of a new connection, before its first query and in the same packet. As startup parameters, a
+ * pooler would refuse or ignore them. A session that cannot be set up is closed.
  */
 export function setForSession(client: PoolClient, parameters: Readonly<Record<string, string>>): void {
   const settings = Object.entries(parameters).map(([name, value]) => `set_config('${name}', '${value}', false)`);
   client.query(`select ${settings.join(', ')}`).catch(() => client.end().catch(() => undefined));
 }
 
-const LOOKS = 10;
+const MAX_LAG_READS = 10;
 const PAUSE_MS = 100;
 
-/** @throws what `pg` throws when one of them does not answer */
+/** @throws errors of `pg` if one of them does not respond */
 export async function inspectReplica(replica: Pool, primary: Pool) {
   const { rows } = await replica.query<{ version: string; hasSchema: boolean; isReplica: boolean }>(
     `select current_setting('server_version') as version, pg_is_in_recovery() as "isReplica",
@@ -99,19 +98,19 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   const [{ version, hasSchema, isReplica } = { version: '', hasSchema: false, isReplica: false }] = rows;
   return {
     version,
-    /** False for another database, or one that the schema has yet to reach. */
+    /** False for another database, or one without the schema yet. */
     hasSchema,
-    /** Age of what it replayed last, when it lacks what the primary wrote before; null when it has it or does not tell. */
+    /** Age of the last replayed transaction if the replica is behind the primary; null if it is not, or does not report it. */
     behindSeconds: isReplica ? await readLag(replica, primary) : null,
   };
 }
 
-/** Replicas of some hosted databases do not know these functions. */
+/** Returns null also for replicas of hosted databases without these functions. */
 async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   try {
     const { rows } = await primary.query<{ position: string }>('select pg_current_wal_lsn()::text as position');
     let seconds = 0;
-    for (let look = 0; look < LOOKS; look += 1) {
+    for (let look = 0; look < MAX_LAG_READS; look += 1) {
       const lag = await replica.query<{ hasIt: boolean; seconds: number | null }>(
         `select pg_last_wal_replay_lsn() >= $1::pg_lsn as "hasIt",
                 extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::double precision as seconds`,
@@ -127,13 +126,13 @@ async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   }
 }
 
-/** So long is it believed that the replica answers, or that it does not. */
-const BELIEVED_MS = 5000;
-/** A replica that takes longer to say anything at all counts as away. */
-const REPLICA_PATIENCE_MS = 1000;
+/** How long the state of the replica is cached. */
+const STATE_CACHE_MS = 5000;
+/** Timeout of the state query; a slower replica counts as unreachable. */
+const STATE_TIMEOUT_MS = 1000;
 
-/** The primary would end a statement that took too long as well; a write has no business here. */
-const NOT_FOR_THE_PRIMARY = new Set(['57014', '25006']);
+/** Errors that are not retried at the primary: a statement timeout, which would occur there too, and a write. */
+const NOT_RETRIED = new Set(['57014', '25006']);
 
 type Query = (...asked: unknown[]) => Promise<unknown>;
 
@@ -142,49 +141,49 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
   const askPrimary = primary.query.bind(primary) as Query;
   let known: RecalldError | null = null;
   let knownAt = Number.NEGATIVE_INFINITY;
-  let look: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
 
-  const learn = (trouble: RecalldError | null): void => {
-    if (trouble !== null && known === null)
-      logger.warn('the replica is away and the primary answers reads', { reason: trouble.message });
-    if (trouble === null && known !== null) logger.info('the replica answers reads again');
-    known = trouble;
+  const learn = (problem: RecalldError | null): void => {
+    if (problem !== null && known === null)
+      logger.warn('the replica is unreachable; the primary answers its reads', { reason: problem.message });
+    if (problem === null && known !== null) logger.info('the replica answers reads again');
+    known = problem;
     knownAt = performance.now();
   };
-  const lookAgain = async (): Promise<void> => {
+  const readState = async (): Promise<void> => {
     try {
-      await askReplica({ text: 'select 1', query_timeout: REPLICA_PATIENCE_MS });
+      await askReplica({ text: 'select 1', query_timeout: STATE_TIMEOUT_MS });
       learn(null);
     } catch (error) {
       learn(unreachable(replica.options, error, 'storage.read_url'));
     }
   };
-  const trouble = async (): Promise<RecalldError | null> => {
-    if (performance.now() - knownAt < BELIEVED_MS) return known;
-    look ??= lookAgain().finally(() => {
-      look = undefined;
+  const problem = async (): Promise<RecalldError | null> => {
+    if (performance.now() - knownAt < STATE_CACHE_MS) return known;
+    reading ??= readState().finally(() => {
+      reading = undefined;
     });
-    // While it is away, no reader waits for the news that it still is.
-    if (known === null) await look;
+    // While the replica is unreachable, reads do not wait for the next state query.
+    if (known === null) await reading;
     return known;
   };
   const query: Query = async (...asked) => {
-    if ((await trouble()) !== null) return askPrimary(...asked);
+    if ((await problem()) !== null) return askPrimary(...asked);
     try {
       return await askReplica(...asked);
     } catch (error) {
-      if (NOT_FOR_THE_PRIMARY.has(String((error as { code?: unknown }).code))) throw error;
-      if (isAway(error)) learn(unreachable(replica.options, error, 'storage.read_url'));
-      else logger.warn('the primary answered a read that the replica could not', { reason: messageOf(error) });
+      if (NOT_RETRIED.has(String((error as { code?: unknown }).code))) throw error;
+      if (isOutage(error)) learn(unreachable(replica.options, error, 'storage.read_url'));
+      else logger.warn('the replica failed a read; the primary answered it', { reason: messageOf(error) });
       return askPrimary(...asked);
     }
   };
   return {
-    /** Its queries go to the replica, and to the primary when the replica is away or fails them. */
+    /** Sends queries to the replica, and to the primary if the replica is unreachable or fails them. */
     pool: Object.assign(replica, {
       query,
     }),
-    /** Why the replica does not answer, as known for a few seconds; null when it does. */
-    trouble,
+    /** Returns why the replica does not respond, cached for a few seconds; null if it responds. */
+    problem,
   };
 }

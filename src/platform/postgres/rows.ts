@@ -1,4 +1,4 @@
-/** Rows of tables as objects: columns in snake case there are keys in camel case here, in both directions. */
+/** Reads and writes rows as objects: columns in snake case become keys in camel case, and vice versa. */
 import type { Pool, PoolClient } from 'pg';
 import { camelCase, snakeCase } from '../../core/text/names.ts';
 import { wellFormed } from './values.ts';
@@ -6,8 +6,8 @@ import { wellFormed } from './values.ts';
 type Database = Pick<Pool | PoolClient, 'query'>;
 
 /**
- * Rows of a statement, `received_at` as `receivedAt`. `Row` is what the program works with, such as a type of `rules`: no
- * interface repeats the columns.
+ * Returns the rows of a statement, with `received_at` as `receivedAt`. `Row` is a type of the domain, so that no interface
+ * repeats the columns.
  */
 export async function queryRows<Row extends object>(
   db: Database,
@@ -23,7 +23,7 @@ export async function queryRows<Row extends object>(
   });
 }
 
-/** The first row; null without any. */
+/** Returns the first row; null without rows. */
 export async function queryRow<Row extends object>(
   db: Database,
   text: string,
@@ -32,7 +32,7 @@ export async function queryRow<Row extends object>(
   return (await queryRows<Row>(db, text, values))[0] ?? null;
 }
 
-/** What a value of each type of column is here; of `jsonb` anything that JSON can hold. */
+/** Value types by column type. */
 interface ValueTypes {
   text: string | null;
   smallint: number | null;
@@ -45,16 +45,16 @@ interface ValueTypes {
   jsonb: unknown;
 }
 
-/** The columns of an insertion: key of a row, in camel case, and type of its column. */
+/** Columns of an insertion: key in camel case, and column type. */
 export type Columns = Readonly<Record<string, keyof ValueTypes>>;
 
 type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueTypes[C[K]] };
 
 /**
- * Inserts all rows by one statement; nothing is sent for none.
+ * Inserts all rows by one statement; sends nothing without rows.
  *
- * @param rest what stands behind the rows, such as `on conflict do nothing`
- * @returns how many were inserted or updated
+ * @param rest end of the statement, such as `on conflict do nothing`
+ * @returns the number of inserted or updated rows
  */
 export async function insertRows<const C extends Columns>(
   db: Database,
@@ -66,7 +66,7 @@ export async function insertRows<const C extends Columns>(
   if (rows.length === 0) return 0;
   const entries = Object.entries(columns);
   const names = entries.map(([key]) => snakeCase(key)).join(', ');
-  // Arrays of jsonb would take the lists inside them for dimensions.
+  // In an array of jsonb, lists would be taken for dimensions.
   const arrays = entries.map(([, type], index) => `$${index + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ');
   const chosen = entries.map(([key, type]) => (type === 'jsonb' ? `${snakeCase(key)}::jsonb` : snakeCase(key)));
   const values = entries.map(([key, type]) => rows.map((row) => (type === 'jsonb' ? jsonOf(row[key]) : row[key])));
@@ -77,7 +77,7 @@ export async function insertRows<const C extends Columns>(
   return rowCount ?? 0;
 }
 
-/** Half of a surrogate pair in a text becomes U+FFFD: inside JSON it is an error. */
+/** Replaces lone surrogates by U+FFFD, since they are an error inside JSON. */
 function jsonOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? wellFormed(inner) : inner));

@@ -1,19 +1,19 @@
-/** What recalld needs of its sessions: one server process for their length, a schema that is found, and writes. */
+/** Checks of database sessions: one server process per session, a search path with the schema, and writes. */
 import { Client, type Pool, type PoolConfig } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { nameOfServer, readOnly, unreachable } from './outage.ts';
 
-/** How the sessions of a pool are served. */
+/** Kind of connection: to PostgreSQL itself, or through a pooler. */
 export type SessionKind = 'direct' | 'pooled';
 
-/** How often two sessions are compared. What else goes on in a pooler may hide once that they share a server process. */
+/** Comparisons of two sessions. Other load of a pooler may hide in one comparison that they share a server process. */
 const ROUNDS = 3;
 
 /**
- * Resolves when each session keeps one server process, be it behind a pooler in session mode. Named statements, LISTEN
- * and the parameters of a session are lost in the other modes, and leak to other clients; so this sets nothing.
+ * Resolves if each session keeps one server process, also behind a pooler in session mode. In the other modes, named
+ * statements, LISTEN and session parameters are lost and leak to other clients; so the check sets none.
  *
- * @throws RecalldError database_unreachable, also when a pooler has no second session; pooler_unsuitable
+ * @throws RecalldError database_unreachable, also if a pooler has no second session; pooler_unsuitable
  */
 export async function assertSessions(
   connection: PoolConfig,
@@ -21,7 +21,7 @@ export async function assertSessions(
 ): Promise<SessionKind> {
   const sessions: Client[] = [];
   const open = async (): Promise<Client> => {
-    const client = new Client({ ...connection, connectionTimeoutMillis: PATIENCE_MS, query_timeout: PATIENCE_MS });
+    const client = new Client({ ...connection, connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS });
     sessions.push(client);
     client.on('error', () => undefined);
     await client.connect();
@@ -29,7 +29,7 @@ export async function assertSessions(
   };
   try {
     const first = await open();
-    // A pooler makes up the process that it names at the start of a session.
+    // A pooler reports an invented process id at the start of a session.
     if ((await processOf(first)) === (first as { processID?: unknown }).processID) return 'direct';
     const second = await open();
     for (let round = 0; round < ROUNDS; round += 1)
@@ -43,7 +43,7 @@ export async function assertSessions(
   }
 }
 
-/** True if one of them is served by the process of the other, or by another one than before. */
+/** True if one session uses the process of the other, or another process than before. */
 async function shareProcess(first: Client, second: Client): Promise<boolean> {
   const before = await processOf(first);
   await second.query('begin');
@@ -53,8 +53,8 @@ async function shareProcess(first: Client, second: Client): Promise<boolean> {
   return other === before || after !== before;
 }
 
-/** A pooler in session mode lets a client wait that finds no process free. */
-const PATIENCE_MS = 5000;
+/** Timeout of the check: a pooler in session mode makes a client wait for a free process. */
+const TIMEOUT_MS = 5000;
 
 async function processOf(client: Client): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -64,14 +64,14 @@ async function processOf(client: Client): Promise<number> {
 function unsuitable(connection: PoolConfig, field: string): RecalldError {
   return new RecalldError(
     'pooler_unsuitable',
-    `${nameOfServer(connection)} is a pooler that gives a session another server process for each transaction or statement; point ${field} to PostgreSQL itself, or to the pooler in session mode (pool_mode=session).`,
+    `${nameOfServer(connection)} is a pooler that assigns a server process per transaction or statement; point ${field} to PostgreSQL itself, or set the pooler to session mode (pool_mode=session).`,
   );
 }
 
 /**
- * Resolves when the search path leads to a schema.
+ * Resolves if the search path contains an existing schema.
  *
- * @throws RecalldError search_path_wrong when it does not, or when our tables are in a schema that it leaves out
+ * @throws RecalldError search_path_wrong if it does not, or if the tables of recalld are in another schema
  */
 export async function assertSchemaPath(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(
@@ -89,22 +89,22 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
   if (other !== undefined) {
     throw new RecalldError(
       'search_path_wrong',
-      `The tables of recalld are in the schema ${other}, and the search_path of the role ${role} (${path}) leaves it out; run ${set(other)}, or correct options in storage.url. To keep a second deployment apart, give it a database of its own.`,
+      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct options in storage.url. A second deployment needs a separate database.`,
     );
   }
   if (current === null) {
     throw new RecalldError(
       'search_path_wrong',
-      `The search_path of the role ${role} (${path === '' ? 'empty' : path}) leads to no schema; run ${set('public')}, or create the schema.`,
+      `The search_path of the role ${role} (${path === '' ? 'empty' : path}) contains no existing schema; run ${set('public')}, or create the schema.`,
     );
   }
 }
 
 /**
- * Resolves when the database takes writes. A connection that does not is closed, so that the next one may lead to the
- * primary after a failover.
+ * Resolves if the database accepts writes. Closes a connection that does not, so that the next one may reach the primary after
+ * a failover.
  *
- * @throws RecalldError database_read_only, and what `pg` rejects with when it does not answer
+ * @throws RecalldError database_read_only, and errors of `pg` if it does not respond
  */
 export async function assertWritable(pool: Pool): Promise<void> {
   const client = await pool.connect();

@@ -1,13 +1,13 @@
-/** Rows of one statement, a few at a time: a long history never lies in memory as a whole. */
+/** Streams the rows of a statement, so that a long history is never in memory as a whole. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { namingOutage } from './outage.ts';
 
 const ROWS_AT_A_TIME = 500;
 
 /**
- * Reads all rows of a statement as they were when it began, in batches that come from a cursor.
+ * Yields all rows of a statement, as of its start, in batches from a cursor.
  *
- * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts, whatever the database does
+ * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
 export async function* streamRows<Row extends QueryResultRow>(
   pool: Pool,
@@ -32,12 +32,12 @@ export async function* streamRows<Row extends QueryResultRow>(
     isOpen = false;
     throw error;
   } finally {
-    await giveBack(client, isOpen);
+    await release(client, isOpen);
   }
 }
 
-/** A connection that did not come to its end may still be busy, and is closed. */
-async function giveBack(client: PoolClient, isOpen: boolean): Promise<void> {
+/** Releases a connection; closes one that may still be busy. */
+async function release(client: PoolClient, isOpen: boolean): Promise<void> {
   const isIdle = isOpen && (await client.query('rollback').then(Boolean, () => false));
   client.release(!isIdle);
 }

@@ -1,18 +1,18 @@
-/** Transactions, the turns that they take across processes, and the sentence for a right that is lacking. */
+/** Transactions, locks between processes, and the error for a missing right. */
 import type pg from 'pg';
 import type { PoolClient } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 
 /**
- * Runs `work` in one transaction: all of it is committed, or none when it throws.
+ * Runs `work` in one transaction, which is rolled back if it throws.
  *
- * @throws RecalldError database_denied, and what `work` throws
+ * @throws RecalldError database_denied, and errors of `work`
  */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken = false;
   try {
-    // Goes out with the first statement of the work.
+    // Sent with the first statement of the work.
     const begun = client.query('begin');
     begun.catch(() => undefined);
     const result = await work(client);
@@ -20,7 +20,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    // After a failover the connection may still lead to the server that was the primary before.
+    // After a failover the connection may still lead to the former primary.
     broken = (error as { code?: unknown }).code === READ_ONLY;
     await client.query('rollback').catch(() => {
       broken = true;
@@ -31,13 +31,13 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   }
 }
 
-/** SQLSTATE of a write where only reads are allowed. */
+/** SQLSTATE of a write in a read-only transaction. */
 const READ_ONLY = '25006';
 
 /**
- * A single statement outside of a transaction, with the sentence for a right that our role lacks.
+ * Awaits a single statement outside a transaction.
  *
- * @throws RecalldError database_denied, and what the statement rejects with
+ * @throws RecalldError database_denied if the role lacks a right, and errors of the statement
  */
 export async function orDenied<T>(statement: Promise<T>): Promise<T> {
   try {
@@ -47,21 +47,21 @@ export async function orDenied<T>(statement: Promise<T>): Promise<T> {
   }
 }
 
-/** SQLSTATE of a role that may not do what it asks for. */
+/** SQLSTATE of a missing right. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** The sentence for a right that our role lacks; null for any other error. */
+/** Returns the error for a missing right; null for any other error. */
 function deniedOf(error: unknown): RecalldError | null {
   if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
   return new RecalldError(
     'database_denied',
-    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` as docs/how-to/security.md says.`,
+    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` (docs/how-to/security.md).`,
     { cause: error },
   );
 }
 
-/** What is done by one transaction at a time, over all processes of the database. */
-type Turn =
+/** Names of the locks that one transaction at a time holds, over all processes of the database. */
+type LockName =
   | 'configured parts'
   | 'density baseline'
   | 'erasure'
@@ -74,12 +74,12 @@ type Turn =
   | 'rotation';
 
 /**
- * Waits until no other transaction has this turn, and keeps it until the transaction ends.
+ * Waits for an advisory lock and holds it until the transaction ends.
  *
- * @param of names one of many, such as one pipeline or one golden set
+ * @param of distinguishes locks of the same name, such as those of several pipelines or golden sets
  */
-export async function lockInTransaction(client: PoolClient, turn: Turn, ...of: readonly string[]): Promise<void> {
+export async function lockInTransaction(client: PoolClient, name: LockName, ...of: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
-    `recalld ${JSON.stringify([turn, ...of])}`,
+    `recalld ${JSON.stringify([name, ...of])}`,
   ]);
 }

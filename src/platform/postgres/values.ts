@@ -1,12 +1,12 @@
-/** Values as PostgreSQL takes and gives them: columns of many rows, lists of numbers, text. */
+/** Encodes values for PostgreSQL and decodes them: columns of many rows, vectors, text. */
 import { DAY_MS } from '../../core/time.ts';
 
 /**
- * Columns of many rows in the format in which PostgreSQL sends and receives arrays (`array_send`, `array_recv`): what is
- * written as text here has to be read as text there, and the bytes of a vector would be twice as many.
+ * Columns of many rows in the binary array format of PostgreSQL (`array_send`, `array_recv`). As text, both sides would have
+ * to convert each value, and the bytes of a vector would double.
  */
 
-/** Each type with its object id, from `pg_type`. */
+/** Object ids of the types, from `pg_type`. */
 const types = {
   bytea: 17,
   smallint: 21,
@@ -19,18 +19,18 @@ const types = {
 
 export type ElementType = keyof typeof types;
 
-/** A date is a day in UTC: any time of it. */
+/** A `date` column takes any time of the day, in UTC. */
 export type Element = string | number | Date | Buffer | null;
 
-/** PostgreSQL counts time from here. */
+/** Epoch of PostgreSQL. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const HEAD_BYTES = 20;
 const NULL_LENGTH = -1;
 
 /**
- * An array of one dimension, as the parameter of a statement that says its type.
+ * Encodes an array of one dimension, for a parameter with a type cast.
  *
- * @throws TypeError for a value that is not of the type, RangeError for a number that does not fit it
+ * @throws TypeError for a value of another type, RangeError for a number that is out of range
  */
 export function binaryArray(type: ElementType, values: readonly Element[]): Buffer {
   const bytes = Buffer.allocUnsafe(HEAD_BYTES + 4 * values.length + values.reduce(roomFor, 0));
@@ -40,7 +40,7 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   bytes.writeInt32BE(values.length, 12);
   bytes.writeInt32BE(1, 16);
   let end = HEAD_BYTES;
-  // By index: an iterator makes an object for each value of each row.
+  // By index, since an iterator allocates an object for each value.
   for (let index = 0; index < values.length; index++) {
     const value = values[index] ?? null;
     const length = value === null ? NULL_LENGTH : writeElement(bytes, end + 4, type, value);
@@ -50,13 +50,13 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   return bytes.subarray(0, end);
 }
 
-/** No more than three bytes for a UTF-16 unit. */
+/** Adds the maximum size of a value: up to three bytes per UTF-16 unit. */
 function roomFor(sum: number, value: Element): number {
   if (typeof value === 'string') return sum + 3 * value.length;
   return sum + (Buffer.isBuffer(value) ? value.length : 8);
 }
 
-/** @returns how many bytes were written at `at` */
+/** @returns the number of bytes written at `at` */
 function writeElement(bytes: Buffer, at: number, type: ElementType, value: NonNullable<Element>): number {
   if (type === 'text' && typeof value === 'string') return bytes.write(value, at);
   if (type === 'bytea' && Buffer.isBuffer(value)) return value.copy(bytes, at);
@@ -69,31 +69,30 @@ function writeElement(bytes: Buffer, at: number, type: ElementType, value: NonNu
   if (type === 'timestamptz' && value instanceof Date) {
     return bytes.writeBigInt64BE(BigInt(value.getTime() - EPOCH_MS) * 1000n, at) - at;
   }
-  throw new TypeError(`A ${typeof value} is no element of ${type}[].`);
+  throw new TypeError(`A ${typeof value} is not an element of ${type}[].`);
 }
 
-/** What `unnest` wants: one array for each column. */
+/** Returns one array per column, for `unnest`. */
 export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Row) => unknown)[]): unknown[][] {
   return columns.map((column) => rows.map(column));
 }
 
 /**
- * Text as PostgreSQL keeps it: half of a surrogate pair becomes U+FFFD. The driver does so with parameters of its
- * own accord; inside JSON such text is an error.
+ * Replaces lone surrogates by U+FFFD. The driver does so in parameters; inside JSON such text is an error.
  */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /**
- * Lists of numbers as they are stored: float32 for the vectors of embedding models, float64 for what was computed. Both
- * are little-endian, as every machine that Node.js runs on today keeps them.
+ * Vectors are stored as float32 and computed numbers as float64, both little-endian, as on every machine that Node.js
+ * supports.
  */
 export function bytesOfVector(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A copy, since the bytes of a row lie in a buffer of the driver at any offset. */
+/** Copies, since the bytes of a row may be at any offset of a buffer of the driver. */
 export function vectorOfBytes(bytes: Uint8Array): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }
@@ -102,7 +101,7 @@ export function bytesOfNumbers(numbers: Float64Array): Buffer {
   return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
-/** A copy, likewise. */
+/** Copies, for the same reason as vectorOfBytes. */
 export function numbersOfBytes(bytes: Uint8Array): Float64Array {
   return new Float64Array(Uint8Array.from(bytes).buffer);
 }

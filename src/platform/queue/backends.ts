@@ -1,4 +1,4 @@
-/** The two stores that BullMQ can keep jobs in. We open the connections, so we close them. */
+/** The two stores of BullMQ: PostgreSQL and Redis. recalld opens the connections, and closes them. */
 import {
   assertSchemaCompatibility,
   type BackendFactory,
@@ -20,12 +20,12 @@ import { RecalldError } from '../../core/errors.ts';
 import { setForSession } from '../postgres/pool.ts';
 import {
   createRedisConnection,
-  doubtOf,
   inspectServers,
   keepTrying,
   keyPrefix,
   nameOfRedis,
   ownerKey,
+  problemOf,
   type RedisConnection,
   type RedisSettings,
 } from './redis-connection.ts';
@@ -34,12 +34,12 @@ export type BackendSettings =
   | {
       readonly kind: 'postgres';
       readonly connection: PoolConfig;
-      /** As `pg_stat_activity` shows its connections. */
+      /** Application name of its connections in `pg_stat_activity`. */
       readonly name?: string;
     }
   | ({ readonly kind: 'redis' } & RedisSettings);
 
-/** What we use of a BullMQ queue, whatever it is kept in. */
+/** The methods of a BullMQ queue that recalld uses. */
 export interface JobsOfOneName {
   waitUntilReady(): Promise<unknown>;
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
@@ -49,7 +49,7 @@ export interface JobsOfOneName {
   close(): Promise<void>;
 }
 
-/** What we use of a BullMQ worker. */
+/** The methods of a BullMQ worker that recalld uses. */
 export interface WorkerOfOneName {
   waitUntilReady(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -59,44 +59,44 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
-  /** Takes a store that is free, and tells whom it belongs to from then on. */
+  /** Claims a store without an owner, and returns the owner of the store. */
   claim(owner: QueueOwner): Promise<QueueOwner>;
-  /** What keeps the store from being a safe one, as sentences. */
-  doubts(): Promise<readonly string[]>;
-  /** Gives up what workers still want to tell the store. */
+  /** Problems that make the store unsafe, as sentences. */
+  problems(): Promise<readonly string[]>;
+  /** Abandons the results that workers still have to report to the store. */
   abandon(): void;
   close(): Promise<void>;
 }
 
-/** The database that the jobs of a queue are about. */
+/** The deployment that a queue belongs to, identified by its database. */
 export interface QueueOwner {
-  /** Goes with the database wherever it is restored. */
+  /** Stored in the database, so that it survives a restore. */
   readonly id: string;
-  /** Where it is, for messages. */
+  /** Address of the database, for messages. */
   readonly name: string;
 }
 
 export interface BackendOptions {
-  /** A worker that is gone for this long has its job given to another. */
+  /** The job of a worker that has been lost for this long is given to another worker. */
   readonly lostAfterMs: number;
-  /** A store that does not answer a command for this long counts as gone. */
+  /** Timeout of a command to the store. */
   readonly answerLimitMs: number;
-  /** Is told of what goes wrong behind the back of every call. */
+  /** Receives errors that occur outside of calls. */
   readonly report: (error: Error) => void;
 }
 
-/** The schema that BullMQ works in when it is given a pool. */
+/** The schema that BullMQ uses with a given pool. */
 const SCHEMA = 'bullmq';
 
 /**
- * So many workers may be lost over one job, be it by restarts, before it fails for good. Not without end, because the
- * job may be what kills them.
+ * Number of workers that may be lost over one job, also by restarts, before it fails for good. Limited, since the job
+ * itself may crash them.
  */
 const MAX_LOST_WORKERS = 10;
 
 /**
- * A worker without a job is told of the next one by its store, and looks by itself too, should the word be lost: seldom,
- * since at BullMQ's usual five seconds this is most of what an idle daemon asks. Ten is the most that it waits on Redis.
+ * The store notifies an idle worker of new jobs, and the worker also polls in case a notification is lost. It polls rarely:
+ * at BullMQ's default of 5 s, polls would be most of the queries of an idle daemon. BullMQ waits at most 10 s on Redis.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
@@ -110,27 +110,27 @@ function workerOptions(kind: BackendSettings['kind'], lostAfterMs: number) {
   };
 }
 
-/** A session that nobody speaks in may be lost without a word of that; the system finds it out some ten seconds later. */
+/** TCP keep-alive detects a session that was lost silently after about ten seconds. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** Sessions of a process: on one its workers listen, and what needs a further one waits for its turn. */
+/** Sessions of a process: its workers listen on one, and commands share the others. */
 const POOL_SIZE = 5;
 
 /**
- * What all queues and workers of a process speak through. BullMQ would give each its own, and with it each worker a
- * session to listen in, although all of them listen to the same channel.
+ * The connection that all queues and workers of a process share. BullMQ would open one for each, and with it a session per
+ * worker to listen in, although all of them listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
-  /** For one of them: the others go on. */
+  /** Called when one queue or worker closes: the others still need the connection. */
   override async close(): Promise<void> {}
 
-  /** For all of them. */
+  /** Closes the connection for all of them. */
   end(): Promise<void> {
     return super.close();
   }
 }
 
-/** Brings the schema of the queue up to date. @throws RecalldError queue_unreachable */
+/** Opens the backend, and migrates the schema of the queue. @throws RecalldError queue_unreachable */
 export async function openPostgresBackend(
   { connection, name = 'recalld queue' }: Extract<BackendSettings, { kind: 'postgres' }>,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
@@ -140,7 +140,7 @@ export async function openPostgresBackend(
     max: POOL_SIZE,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    // Workers that begin to listen do not wait for each other.
+    // Workers that start to listen do not wait for each other.
     pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
@@ -148,9 +148,9 @@ export async function openPostgresBackend(
   });
   pool.on('error', report);
   pool.on('connect', (client) => {
-    // Nobody but this listens to a connection that is checked out, and an error that nobody hears ends the process.
+    // A connection that is checked out has no other listener, and an error without a listener ends the process.
     client.on('error', () => undefined);
-    // Each worker looks at what comes on the one that listens.
+    // Every worker listens on the same connection.
     client.setMaxListeners(0);
     setForSession(client, { search_path: SCHEMA });
   });
@@ -161,14 +161,14 @@ export async function openPostgresBackend(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new RecalldError(
       'queue_unreachable',
-      `The job queue in PostgreSQL cannot be set up (${reason}); check storage.url.`,
+      `The job queue in PostgreSQL could not be set up (${reason}); check storage.url.`,
       { cause },
     );
   }
   if (!isPgPool(pool)) throw new Error('bullmq does not take the pool of this pg');
   const shared = new SharedConnection(pool);
   shared.setMaxListeners(0);
-  // A worker is ready when the session is there that it listens in.
+  // A worker is ready once the session that it listens in is open.
   const inShared: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
     of,
     options,
@@ -179,10 +179,10 @@ export async function openPostgresBackend(
     queue: (name) => new classes.Queue(name, { connection: pool }),
     worker: (name, processor, concurrency) =>
       new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
-    // The queue lies in the database that its jobs are about.
+    // The queue is in the database of its deployment.
     claim: async (owner) => owner,
-    doubts: async () => [],
-    // Nothing to do: no query outlasts the answer limit.
+    problems: async () => [],
+    // Nothing to do: no query takes longer than the answer limit.
     abandon: () => undefined,
     async close() {
       await shared.end();
@@ -191,7 +191,7 @@ export async function openPostgresBackend(
   };
 }
 
-/** Looks first: a role that may not change the schema can work in one that is up to date. */
+/** Migrates only if needed, so that a role without the right to change the schema can use one that is up to date. */
 async function migrateSchema(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -201,7 +201,7 @@ async function migrateSchema(pool: Pool): Promise<void> {
   }
 }
 
-/** 0: there is no schema yet. */
+/** Returns 0 without a schema. */
 async function schemaVersion(client: PoolClient): Promise<number> {
   try {
     return await assertSchemaCompatibility(client, SCHEMA);
@@ -211,7 +211,7 @@ async function schemaVersion(client: PoolClient): Promise<number> {
   }
 }
 
-/** Producers fail at once when Redis is away, so that no request waits for it; workers wait and reconnect. */
+/** Producers fail immediately when Redis is unreachable, so that no request waits for it; workers wait and reconnect. */
 export async function openRedisBackend(
   settings: RedisSettings,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
@@ -225,14 +225,14 @@ export async function openRedisBackend(
   let isClosing = false;
   const retryDelay = (attempt: number): number | null => (isClosing ? null : keepTrying(attempt));
   const worker = createRedisConnection(settings, { ...common, maxRetriesPerRequest: null }, retryDelay);
-  // Only this tells why Redis turned us away; the call itself fails because the connection was closed then.
+  // The error event has the reason; the call itself only fails because the connection was closed.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
     connection.on('error', (error: Error) => {
       trouble = error;
       report(error);
     });
-    // Of one node of a cluster; that the cluster goes on without it is no reason to keep it a secret.
+    // An error of one cluster node is reported too, although the cluster works without it.
     connection.on('node error', (error: Error) => {
       trouble = error;
       report(error);
@@ -251,7 +251,7 @@ export async function openRedisBackend(
     const reason = error instanceof Error ? error.message || error.name : String(error);
     throw new RecalldError(
       'queue_unreachable',
-      `${nameOfRedis(settings)} does not answer (${reason}); start it or mend queue.url.`,
+      `${nameOfRedis(settings)} does not respond (${reason}); start it or correct queue.url.`,
       { cause },
     );
   }
@@ -269,18 +269,19 @@ export async function openRedisBackend(
           const blocking = await bullmqWorker.getBackend().blockingClient;
           if (worker.isCluster) {
             isClosing = true;
-            if (blocking !== undefined) await within(PATIENCE * answerLimitMs, untilSettled(blocking)).catch(report);
+            if (blocking !== undefined)
+              await within(MAX_ATTEMPTS * answerLimitMs, connectionOutcome(blocking)).catch(report);
           } else if (blocking !== undefined) wake(blocking);
           await bullmqWorker.close();
         },
       };
     },
     claim: (owner) => claimRedis(producer, ownerKey(settings), owner),
-    doubts: async () => (await inspectServers(producer)).flatMap((server) => doubtOf(server) ?? []),
+    problems: async () => (await inspectServers(producer)).flatMap((server) => problemOf(server) ?? []),
     abandon() {
       isClosing = true;
-      // It ends by itself with this attempt.
-      if (worker.isCluster && isOnItsWay(worker)) return;
+      // The connection ends with the attempt that is running.
+      if (worker.isCluster && isConnecting(worker)) return;
       wake(worker);
       worker.disconnect();
     },
@@ -296,7 +297,7 @@ async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner
     stored = (await redis.get(key)) ?? text;
   }
   const found = ownerSchema.parse(JSON.parse(stored));
-  // Moved, with its database.
+  // The database, and the queue with it, was moved.
   if (found.id === owner.id && found.name !== owner.name) await redis.set(key, text);
   return found;
 }
@@ -304,45 +305,45 @@ async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner
 const ownerSchema = z.object({ id: z.string(), name: z.string() });
 
 /**
- * A connection that waits for its next attempt to reconnect cannot be ended: it only stops to wait, neither says that
- * it is over nor rejects the commands in its hands. In the middle of an attempt it does both.
+ * Starts the next attempt of a connection that is waiting to reconnect. Such a connection cannot be ended: it stops waiting
+ * without an `end` event and without rejecting its pending commands. During an attempt it does both.
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
 }
 
 /** Attempts to reach each node of a cluster, one after the other, and a wait before them. */
-const PATIENCE = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
- * A cluster that waits for its next attempt to reconnect, or is in the middle of one, cannot be ended at all: it neither
- * says that it is over nor rejects the commands in its hands. So this waits for the outcome of the attempt.
+ * Waits for the outcome of the current reconnect attempt of a cluster. A cluster that is waiting to reconnect, or is
+ * reconnecting, cannot be ended: it emits no `end` event and does not reject its pending commands.
  */
-function untilSettled(connection: SettlingConnection): Promise<void> {
+function connectionOutcome(connection: ReconnectingConnection): Promise<void> {
   return new Promise((resolve) => {
-    const look = (): void => {
-      if (isOnItsWay(connection)) return;
-      for (const event of outcomes) connection.removeListener(event, look);
+    const check = (): void => {
+      if (isConnecting(connection)) return;
+      for (const event of outcomes) connection.removeListener(event, check);
       resolve();
     };
-    for (const event of outcomes) connection.on(event, look);
-    look();
+    for (const event of outcomes) connection.on(event, check);
+    check();
   });
 }
 
 const outcomes = ['ready', 'end'] as const;
 
-interface SettlingConnection {
+interface ReconnectingConnection {
   readonly status: string;
   on(event: 'ready' | 'end', listener: () => void): unknown;
   removeListener(event: 'ready' | 'end', listener: () => void): unknown;
 }
 
-function isOnItsWay({ status }: Pick<SettlingConnection, 'status'>): boolean {
+function isConnecting({ status }: { readonly status: string }): boolean {
   return ['connecting', 'connect', 'close', 'reconnecting'].includes(status);
 }
 
-/** Rejects when `work` has not ended by then. */
+/** Rejects if `work` takes longer than `ms`. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -21,16 +21,16 @@ export interface QueueSettings {
   readonly backend: BackendSettings;
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
-  /** Whose jobs they are. A store that belongs to another one is refused; left out, nothing is compared. */
+  /** The deployment that the jobs belong to. A store of another owner is refused; no check if omitted. */
   readonly owner?: QueueOwner;
-  /** A worker that is gone for this long has its job given to another. */
+  /** The job of a worker that has been lost for this long is given to another worker. */
   readonly lostAfterMs?: number;
-  /** A store that does not answer a command for this long counts as gone. */
+  /** Timeout of a command to the store. */
   readonly answerLimitMs?: number;
 }
 
 /**
- * Opens the queue; the schema of the PostgreSQL backend is brought up to date.
+ * Opens the queue, and migrates the schema of the PostgreSQL backend.
  *
  * @throws RecalldError queue_unreachable, queue_taken
  */
@@ -39,11 +39,11 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   let closing = false;
   const warn = createWarning(logger);
   logBullMqConsole(logger);
-  let doubts: JobQueue['doubts'] | null = null;
+  let problems: JobQueue['problems'] | null = null;
   const report = (problem: Error): void => {
     if (closing) return;
-    // Every command of every worker says so; the doubts say it once.
-    if (isFull(problem) && doubts !== null) doubts().catch(() => undefined);
+    // Every command of every worker fails with it; `problems` logs it once.
+    if (isFull(problem) && problems !== null) problems().catch(() => undefined);
     else warn(problem.message || problem.name);
   };
   const options = { lostAfterMs, answerLimitMs, report };
@@ -60,12 +60,12 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     await backend.close();
     throw new RecalldError('queue_taken', taken);
   }
-  doubts = createDoubts(async () => {
+  problems = createProblemLog(async () => {
     const taken = await readOwner();
-    return [...(taken === null ? [] : [taken]), ...(await backend.doubts())];
+    return [...(taken === null ? [] : [taken]), ...(await backend.problems())];
   }, logger);
   const queues = await openQueues(backend, jobs, report);
-  const workers = createWorkers(backend, { answerLimitMs, report });
+  const workers = createWorkers(backend, options);
   const close = async (): Promise<void> => {
     await workers.drain();
     closing = true;
@@ -106,14 +106,14 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
         return states.map((state): QueueCount => ({ queue: name, state, count: counts[state] ?? 0 }));
       }),
 
-    failures: (most) =>
+    failures: (limit) =>
       inEach(async (queue, name) => {
-        const failed = await queue.getFailed(0, most - 1);
+        const failed = await queue.getFailed(0, limit - 1);
         return failed.map(({ id = '', failedReason: reason }): FailedJob => ({ queue: name, id, reason }));
       }),
 
-    doubts,
-    inHand: workers.inHand,
+    problems,
+    running: workers.running,
     drain: workers.drain,
 
     close() {
@@ -123,7 +123,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   };
 }
 
-/** Takes a store without an owner, and says whose it is when it belongs to another one; null: ours. */
+/** Claims a store without an owner. Returns a message if it belongs to another deployment; else null. */
 function createOwnerCheck(
   backend: Backend,
   store: BackendSettings,
@@ -137,35 +137,36 @@ function createOwnerCheck(
     });
     if (stored.id === owner.id) return null;
     const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, and this one works on ${owner.name}: each would run the jobs of the other. Set queue.prefix to another name; if the other deployment is gone for good, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, not to this one (${owner.name}): each would run the jobs of the other. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
   };
 }
 
-/** Redis refuses what would take more memory than it may have. */
+/** True if Redis refused a command because its memory limit is reached. */
 const isFull = (error: Error): boolean => error.message.includes('OOM command not allowed');
 
-/** Reads the doubts, and logs them when they begin and when they end. */
-function createDoubts(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['doubts'] {
+/** Reads the problems of the store, and logs when they begin and end. */
+function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['problems'] {
   let known: readonly string[] = [];
   return async () => {
-    const doubts = await read().catch((cause: unknown) => Promise.reject(unreachable(cause)));
-    for (const reason of doubts)
-      if (!known.some((one) => isSameDoubt(one, reason)))
+    const problems = await read().catch((cause: unknown) => Promise.reject(unreachable(cause)));
+    for (const reason of problems)
+      if (!known.some((one) => isSameProblem(one, reason)))
         logger.warn('the store of the job queue is not safe', { reason });
-    if (doubts.length === 0 && known.length > 0) logger.info('the store of the job queue is safe again');
-    known = doubts;
-    return doubts;
+    if (problems.length === 0 && known.length > 0) logger.info('the store of the job queue is safe again');
+    known = problems;
+    return problems;
   };
 }
 
-/** The numbers of one go on changing. */
-const isSameDoubt = (one: string, other: string): boolean => one.replace(/\(.*\)/, '') === other.replace(/\(.*\)/, '');
+/** Compares problems without their numbers in parentheses, which change. */
+const isSameProblem = (one: string, other: string): boolean =>
+  one.replace(/\(.*\)/, '') === other.replace(/\(.*\)/, '');
 
-/** Begin of what BullMQ writes to the console by itself. */
+/** Matches the warnings that BullMQ writes to the console. */
 const BULLMQ_WARNING = /^(IMPORTANT! Eviction policy|It is highly recommended to use a minimum Redis version|BullMQ:)/;
 let bullMqLogger: Logger | null = null;
 
-/** From now on goes to the log what BullMQ would write to the console; each text once, and what doubts say not at all. */
+/** Redirects console warnings of BullMQ to the log: each text once, and none that `problems` reports. */
 function logBullMqConsole(logger: Logger): void {
   const isListening = bullMqLogger !== null;
   bullMqLogger = logger;
@@ -177,7 +178,7 @@ function logBullMqConsole(logger: Logger): void {
     if (typeof text !== 'string' || !BULLMQ_WARNING.test(text)) return write(...args);
     if (text.startsWith('IMPORTANT! Eviction policy') || written.has(text)) return;
     written.add(text);
-    bullMqLogger?.warn('the job queue has trouble', { reason: text.replaceAll(/\s+/g, ' ') });
+    bullMqLogger?.warn('the job queue reported a problem', { reason: text.replaceAll(/\s+/g, ' ') });
   };
 }
 
@@ -188,7 +189,7 @@ async function openQueues(backend: Backend, jobs: readonly JobSpec[], report: (e
   const queues = new Map(jobs.map((spec) => [spec.name, { spec, queue: backend.queue(spec.name) }]));
   for (const { queue } of queues.values()) queue.on('error', report);
   try {
-    // A queue whose first words with its store failed never speaks to it again, so it must not come into use.
+    // A queue whose first command failed never recovers, so it must not be used.
     await Promise.all([...queues.values()].map(({ queue }) => queue.waitUntilReady()));
   } catch (cause) {
     await backend.close();
@@ -197,8 +198,8 @@ async function openQueues(backend: Backend, jobs: readonly JobSpec[], report: (e
   return queues;
 }
 
-/** The workers of this process, and what they have in hand. */
-function createWorkers(backend: Backend, { answerLimitMs, report }: Pick<BackendOptions, 'answerLimitMs' | 'report'>) {
+/** The workers of this process, and the jobs that they run. */
+function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptions) {
   const workers: WorkerOfOneName[] = [];
   const running = new Map<Promise<unknown>, string>();
   return {
@@ -219,12 +220,12 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: Pick<Backend
       await Promise.all(workers.map((worker) => worker.waitUntilReady()));
     },
 
-    inHand: (): string[] => [...running.values()],
+    running: (): string[] => [...running.values()],
 
     drain: async (): Promise<void> => {
       const drained = Promise.all(workers.map((worker) => worker.close()));
       while (running.size > 0) await Promise.allSettled(running.keys());
-      // What ended is reported to the store; if that is away, the worker would wait for its return.
+      // Workers report their results to the store. If it is unreachable, they would wait for it without end.
       const limit = setTimeout(() => backend.abandon(), answerLimitMs);
       let end: NodeJS.Timeout | undefined;
       const givenUp = new Promise<void>((resolve) => {
@@ -238,18 +239,18 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: Pick<Backend
   };
 }
 
-/** In the words of BullMQ: an error for every end but a good one. */
+/** Translates an outcome for BullMQ, which expects an error for everything but success. */
 async function runOnce(run: RunJob, name: string, job: Job, token: string | undefined): Promise<void> {
   const outcome = await run(name, job.data, job.id ?? '');
   if (outcome === 'done') return;
-  if (outcome === 'put_down') {
+  if (outcome === 'deferred') {
     await job.moveToWait(token);
     throw new WaitingError();
   }
   throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
 }
 
-/** Answer limits after the last job until the goodbyes of workers to their store are waited for no longer. */
+/** Answer limits to wait after the last job for the workers to close. */
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {
@@ -259,22 +260,22 @@ function unreachable(cause: unknown): RecalldError {
   const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
   return new RecalldError(
     'queue_unreachable',
-    `The job queue does not answer (${reason}); check the queue section of the config.`,
+    `The job queue does not respond (${reason}); check the queue section of the config.`,
     { cause },
   );
 }
 
-/** So often is the same trouble said again: every connection has it at every attempt to reconnect. */
+/** Interval at which the same problem is logged again: every connection reports it at every reconnect attempt. */
 const QUIET_MS = 30_000;
 
 function createWarning(logger: Logger): (reason: string) => void {
-  const saidAt = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
   return (reason) => {
     const now = performance.now();
-    if (now - (saidAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
-    // Some reasons name a job, so that there is no end to them.
-    if (saidAt.size >= 100) saidAt.clear();
-    saidAt.set(reason, now);
-    logger.warn('the job queue has trouble', { reason });
+    if (now - (loggedAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
+    // Some reasons contain the id of a job, so their number is unlimited.
+    if (loggedAt.size >= 100) loggedAt.clear();
+    loggedAt.set(reason, now);
+    logger.warn('the job queue reported a problem', { reason });
   };
 }

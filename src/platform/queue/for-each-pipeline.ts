@@ -1,9 +1,9 @@
-/** The one way in which a job works over many pipelines: several at once, to the end, and never silent about a failure. */
+/** Runs the work of a job for many pipelines: several at once, all of them, with every failure reported. */
 import { messageOf } from '../../core/errors.ts';
 
-/** Work of a job that failed for some pipelines, after all others were done. `errors` has one error per failed work. */
+/** A job failed for some pipelines, after the work for all others was done. `errors` has one error per failure. */
 export class PipelinesFailedError extends AggregateError {
-  /** Names of the pipelines that failed, each once, sorted. */
+  /** Names of the failed pipelines, unique and sorted. */
   readonly pipelines: readonly string[];
   readonly failures: readonly PipelineFailure[];
 
@@ -23,10 +23,10 @@ interface PipelineFailure {
   readonly error: unknown;
 }
 
-/** Names of pipelines in a message per reason; `pipelines` has them all. */
+/** Maximum pipeline names per reason in a message; `pipelines` has all of them. */
 const MAX_NAMES = 20;
 
-/** `docs, faq: the database does not answer; wiki: the disk is full`, the most frequent reason first. */
+/** Makes a text such as `docs, faq: the database does not respond; wiki: the disk is full`, the most frequent reason first. */
 function describeFailures(failures: readonly PipelineFailure[]): string {
   const namesOf = new Map<string, Set<string>>();
   for (const { pipeline, error } of failures) {
@@ -43,25 +43,24 @@ function describeFailures(failures: readonly PipelineFailure[]): string {
     .join('; ');
 }
 
-/** Pipelines at once, unless a job has a reason for another number: each waits mostly for its store or the database. */
-const AT_ONCE = 4;
+/** Default number of pipelines at a time; each mostly waits for its store or the database. */
+const CONCURRENCY = 4;
 
 /**
- * Does some work for each pipeline, a few at once, and goes on with the others where it fails. An item is a pipeline or
- * what a subject plans for one; several items of one pipeline are fine.
+ * Runs `work` for each pipeline, a few at a time, and continues with the others after a failure. An item is a pipeline or a
+ * plan for one; several items may belong to one pipeline.
  *
- * What counts as a failure is in docs/decisions/0024: work throws when it could not be done and left no record of why.
+ * docs/decisions/0024 defines a failure: work throws if it could not be done and left no record of the reason.
  *
- * @param atOnce most items at a time
- * @throws PipelinesFailedError after all items were tried. When the time of the job is up, it names those that were not
- *   done too.
- * @throws the reason of `signal` when it aborts for another reason; what is in hand has ended by then
+ * @throws PipelinesFailedError after all items were tried. If the job timed out, it also names the pipelines that were not
+ *   processed.
+ * @throws the reason of `signal` if it aborts for another reason, after the running work has ended
  */
 export async function forEachPipeline<Item extends { readonly pipeline: string } | { readonly name: string }>(
   items: readonly Item[],
   signal: AbortSignal,
   work: (item: Item) => Promise<unknown>,
-  atOnce = AT_ONCE,
+  concurrency = CONCURRENCY,
 ): Promise<void> {
   const failures: PipelineFailure[] = [];
   const remaining = items.values();
@@ -75,16 +74,15 @@ export async function forEachPipeline<Item extends { readonly pipeline: string }
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, lane));
   if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
   if (failures.length > 0) throw new PipelinesFailedError(failures);
 }
 
 /**
- * Takes the steps of a job in their order; one that fails keeps none of the others from it, but nothing begins after
- * `signal` has aborted.
+ * Runs the steps of a job in order, and continues after a failed step. No step starts after `signal` has aborted.
  *
- * @throws what failed, after all steps were taken; several as one PipelinesFailedError or AggregateError
+ * @throws the error of the failed step, after all steps were run; several as one PipelinesFailedError or AggregateError
  */
 export async function attemptEach(steps: readonly (() => Promise<unknown>)[], signal: AbortSignal): Promise<void> {
   const errors: unknown[] = [];

@@ -1,6 +1,6 @@
 /**
- * What a job is, the queue that carries it, whatever it is kept in, and the one wrapper around every job: bound, time,
- * count, log, and tell apart what a retry may mend.
+ * Jobs, the interface of the job queue, and the runner of all jobs, which limits, times, counts and logs them, and decides
+ * whether a retry may help.
  */
 import { z } from 'zod';
 import { messageOf, RecalldError } from '../../core/errors.ts';
@@ -9,19 +9,19 @@ import type { Clock } from '../../core/time.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { PipelinesFailedError } from './for-each-pipeline.ts';
 
-/** @typeParam Deps what its handler works with; the composition root provides it */
+/** @typeParam Deps the context of its handler */
 export interface JobDefinition<Deps> extends JobSpec {
-  /** One sentence for people. */
+  /** Description in one sentence. */
   readonly does: string;
   readonly payload: z.ZodType;
   readonly timeoutMs: number;
-  /** Cron expression, in UTC, of jobs that start by themselves. */
+  /** Cron expression in UTC of a scheduled job. */
   readonly cron: string | null;
-  /** @param payload as the schema has parsed it */
+  /** @param payload as parsed by the schema */
   handle(deps: Deps, payload: unknown, signal: AbortSignal): Promise<void>;
 }
 
-/** Gives the handler the type of the payload that its schema parses. */
+/** Defines a job whose handler has the payload type of its schema. */
 export function defineJob<Schema extends z.ZodType, Deps>(
   job: Omit<JobDefinition<Deps>, 'payload' | 'handle'> & {
     readonly payload: Schema;
@@ -37,8 +37,8 @@ export function defineJob<Schema extends z.ZodType, Deps>(
 const CRON_JOB_RETAIN_SECONDS = 600;
 
 /**
- * A job that starts by itself and needs no payload. A process runs one at a time, and a failed one is not tried again:
- * the next tick does the same work.
+ * Defines a scheduled job without a payload. A process runs one at a time, and a failed job is not retried: the next tick
+ * does the same work.
  */
 export function defineCronJob<Deps>(
   job: Pick<JobDefinition<Deps>, 'name' | 'does' | 'timeoutMs'> & {
@@ -61,44 +61,44 @@ export function defineCronJob<Deps>(
 /**
  * A durable queue of jobs over any number of processes.
  *
- * Delivery is at least once: a job whose worker dies is given to another, so handlers must be idempotent. An id
- * that the queue still holds (waiting, running or retained after its end) is not enqueued again. Payloads carry ids,
- * never query text.
+ * Delivery is at least once: a job whose worker dies is given to another, so handlers must be idempotent. An id that is
+ * still in the queue (waiting, running, or retained after its end) is not enqueued again. Payloads contain ids, never
+ * query text.
  */
 export interface JobQueue {
-  /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable, in seconds at most. */
+  /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable within seconds. */
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
-  /** Starts to work on every job of the queue in this process. */
+  /** Starts to run the jobs of the queue in this process. */
   work(run: RunJob): Promise<void>;
-  /** Jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
+  /** Returns the number of jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
   counts(): Promise<readonly QueueCount[]>;
-  /** The latest of the jobs that failed for good and are still kept, of each queue `most` at most. */
-  failures(most: number): Promise<readonly FailedJob[]>;
+  /** Returns the latest jobs that failed for good and are still retained, up to `limit` of each queue. */
+  failures(limit: number): Promise<readonly FailedJob[]>;
   /**
-   * What keeps the store from being a safe one for jobs, as sentences: it may throw them away, or is full. The log says
-   * when that begins and ends. Rejects with RecalldError queue_unreachable.
+   * Returns the problems that make the store unsafe for jobs, as sentences: it may evict them, or is full. Logs when they
+   * begin and end. Rejects with RecalldError queue_unreachable.
    */
-  doubts(): Promise<readonly string[]>;
+  problems(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */
-  inHand(): readonly string[];
-  /** Takes no new jobs and resolves when the running ones have ended. */
+  running(): readonly string[];
+  /** Accepts no new jobs and resolves when the running ones have ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type RunJob = (job: string, payload: unknown, id: string) => Promise<JobOutcome>;
 
-/** `put_down`: this process stops, so another takes the job at once, and no attempt is used up. */
-type JobOutcome = 'done' | 'put_down' | FailedAttempt;
+/** `deferred`: this process is stopping, so another one runs the job immediately, and no attempt is counted. */
+type JobOutcome = 'done' | 'deferred' | FailedAttempt;
 
 interface FailedAttempt {
-  /** `dead`: another attempt would be no better. */
+  /** `dead`: a retry would not help. */
   readonly kind: 'retry' | 'dead';
-  /** Is kept with the job, so it never quotes what users asked. */
+  /** Stored with the job, so it never quotes queries. */
   readonly reason: string;
 }
 
-/** A job that is not tried again. */
+/** A job that is not retried. */
 export interface FailedJob {
   readonly queue: string;
   readonly id: string;
@@ -107,12 +107,12 @@ export interface FailedJob {
 
 export interface JobSpec {
   readonly name: string;
-  /** Most jobs at a time in one process. */
+  /** Maximum jobs at a time in one process. */
   readonly concurrency: number;
-  /** In all, the first one included; each wait is twice the one before. */
+  /** Maximum attempts, including the first; the wait doubles with each. */
   readonly attempts: number;
   readonly backoffMs: number;
-  /** The id of an ended job keeps a second one of the same id away for so long. */
+  /** How long the id of an ended job prevents another job with the same id. */
   readonly retainSeconds: number;
 }
 
@@ -122,18 +122,18 @@ export interface QueueCount {
   readonly count: number;
 }
 
-interface RunJobDeps<Deps> {
+interface JobRunner<Deps> {
   readonly jobs: readonly JobDefinition<Deps>[];
   readonly jobDeps: Deps;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly meter: Meter;
-  /** Aborts when the program stops. */
+  /** Aborts when the process stops. */
   readonly shutdown: AbortSignal;
 }
 
-/** What a worker does with a job of any name. */
-export function createJobRunner<Deps>(deps: RunJobDeps<Deps>): RunJob {
+/** Returns the function that runs a job of any name. */
+export function createJobRunner<Deps>(deps: JobRunner<Deps>): RunJob {
   const definitions = new Map(deps.jobs.map((job) => [job.name, job]));
   return async (name, payload, id) => {
     const job = definitions.get(name);
@@ -146,15 +146,15 @@ async function runJob<Deps>(
   job: JobDefinition<Deps>,
   payload: unknown,
   id: string,
-  deps: RunJobDeps<Deps>,
+  deps: JobRunner<Deps>,
 ): Promise<JobOutcome> {
   const parsed = job.payload.safeParse(payload);
   if (!parsed.success) {
-    // What is wrong with which field; the value itself stays out of the log.
+    // Names the field and its problem; the value itself is not logged.
     const reason = parsed.error.issues
       .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
       .join('; ');
-    deps.logger.error('a job has a payload that its definition refuses', { job: job.name, id, reason });
+    deps.logger.error('a job has an invalid payload', { job: job.name, id, reason });
     deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'dead' });
     return { kind: 'dead', reason };
   }
@@ -165,7 +165,7 @@ async function runJob<Deps>(
     deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'completed' });
     return 'done';
   } catch (error) {
-    return judgeFailure(job, id, error, deps);
+    return outcomeOfFailure(job.name, id, error, deps);
   } finally {
     deps.meter.observe(
       'recalld_job_duration_seconds',
@@ -175,18 +175,13 @@ async function runJob<Deps>(
   }
 }
 
-function judgeFailure(
-  job: Pick<JobDefinition<never>, 'name'>,
-  id: string,
-  error: unknown,
-  deps: Omit<RunJobDeps<never>, 'jobs' | 'jobDeps'>,
-): JobOutcome {
-  // Stopping the program is no failure of the job: it goes on elsewhere, or after the next start.
-  if (deps.shutdown.aborted) return 'put_down';
+function outcomeOfFailure<Deps>(task: string, id: string, error: unknown, deps: JobRunner<Deps>): JobOutcome {
+  // A stopping process is not a failure of the job: it continues elsewhere, or after the next start.
+  if (deps.shutdown.aborted) return 'deferred';
   const reason = messageOf(error);
   const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
-  deps.meter.increment('recalld_jobs_total', { task: job.name, outcome });
+  deps.meter.increment('recalld_jobs_total', { task, outcome });
   const pipelines = error instanceof PipelinesFailedError ? { pipelines: error.pipelines } : {};
-  deps.logger.error('a job failed', { job: job.name, id, reason, ...pipelines, final: outcome === 'dead' });
+  deps.logger.error('a job failed', { job: task, id, reason, ...pipelines, final: outcome === 'dead' });
   return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
 }

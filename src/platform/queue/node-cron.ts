@@ -1,26 +1,26 @@
-/** Ticks in this process: node-cron wakes it up, and schedule/ says whether something is due. */
+/** Scheduled ticks in this process: node-cron wakes it up, and math/schedule determines whether a tick is due. */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../../core/logger.ts';
 import { type Cron, latestOccurrence } from '../../math/schedule/occurrences.ts';
 
-/** How often it is looked whether the clock was set back. */
-const LOOK_MS = 5000;
+/** Interval at which the clock is checked for being set back. */
+const CHECK_INTERVAL_MS = 5000;
 
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
-  let lookedAt = Date.now();
-  // node-cron sleeps until the clock shows the next minute: one that was set back would keep it asleep for as long.
-  const lookout = setInterval(() => {
+  let checkedAt = Date.now();
+  // node-cron sleeps until the next minute of the clock. If the clock is set back, it would sleep that much longer.
+  const clockCheck = setInterval(() => {
     const now = Date.now();
-    if (now < lookedAt) {
-      logger.warn('the clock of this machine was set back; ticks go by what it shows now');
-      for (const waker of wakers) waker.startAnew();
+    if (now < checkedAt) {
+      logger.warn('the system clock was set back; ticks follow the new time');
+      for (const waker of wakers) waker.restart();
     }
-    lookedAt = now;
-  }, LOOK_MS).unref();
+    checkedAt = now;
+  }, CHECK_INTERVAL_MS).unref();
   return {
     /**
-     * @param tick is given the planned time, equal on every replica, not the time at which it was woken
+     * @param tick receives the planned time, which is equal on every replica, not the time at which it was woken
      */
     every(cron: Cron, tick: (plannedAt: Date) => void): void {
       let last = latestOccurrence(cron, new Date());
@@ -32,16 +32,16 @@ export function createSchedule(logger: Logger) {
       });
       wakers.push({
         ...waker,
-        startAnew() {
+        restart() {
           last = latestOccurrence(cron, new Date());
-          waker.startAnew();
+          waker.restart();
         },
       });
     },
 
     /** No tick starts after this. */
     async stop(): Promise<void> {
-      clearInterval(lookout);
+      clearInterval(clockCheck);
       for (const waker of wakers) await waker.stop();
     },
   };
@@ -49,14 +49,14 @@ export function createSchedule(logger: Logger) {
 
 type Waker = ReturnType<typeof createWaker>;
 
-/** Wakes at the seconds of the expression in every minute: clocks are set by whole minutes. */
+/** Wakes at the seconds of the expression in every minute, since clocks change by whole minutes. */
 function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);
   const seconds = fields.length === 6 ? fields[0] : '0';
   const start = (): ScheduledTask =>
     schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
       timezone: 'UTC',
-      // A tick that the process was too busy to wake up for is late, not lost; of several only the last is run.
+      // A tick that a busy process missed is late, not lost; of several only the last one runs.
       missedExecutionTolerance: Number.POSITIVE_INFINITY,
       suppressMissedWarning: true,
       logger: {
@@ -68,7 +68,7 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
     });
   let task = start();
   return {
-    startAnew(): void {
+    restart(): void {
       void task.destroy();
       task = start();
     },
@@ -78,5 +78,5 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
   };
 }
 
-/** Calls back at the times of a cron expression, in the process that started it; replicas all tick. */
+/** Calls back at the times of cron expressions in this process; every replica ticks. */
 export type Schedule = ReturnType<typeof createSchedule>;

@@ -1,13 +1,12 @@
 /**
- * Connections to the Redis of the config: one server, those behind sentinels, or a cluster; and what they are asked by
- * `recalld doctor`.
+ * Connections to the Redis of the config (one server, sentinels or a cluster), and its inspection for `recalld doctor`.
  */
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RecalldError } from '../../core/errors.ts';
 import { bytes } from '../../core/format.ts';
 
-/** PEM, and the name that the certificate of the server must bear where that is not the host of the URL. */
+/** TLS files as PEM, and the name in the server's certificate if it differs from the host of the URL. */
 export interface RedisTls {
   readonly ca?: string;
   readonly cert?: string;
@@ -21,43 +20,43 @@ export interface RedisAddress {
 }
 
 export interface RedisSettings {
-  /** Of the server; of a sentinel or of one node of a cluster where it is one. The login is that of the servers. */
+  /** URL of the server, of a sentinel, or of a cluster node. The login is that of the servers. */
   readonly url: string;
-  /** Keys start with it. */
+  /** Prefix of all keys. */
   readonly prefix?: string;
   readonly tls?: RedisTls;
   readonly topology?:
     | {
         readonly kind: 'sentinel';
-        /** Name of the servers at their sentinels. */
+        /** Name of the master at the sentinels. */
         readonly name: string;
         /** Sentinels beside that of the URL. */
         readonly others: readonly RedisAddress[];
         readonly username?: string;
         readonly password?: string;
       }
-    /** `others`: nodes beside that of the URL; the rest of the cluster is told by them. */
+    /** `others`: nodes beside that of the URL; they report the rest of the cluster. */
     | { readonly kind: 'cluster'; readonly others: readonly RedisAddress[] };
 }
 
 export type RedisConnection = Redis | Cluster;
 
-/** What a connection is for: how long it waits and how often it tries. */
-export type ConnectionManner = Pick<
+/** Timeouts and retries of a connection. */
+type RetryPolicy = Pick<
   RedisOptions,
   'connectTimeout' | 'commandTimeout' | 'maxRetriesPerRequest' | 'enableOfflineQueue'
 >;
 
-/** How long to wait before the next attempt to connect, by their number; null gives up. */
+/** Returns the wait before a connection attempt, by its number; null gives up. */
 type RetryDelay = (attempt: number) => number | null;
 
-/** Waits longer and longer, up to two seconds. */
+/** Waits longer with each attempt, up to two seconds. */
 export const keepTrying: RetryDelay = (attempt) => Math.min(attempt * 50, 2000);
 
-/** Not connected yet. @throws RecalldError config_invalid for a URL that cannot be read */
+/** Creates a connection that is not connected yet. @throws RecalldError config_invalid for an invalid URL */
 export function createRedisConnection(
   settings: RedisSettings,
-  manner: ConnectionManner,
+  manner: RetryPolicy,
   retryDelay: RetryDelay,
 ): RedisConnection {
   const { address, login, isSecure, db } = readUrl(settings.url);
@@ -77,11 +76,11 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Null would end the connection for good, and in a failover no sentinel names a master for some seconds.
+        // Null would end the connection for good, and during a failover no sentinel names a master for some seconds.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
-        // After a failover the server that was the master refuses to write; another connection asks the sentinels again.
-        // The failover detector of ioredis would end a connection for good that is just being made.
+        // After a failover the former master refuses writes; a reconnect asks the sentinels again. The failover detector of
+        // ioredis would end a connection for good while it is being made.
         reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
       }),
     );
@@ -93,7 +92,7 @@ export function createRedisConnection(
       enableOfflineQueue,
       clusterRetryStrategy: retryDelay,
       slotsRefreshTimeout: manner.connectTimeout ?? 5000,
-      // Nodes that are named by host keep that name, which their certificates bear and their addresses do not.
+      // Nodes keep their host names, which are in their certificates; their addresses are not.
       dnsLookup: (host, done) => done(null, host),
       redisOptions: ofNodes,
     }),
@@ -101,10 +100,10 @@ export function createRedisConnection(
 }
 
 /**
- * To the first sentinel of the settings itself: what keeps it from answering is lost on the way through it. Not
- * connected yet; null where there are no sentinels.
+ * Creates a connection to the first sentinel itself, since an error of a sentinel is lost when connecting through it. Not
+ * connected yet; null without sentinels.
  */
-export function createSentinelConnection(settings: RedisSettings, manner: ConnectionManner): Redis | null {
+export function createSentinelConnection(settings: RedisSettings, manner: RetryPolicy): Redis | null {
   const { topology } = settings;
   if (topology?.kind !== 'sentinel') return null;
   const { address, isSecure } = readUrl(settings.url);
@@ -123,8 +122,9 @@ export function createSentinelConnection(settings: RedisSettings, manner: Connec
 }
 
 /**
- * A TLS handshake that fails for the certificate of the server can fail once more, when the server answers our refusal.
- * ioredis listens to the first error alone, and one that nobody hears ends the process. BullMQ duplicates connections.
+ * Keeps late TLS errors from ending the process. A handshake that fails because of the server's certificate can fail again
+ * when the server answers the refusal. ioredis only listens to the first error, and an error without a listener ends the
+ * process. Applies to duplicates too, since BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);
@@ -140,7 +140,7 @@ function guard(redis: Redis): void {
   });
 }
 
-/** As messages name it, never with its password. */
+/** Returns a name for messages, without the password. */
 export function nameOfRedis({ url, topology }: RedisSettings): string {
   const host = URL.canParse(url) ? new URL(url).host : 'queue.url';
   if (topology === undefined) return `Redis at ${host}`;
@@ -150,27 +150,27 @@ export function nameOfRedis({ url, topology }: RedisSettings): string {
 }
 
 /**
- * What the keys of a queue start with. A cluster keeps keys of equal braces together, which the scripts of a queue
- * need; the name in them spreads the queues over its nodes.
+ * Returns the key prefix of a queue. A cluster keeps keys with the same text in braces on one node, which the scripts of a
+ * queue need; the queue name in the braces distributes the queues over the nodes.
  */
 export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string): string {
   return `{${prefix}:${queue}}`;
 }
 
-/** Where the owner of the queues of a prefix stands. */
+/** Returns the key that stores the owner of the queues of a prefix. */
 export function ownerKey({ prefix = 'recalld' }: RedisSettings): string {
   return `{${prefix}}:owner`;
 }
 
-/** @throws RecalldError config_invalid for a URL of the queue that cannot be read */
-export function assertRedisUrl({ url }: Pick<RedisSettings, 'url'>): void {
+/** @throws RecalldError config_invalid for an invalid URL */
+export function assertRedisUrl({ url }: RedisSettings): void {
   readUrl(url);
 }
 
 function readUrl(text: string) {
   if (!URL.canParse(text) || !isDecodable(text) || text.includes('#')) {
     const advice = 'write characters such as #, / and @ in the password as %23, %2F and %40';
-    throw new RecalldError('config_invalid', `queue.url is not a URL that can be read; ${advice}.`);
+    throw new RecalldError('config_invalid', `queue.url is not a valid URL; ${advice}.`);
   }
   const { protocol, hostname, port, username, password, pathname } = new URL(text);
   return {
@@ -184,7 +184,7 @@ function readUrl(text: string) {
   };
 }
 
-/** A lone `%` is part of a URL that can be parsed, and of no login that can be decoded. */
+/** False for a login with a lone `%`, which a URL may contain but which cannot be decoded. */
 function isDecodable(text: string): boolean {
   try {
     const { username, password } = new URL(text);
@@ -197,26 +197,26 @@ function isDecodable(text: string): boolean {
 
 export type RedisState = Awaited<ReturnType<typeof inspectServer>>;
 
-/** What keeps a Redis from being a safe store of jobs, as a sentence; null: nothing. */
-export function doubtOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
+/** Returns the problem that makes a Redis unsafe for jobs, as a sentence; null without one. */
+export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
   if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
-    return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may throw jobs away when its memory is short; set it to noeviction.`;
+    return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may evict jobs when its memory runs out; set it to noeviction.`;
   }
   if (maxBytes > 0 && usedBytes >= maxBytes) {
-    return `Redis at ${host} is full (${bytes(usedBytes)} of ${bytes(maxBytes)}) and takes no jobs; raise its maxmemory, or free memory there.`;
+    return `Redis at ${host} is full (${bytes(usedBytes)} of ${bytes(maxBytes)}) and accepts no jobs; raise its maxmemory, or free memory there.`;
   }
   return null;
 }
 
 /**
- * Asks a Redis what matters to a job queue: the server that is written to, in a cluster each of them.
+ * Reads the settings of Redis that matter to a job queue, of the master, or of each master of a cluster.
  *
  * @throws RecalldError queue_unreachable
  */
 export async function inspectRedis(settings: RedisSettings, timeoutMs: number): Promise<readonly RedisState[]> {
   const options = { connectTimeout: timeoutMs, commandTimeout: timeoutMs, maxRetriesPerRequest: 0 };
   const redis = createRedisConnection(settings, options, () => null);
-  // What goes wrong is told by the call that it breaks, save by which sentinel or node it was.
+  // The failed call has the error, but not the sentinel or node that caused it.
   let trouble: Error | undefined;
   for (const event of ['error', 'node error'] as const) {
     redis.on(event, (error: Error) => {
@@ -230,7 +230,7 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
     const error = ((await troubleAtSentinel(settings, options)) ?? trouble ?? cause) as NodeJS.ErrnoException;
     throw new RecalldError(
       'queue_unreachable',
-      `${nameOfRedis(settings)} does not answer (${error.code ?? error.message}); check queue.url and that it is up.`,
+      `${nameOfRedis(settings)} does not respond (${error.code ?? error.message}); check queue.url and that it is running.`,
       { cause },
     );
   } finally {
@@ -238,8 +238,8 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
   }
 }
 
-/** What the first sentinel says itself; null when it answers, or when there is none. */
-async function troubleAtSentinel(settings: RedisSettings, manner: ConnectionManner): Promise<Error | null> {
+/** Returns the error of the first sentinel; null if it responds, or without sentinels. */
+async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): Promise<Error | null> {
   const sentinel = createSentinelConnection(settings, manner);
   if (sentinel === null) return null;
   let trouble: Error | null = null;
@@ -257,7 +257,7 @@ async function troubleAtSentinel(settings: RedisSettings, manner: ConnectionMann
   }
 }
 
-/** Of the servers that are written to. */
+/** Inspects the master, or each master of a cluster. */
 export function inspectServers(redis: RedisConnection): Promise<readonly RedisState[]> {
   const servers = redis instanceof Cluster ? redis.nodes('master') : [redis];
   return Promise.all(servers.map(inspectServer));
@@ -265,15 +265,15 @@ export function inspectServers(redis: RedisConnection): Promise<readonly RedisSt
 
 async function inspectServer(redis: Redis) {
   const info = `${await redis.info('server')}\n${await redis.info('memory')}`;
-  const told = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
+  const field = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
   return {
-    /** Of a node of a cluster, or of the server. */
+    /** Host and port of the server or the cluster node. */
     host: `${redis.options.host}:${redis.options.port}`,
-    version: told('redis_version') ?? 'unknown',
-    /** `noeviction` or one that throws jobs away when memory is short; null when the server does not tell. */
-    maxmemoryPolicy: told('maxmemory_policy'),
-    usedBytes: Number(told('used_memory') ?? 0),
-    /** 0: as much as the machine has. */
-    maxBytes: Number(told('maxmemory') ?? 0),
+    version: field('redis_version') ?? 'unknown',
+    /** `noeviction`, or a policy that evicts jobs when memory runs out; null if the server does not report it. */
+    maxmemoryPolicy: field('maxmemory_policy'),
+    usedBytes: Number(field('used_memory') ?? 0),
+    /** 0: unlimited. */
+    maxBytes: Number(field('maxmemory') ?? 0),
   };
 }

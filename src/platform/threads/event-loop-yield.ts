@@ -1,13 +1,13 @@
-/** Divides long work on the main thread, so that requests come in between. */
+/** Splits long work on the main thread, so that requests are served in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * @param most that is done in one turn of the event loop, in whatever the work is counted
- * @returns waits for a turn that has room for so much, null when this one has; what is more than `most` has a turn of
- * its own
+ * @param limit of work per turn of the event loop, in any unit
+ * @returns a function that waits for a turn with room for an amount of work; null if the current turn has room. An amount
+ * above `limit` gets a turn of its own.
  */
-export function createEventLoopYield(most: number): (amount: number) => Promise<void> | null {
-  let room = most;
+export function createEventLoopYield(limit: number): (amount: number) => Promise<void> | null {
+  let room = limit;
   let turn: Promise<void> | null = null;
   let ahead = 0;
   const after = async (before: Promise<void> | null): Promise<void> => {
@@ -19,7 +19,7 @@ export function createEventLoopYield(most: number): (amount: number) => Promise<
   return (amount) => {
     room -= amount;
     if (room < 0) {
-      room = most - amount;
+      room = limit - amount;
       ahead += 1;
       turn = after(turn);
     }

@@ -1,15 +1,15 @@
-/** History of what makes every latency that this process measures too long: delays of its event loop, and a machine whose processors are taken. */
+/** History of delays that distort the latencies measured by this process: of its event loop, and by overloaded processors. */
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
 export type LagHistory = ReturnType<typeof createLagHistory>;
 
-/** A shorter delay is lost in any measured latency. */
+/** Shorter delays are negligible in measured latencies. */
 const LATE_SECONDS = 0.05;
-/** Processes for each processor from which on one that is ready waits for as long as it runs. */
-const QUEUED = 2;
+/** Load per processor from which a process waits for as long as it runs. */
+const OVERLOAD = 2;
 const KEPT_MINUTES = 120;
 
-/** @param intervalSeconds of the timer whose lateness is recorded */
+/** @param intervalSeconds interval of the timer whose delay is recorded */
 export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: number) {
   const minutes = new Map<number, { total: number; late: number; queued: number }>();
   const shareOf = (what: 'late' | 'queued', from: Date, until: Date): number | null => {
@@ -19,8 +19,8 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
   };
   return {
     /**
-     * @param seconds by which a timer came late
-     * @param queued processes that run or wait to run, for each processor; 0 where the system does not tell
+     * @param seconds delay of the timer
+     * @param queued processes per processor that run or wait to run; 0 if the system does not report it
      */
     record(seconds: number, queued: number): void {
       const minute = minuteOf(clock.now());
@@ -30,14 +30,14 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
       minutes.set(minute, {
         total: known.total + spent,
         late: known.late + late,
-        queued: known.queued + (queued < QUEUED ? 0 : spent),
+        queued: known.queued + (queued < OVERLOAD ? 0 : spent),
       });
       for (const old of minutes.keys()) if (old <= minute - KEPT_MINUTES) minutes.delete(old);
     },
 
-    /** Share of a time in which the loop was held up, 0..1; null when the process did not run in it, or too long ago. */
+    /** Share of the time in which the event loop was blocked, 0 to 1; null if the process did not run then, or too long ago. */
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
-    /** Share of a time in which at least twice as many processes wanted to run as there are processors, 0..1; null as above. */
+    /** Share of the time with at least twice as many runnable processes as processors, 0 to 1; null as above. */
     queuedShare: (from: Date, until: Date): number | null => shareOf('queued', from, until),
   };
 }

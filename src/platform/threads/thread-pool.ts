@@ -1,10 +1,10 @@
-/** A few worker threads with a short queue before them. */
+/** A few worker threads with a short queue. */
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type ErrorCode, RecalldError } from '../../core/errors.ts';
 
-/** Functions by name. What they take and return is copied from thread to thread. */
+/** Functions by name. Their arguments and results are copied between threads. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 export type TaskInput<Table extends Tasks, Name extends keyof Table> = Parameters<Table[Name]>[0];
@@ -16,47 +16,46 @@ export interface TaskMessage {
   readonly input: unknown;
 }
 
-/** What went wrong is told in words, since an error loses its kind on the way between threads. */
+/** Errors are sent as fields, since an error loses its class between threads. */
 export type TaskReply =
   | { readonly kind: 'result'; readonly result: unknown; readonly cpuMs: number }
   | {
       readonly kind: 'error';
-      /** Of a RecalldError. */
+      /** Code of a RecalldError. */
       readonly code: ErrorCode | null;
       readonly name: string;
       readonly message: string;
     };
 
 export interface ThreadPoolSettings {
-  /** The address of the module that exports them as `tasks`. */
+  /** URL of the module that exports the functions as `tasks`. */
   readonly tasks: string;
   readonly threads: number;
-  /** Tasks that may wait for a thread; what comes beyond is refused. */
-  readonly mostWaiting: number;
-  /** Says to whoever is refused what is too much. */
+  /** Maximum tasks that wait for a thread; further ones are refused. */
+  readonly maxWaiting: number;
+  /** Error message for a refused task. */
   readonly refusal: string;
-  /** Told of every task that ran to its end. */
+  /** Called for every completed task. */
   onDone?(report: TaskReport): void;
 }
 
 export interface TaskReport {
   readonly task: string;
-  /** In the thread. */
+  /** Time in the thread. */
   readonly computeMs: number;
-  /** From the call to the answer. */
+  /** Time from the call to the result. */
   readonly totalMs: number;
-  /** Of the whole process, after it. */
+  /** Memory of the process after the task. */
   readonly processBytes: number;
 }
 
 export interface ThreadPool<Table extends Tasks> {
   /**
-   * Runs a task in a thread. A running one whose signal aborts ends with its thread, and a new thread takes its
-   * place.
+   * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
    *
-   * @param moved buffers of the input that go to the thread without being copied; the caller has them no longer
-   * @throws the reason of `signal`; RecalldError overloaded when too many wait; RecalldError and RangeError as the
-   * task throws them
+   * @param moved buffers of the input that are transferred instead of copied; the caller must not use them afterwards
+   * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as thrown
+   * by the task
    */
   readonly run: <Name extends keyof Table & string>(
     task: Name,
@@ -75,7 +74,7 @@ interface Waiting {
   readonly queuedAt: number;
   resolve(result: unknown): void;
   reject(reason: unknown): void;
-  /** Listens to the signal until the task has ended. */
+  /** Abort listener of the signal, until the task has ended. */
   readonly leave: () => void;
 }
 
@@ -85,7 +84,7 @@ interface Thread {
   task: Waiting | null;
 }
 
-/** Threads start with the first tasks that need them, and do not keep the process alive. */
+/** Threads start on demand and do not keep the process alive. */
 export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettings): ThreadPool<Table> {
   const idle: Thread[] = [];
   const running = new Set<Thread>();
@@ -100,7 +99,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     }
   };
 
-  /** Takes the task from a thread, which is free for another one or ends. */
+  /** Detaches the task from its thread, which becomes idle or is terminated. */
   const release = (thread: Thread, isUsable: boolean): Waiting | null => {
     const { task, worker } = thread;
     thread.task = null;
@@ -120,11 +119,11 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   const launch = (): Thread => {
     const thread: Thread = { worker: startWorker(settings.tasks), task: null };
     const fail = (reason: unknown): void => release(thread, false)?.reject(reason);
-    // For as long as it lives: the error of an idle thread that nobody listens to would end the process.
+    // Listeners for its whole life: an error of an idle thread without a listener would end the process.
     thread.worker
       .on('error', fail)
       .on('messageerror', fail)
-      .on('exit', () => fail(new Error('a thread ended in the middle of its task')))
+      .on('exit', () => fail(new Error('a thread exited during its task')))
       .on('message', (reply: TaskReply) => {
         const task = release(thread, true);
         if (task !== null) answer(task, reply);
@@ -151,12 +150,12 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     try {
       thread.worker.postMessage({ task: task.task, input: task.input }, task.moved);
     } catch (error) {
-      // What cannot be copied; the thread has not seen it.
+      // The input cannot be copied; the thread has not received it.
       release(thread, true)?.reject(error);
     }
   };
 
-  /** Whether it waits or runs. */
+  /** Removes a waiting task, or terminates the thread of a running one. */
   const abort = (task: Waiting): void => {
     const thread = [...running].find((one) => one.task === task);
     if (thread === undefined) queue.splice(queue.indexOf(task), 1);
@@ -174,7 +173,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
       return new Promise<TaskResult<Table, Name>>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (isClosed) return reject(new Error('the threads are closed'));
-        if (running.size >= settings.threads && queue.length >= settings.mostWaiting) {
+        if (running.size >= settings.threads && queue.length >= settings.maxWaiting) {
           return reject(new RecalldError('overloaded', settings.refusal));
         }
         const one: Waiting = {
@@ -205,7 +204,7 @@ function startWorker(tasks: string): Worker {
   const extension = extname(import.meta.filename);
   const file = join(import.meta.dirname, `worker${extension}`);
   if (extension !== '.ts') return new Worker(file, { workerData: tasks });
-  // In a thread tsx does not register itself.
+  // tsx does not register itself in a thread.
   const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) => JSON.stringify(url));
   return new Worker(`import(${tsx}).then(({ register }) => { register(); return import(${entry}); });`, {
     eval: true,
@@ -219,28 +218,30 @@ function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>)
   return name === 'RangeError' ? new RangeError(message) : new Error(message);
 }
 
-/** What of these bytes can be moved to a thread: their buffer, unless it holds more than them. */
+/** Returns the buffer of these bytes for a transfer to a thread, unless it contains other bytes too. */
 export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 /**
- * @param refusal says to whoever is refused what is too much
- * @returns does work that holds so many bytes; rejects with RecalldError overloaded when they are too many with those
- * of the work under way
+ * Limits the bytes that concurrent work holds.
+ *
+ * @param limit in bytes
+ * @param refusal error message for refused work
+ * @returns a function that runs work with its bytes; rejects with RecalldError overloaded above the limit
  */
-export function createBytesInHand(
-  most: number,
+export function createByteLimit(
+  limit: number,
   refusal: string,
 ): <T>(bytes: number, work: () => Promise<T>) => Promise<T> {
-  let inHand = 0;
+  let used = 0;
   return async (bytes, work) => {
-    if (inHand + bytes > most) throw new RecalldError('overloaded', refusal);
-    inHand += bytes;
+    if (used + bytes > limit) throw new RecalldError('overloaded', refusal);
+    used += bytes;
     try {
       return await work();
     } finally {
-      inHand -= bytes;
+      used -= bytes;
     }
   };
 }

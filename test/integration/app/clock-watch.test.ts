@@ -10,7 +10,7 @@ import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { createGoldenTicks } from '../../../src/golden/sql/golden-ticks.ts';
 import { clockSkew } from '../../../src/math/schedule/clock-skew.ts';
 import { latestOccurrence } from '../../../src/math/schedule/occurrences.ts';
-import { createPool, lookAtClocks } from '../../../src/platform/postgres/pool.ts';
+import { compareClocks, createPool } from '../../../src/platform/postgres/pool.ts';
 import { aNewGoldenSet, aSchedule, aWatchedPipeline } from '../../support/builders.ts';
 import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -34,7 +34,7 @@ function aClockAhead(aheadMs: number) {
 
 describe('the clocks of this machine and of its database', () => {
   it.each([0, TWO_HOURS_MS, -90_000])('are compared: ours is %s ms ahead', async (aheadMs) => {
-    const { seconds, marginSeconds } = clockSkew(await lookAtClocks(database.pool, aClockAhead(aheadMs).clock));
+    const { seconds, marginSeconds } = clockSkew(await compareClocks(database.pool, aClockAhead(aheadMs).clock));
     expect(Math.abs(seconds - aheadMs / 1000)).toBeLessThanOrEqual(marginSeconds + 0.01);
   });
 
@@ -51,7 +51,7 @@ describe('the clocks of this machine and of its database', () => {
     await pool.query('select 1');
     gate.hold();
     const heldAt = performance.now();
-    const look = lookAtClocks(pool, systemClock);
+    const look = compareClocks(pool, systemClock);
     await waitFor(() => performance.now() - heldAt > 1000);
     await gate.open();
     const { seconds, marginSeconds } = clockSkew(await look);
@@ -67,7 +67,7 @@ it('a clock two hours ahead starts no runs and calls none missed; set right, it 
   await sets.add(aNewGoldenSet(), new Date());
   const logger = new MemoryLogger();
   const meter = new MemoryMeter();
-  const clockWatch = await watchClock({ clock, logger, meter, look: () => lookAtClocks(pool, clock) });
+  const clockWatch = await watchClock(contextOf({ clock, logger, meter }), () => compareClocks(pool, clock));
   onTestFinished(() => clockWatch.stop());
   const schedule = new MemorySchedule();
   let ids = 0;
@@ -89,7 +89,7 @@ it('a clock two hours ahead starts no runs and calls none missed; set right, it 
   const tick = (): void => schedule.fire(HOURLY.expression, latestOccurrence(HOURLY, clock.now()));
   const planned = async () => (await runs.list({ limit: 10 })).map(({ scheduledFor }) => scheduledFor);
   const skips = () => ticks.skipTotals();
-  expect(clockWatch.trouble()).toContain('2 h ahead of');
+  expect(clockWatch.problem()).toContain('2 h ahead of');
 
   tick();
   state.aheadMs = 0;

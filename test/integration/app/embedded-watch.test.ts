@@ -31,12 +31,12 @@ async function start() {
   const kill = async (): Promise<void> => {
     const file = path.join(dataDir, 'postgres', 'postmaster.pid');
     process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
-    await waitFor(() => watch.trouble() !== null);
+    await waitFor(() => watch.problem() !== null);
   };
   /** Lets pass what the watch waits for now. */
   const runsAgain = async (): Promise<void> => {
     await clock.advance(0);
-    await waitFor(() => watch.trouble() === null);
+    await waitFor(() => watch.problem() === null);
   };
   return { dataDir, database, pool, clock, watch, kill, runsAgain };
 }
@@ -58,14 +58,14 @@ it('one that is killed again within the minute waits for the end of it, and says
   await clock.advance(20_000);
   await kill();
   const inFortySeconds = new Date(clock.now().getTime() + 40_000).toISOString();
-  expect(watch.trouble()).toContain(dataDir);
-  expect(watch.trouble()).toContain(`It is started again at ${inFortySeconds}.`);
+  expect(watch.problem()).toContain(dataDir);
+  expect(watch.problem()).toContain(`It will be restarted at ${inFortySeconds}.`);
   await clock.advance(39_999);
   await waitFor(() => processesIn(dataDir).length === 0);
-  expect(watch.trouble()).not.toBeNull();
+  expect(watch.problem()).not.toBeNull();
   await expect(pool.query('select 1')).rejects.toThrow('ECONNREFUSED');
   await clock.advance(1);
-  await waitFor(() => watch.trouble() === null);
+  await waitFor(() => watch.problem() === null);
   const { rows } = await waitFor(() => pool.query<{ value: number }>('select value from committed'));
   expect(rows).toEqual([{ value: 1 }]);
 });
@@ -100,10 +100,10 @@ it('one that does not start is tried again each minute', async () => {
   };
   const watch = watchEmbedded(database, clock, log.logger);
   await clock.advance(30_000);
-  expect(watch.trouble()).toContain('Its disk is full. It is started again at');
+  expect(watch.problem()).toContain('Its disk is full. It will be restarted at');
   await clock.advance(600_000);
   expect(attempts).toEqual([0, 60_000, 120_000]);
-  expect(watch.trouble()).toBeNull();
+  expect(watch.problem()).toBeNull();
   expect(log.entries.map(({ fields }) => fields['reason'])).toEqual([
     'It ended.',
     'Its disk is full.',

@@ -142,9 +142,9 @@ describe('a tick', () => {
     const { queue, logger, start, tick, goldenJobs, endRuns } = await aScheduler('failing');
     await start();
     await endRuns();
-    queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+    queue.failure = new RecalldError('queue_unreachable', 'The job queue does not respond.');
     await tick(nextTick);
-    expect(logger.lines.map(({ fields }) => fields['reason'])).toEqual(['The job queue does not answer.']);
+    expect(logger.lines.map(({ fields }) => fields['reason'])).toEqual(['The job queue does not respond.']);
     queue.failure = null;
     await endRuns();
     await tick(new Date('2026-11-20T14:00:00.000Z'));
@@ -155,7 +155,7 @@ describe('a tick', () => {
     const { runs, queue, start, tick, endRuns } = await aScheduler('unqueued');
     await start();
     await endRuns();
-    queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+    queue.failure = new RecalldError('queue_unreachable', 'The job queue does not respond.');
     await tick(nextTick);
     const abandoned = (await runs.abandoned()).filter(({ pipeline }) => pipeline === 'unqueued');
     expect(abandoned.map(({ scheduledFor }) => scheduledFor)).toEqual([nextTick]);

@@ -54,7 +54,7 @@ describe('queries of the baseline that are asked again', () => {
     expect((await measured())?.newest).toMatchObject({ value: 1 });
   });
 
-  it('have no value while the store does not answer, with the reason, and one in the next round', async () => {
+  it('have no value while the store does not respond, with the reason, and one in the next round', async () => {
     stream.store.failure = 'connection refused';
     await anHour();
     expect((await measured())?.gap).toMatchObject({ reason: 'store_failed' });

@@ -107,7 +107,7 @@ describe('another index of the same model', () => {
     expect((await stream.deps.db.density.watch.find('docs'))?.state.phase).toMatchObject({ baselineVersion: 1 });
   }, 60_000);
 
-  it('says nothing of coverage while the store does not answer', async () => {
+  it('says nothing of coverage while the store does not respond', async () => {
     const before = (await stream.deps.db.density.watch.find('docs'))?.state.closedMs;
     stream.store.traits = { index: 'ivf' };
     const now = stream.clock.now();

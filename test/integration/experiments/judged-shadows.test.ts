@@ -59,7 +59,7 @@ function aJudgedShadow(brings: (question: string) => Brings | null, parts: Parti
           asked.push(request);
           const found = brings(request.text);
           const common = { latencyMs: 5, attempts: 1 };
-          if (found === null) return { kind: 'error', code: 'http_500', message: 'it answered 500', ...common };
+          if (found === null) return { kind: 'error', code: 'http_500', message: 'it returned 500', ...common };
           return { kind: 'documents', documents: found.map((one) => ({ ...one, score: 1 })), ...common };
         },
       },

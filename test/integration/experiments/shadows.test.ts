@@ -34,7 +34,7 @@ function aShadow(pipeline: string, answers: () => Answers, parts: Partial<Shadow
         const ids = answers()(text);
         const common = { latencyMs: 5, attempts: 1 };
         return ids === null
-          ? { kind: 'error', code: 'http_500', message: 'it answered 500', ...common }
+          ? { kind: 'error', code: 'http_500', message: 'it returned 500', ...common }
           : { kind: 'documents', documents: documents(...ids), ...common };
       },
     },

@@ -32,7 +32,7 @@ it('a manual run is stored and queued for the workers', async () => {
 
 it('a manual run is stored while the queue is down, and starts as soon as the queue is back', async () => {
   const { context, queue, runs } = await parts();
-  queue.failure = new RecalldError('queue_unreachable', 'The job queue does not answer.');
+  queue.failure = new RecalldError('queue_unreachable', 'The job queue does not respond.');
   const run = await startRun(context, 'docs', 'faq');
   expect((await runs.abandoned()).map(({ id }) => id)).toContain(run.id);
 });

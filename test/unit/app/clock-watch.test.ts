@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
 import type { Clock } from '../../../src/core/time.ts';
+import { contextOf } from '../../support/context.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 
@@ -10,7 +11,7 @@ const TWO_HOURS_MS = 7_200_000;
 /** A clock that may be set, beside that of a database which is always right. */
 async function aWatchedClock(aheadMs = 0) {
   const time = new SteerableClock();
-  const state = { aheadMs, away: false, looks: 0 };
+  const state = { aheadMs, away: false, comparisons: 0 };
   const clock: Clock = {
     now: () => new Date(time.now().getTime() + state.aheadMs),
     monotonicMs: () => time.monotonicMs(),
@@ -18,15 +19,10 @@ async function aWatchedClock(aheadMs = 0) {
   };
   const logger = new MemoryLogger();
   const meter = new MemoryMeter();
-  const watch = await watchClock({
-    clock,
-    logger,
-    meter,
-    async look() {
-      state.looks += 1;
-      if (state.away) throw new Error('the database is away');
-      return { sentAtMs: clock.now().getTime(), tookMs: 0, otherMs: time.now().getTime() };
-    },
+  const watch = await watchClock(contextOf({ clock, logger, meter }), async () => {
+    state.comparisons += 1;
+    if (state.away) throw new Error('the database is down');
+    return { sentAtMs: clock.now().getTime(), tookMs: 0, otherMs: time.now().getTime() };
   });
   onTestFinished(() => watch.stop());
   const events: string[] = [];
@@ -37,16 +33,16 @@ async function aWatchedClock(aheadMs = 0) {
 describe('a watched clock', () => {
   it('is compared at the start and every few minutes, and what was found is exported', async () => {
     const { time, state, watch, meter } = await aWatchedClock(2000);
-    expect(watch.trouble()).toBeNull();
+    expect(watch.problem()).toBeNull();
     expect(await watch.isRight()).toBe(true);
     await time.advance(10 * MINUTE_MS);
-    expect(state.looks).toBe(6);
+    expect(state.comparisons).toBe(6);
     expect(meter.settings.at(-1)).toEqual({ name: 'recalld_clock_skew_seconds', labels: {}, value: 2 });
   });
 
   it('that is wrong at the start is told of at once, in one line of the log', async () => {
     const { time, watch, levels } = await aWatchedClock(TWO_HOURS_MS);
-    expect(watch.trouble()).toMatch(/^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/);
+    expect(watch.problem()).toMatch(/^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/);
     expect(await watch.isRight()).toBe(false);
     await time.advance(10 * MINUTE_MS);
     expect(levels()).toEqual(['error']);
@@ -59,10 +55,10 @@ describe('a watched clock', () => {
       await time.advance(2000);
     }
     await time.advance(2 * MINUTE_MS);
-    expect(watch.trouble()).toContain('70 s behind');
+    expect(watch.problem()).toContain('70 s behind');
     state.aheadMs = 0;
     await time.advance(15_000);
-    expect(watch.trouble()).toBeNull();
+    expect(watch.problem()).toBeNull();
     expect(events).toEqual(['right again']);
     expect(levels()).toEqual(['error', 'info']);
   });
@@ -70,9 +66,9 @@ describe('a watched clock', () => {
   it('that is set is compared before anything is started by it, not only at the next look', async () => {
     const { state, watch } = await aWatchedClock();
     state.aheadMs = TWO_HOURS_MS;
-    const looks = state.looks;
+    const comparisons = state.comparisons;
     expect(await Promise.all([watch.isRight(), watch.isRight()])).toEqual([false, false]);
-    expect(state.looks).toBe(looks + 1);
+    expect(state.comparisons).toBe(comparisons + 1);
     state.aheadMs = 0;
     expect(await watch.isRight()).toBe(true);
   });

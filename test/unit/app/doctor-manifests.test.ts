@@ -37,7 +37,7 @@ it.each([
     'can be read',
     '{"id": "a", "hash": "v1", "segment": "tenant=a"}\n{"id": "b"}\n',
     'ok',
-    /^Its first 2 documents can be read; the first says its hash, its segment\.$/,
+    /^Its first 2 documents read, the first has its hash, its segment\.$/,
   ],
   ['says ids alone', '{"id": "a"}\n', 'ok', /says only ids/],
   ['names no document', '\n', 'wrong', /names no document/],
@@ -57,8 +57,8 @@ it('the doctor says when a round last read all of a manifest, and how much that 
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(
-    /A round last read all of it 12 min ago: 412 documents that should be in the store\.$/,
+    /A round last read the whole manifest 12 min ago: 412 documents should be in the store\.$/,
   );
   const [fresh] = await examined('{"id": "a"}\n', []);
-  expect(fresh?.message).toMatch(/No round has read all of it yet\.$/);
+  expect(fresh?.message).toMatch(/No round has read the whole manifest yet\.$/);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startTicks, type Ticked, type TicksDeps } from '../../../src/app/jobs.ts';
+import { startTicks, type TickContext, type Ticked } from '../../../src/app/jobs.ts';
 import { RecalldError } from '../../../src/core/errors.ts';
 import { NOON } from '../../support/builders.ts';
 import { MemorySchedule } from '../../support/memory-schedule.ts';
@@ -10,10 +10,10 @@ import { SteerableClock } from '../../support/steerable-clock.ts';
 const HOURLY = '0 * * * *';
 const HOUR_MS = 3_600_000;
 const at = (hour: number): Date => new Date(NOON.getTime() + hour * HOUR_MS);
-const away = new RecalldError('database_unreachable', 'PostgreSQL does not answer.');
+const away = new RecalldError('database_unreachable', 'PostgreSQL does not respond.');
 
 /** An hourly schedule whose ticks are stored when nothing is in the way. */
-function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TicksDeps['clockWatch'] = aRightClock) {
+function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TickContext['clockWatch'] = aRightClock) {
   const clock = new SteerableClock(at(10));
   const schedule = new MemorySchedule();
   const logger = new MemoryLogger();
@@ -83,7 +83,7 @@ describe('a tick that cannot be stored', () => {
     expect(logger.lines.filter(({ level }) => level === 'error')).toEqual(
       ['13', '14'].map((hour) => ({
         level: 'error',
-        message: 'a scheduled start was given up, since the next is due',
+        message: 'a scheduled start was abandoned because the next one is due',
         fields: { what: 'golden run of faq on docs', planned_at: `2026-11-20T${hour}:00:00.000Z` },
       })),
     );

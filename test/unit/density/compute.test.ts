@@ -38,8 +38,8 @@ const endless = (() => {
 
 let pool: ComputePool | null = null;
 
-function openPool(threads: number, mostWaiting: number): ComputePool {
-  pool = createComputePool({ threads, mostWaiting });
+function openPool(threads: number, maxWaiting: number): ComputePool {
+  pool = createComputePool({ threads, maxWaiting });
   return pool;
 }
 
@@ -78,7 +78,7 @@ describe('a pass in a thread', () => {
     const reports: string[] = [];
     pool = createComputePool({
       threads: 1,
-      mostWaiting: 1,
+      maxWaiting: 1,
       onDone: ({ task, computeMs, totalMs, processBytes }) => {
         if (computeMs > 0 && totalMs >= computeMs && processBytes > 0) reports.push(task);
       },

@@ -25,7 +25,7 @@ function answersOf(step: number) {
 }
 
 const side = (step: number) => ({ queries, answers: answersOf(step), settings });
-const pool = createComputePool({ threads: 1, mostWaiting: 1 });
+const pool = createComputePool({ threads: 1, maxWaiting: 1 });
 const statistics = createGoldenStatistics(pool);
 afterAll(() => pool.close());
 

@@ -274,26 +274,26 @@ it.each<[object, string, string]>([
   [
     { results: [{ id: 'a' }, { id: 'b', score: '0.5' }] },
     'invalid_field',
-    'results[1].score must be a number; a text came.',
+    'results[1].score must be a number, not a text.',
   ],
-  [{ results: [{ id: 17 }] }, 'invalid_field', 'results[0].id must be a text; a whole number came.'],
-  [{ results: null }, 'invalid_field', 'results must be a list; null came.'],
+  [{ results: [{ id: 17 }] }, 'invalid_field', 'results[0].id must be a text, not a whole number.'],
+  [{ results: null }, 'invalid_field', 'results must be a list, not null.'],
   [{ results: undefined }, 'invalid_field', 'results is missing; it must be a list.'],
   [{ results: [{ id: '' }] }, 'invalid_field', 'results[0].id is empty.'],
-  [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is no field'],
-  [{ sesion_id: 's' }, 'unknown_field', 'sesion_id (did you mean session_id?) is no field'],
-  [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is no field'],
-  [{ results: [{ id: 'a', content: 'x' }] }, 'unknown_field', 'results[0].content is no field'],
-  [{ versions: { idex: '1' } }, 'unknown_field', 'versions.idex (did you mean index?) is no field'],
-  [{ score: 1 }, 'unknown_field', 'score is no field'],
-  [{ pipeline: undefined, pipline: 'docs' }, 'unknown_field', 'pipline (did you mean pipeline?) is no field'],
+  [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
+  [{ sesion_id: 's' }, 'unknown_field', 'sesion_id (did you mean session_id?) is not a known field'],
+  [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
+  [{ results: [{ id: 'a', content: 'x' }] }, 'unknown_field', 'results[0].content is not a known field'],
+  [{ versions: { idex: '1' } }, 'unknown_field', 'versions.idex (did you mean index?) is not a known field'],
+  [{ score: 1 }, 'unknown_field', 'score is not a known field'],
+  [{ pipeline: undefined, pipline: 'docs' }, 'unknown_field', 'pipline (did you mean pipeline?) is not a known field'],
   [{ top_k: 0 }, 'invalid_field', 'top_k must be at least 1.'],
-  [{ top_k: 1.5 }, 'invalid_field', 'top_k must be a whole number; a number with a fraction came.'],
-  [{ latency_ms: '12' }, 'invalid_field', 'latency_ms must be a number; a text came.'],
-  [{ segments: { tenant: 3 } }, 'invalid_field', 'segments.tenant must be a text; a whole number came.'],
+  [{ top_k: 1.5 }, 'invalid_field', 'top_k must be a whole number, not a decimal number.'],
+  [{ latency_ms: '12' }, 'invalid_field', 'latency_ms must be a number, not a text.'],
+  [{ segments: { tenant: 3 } }, 'invalid_field', 'segments.tenant must be a text, not a whole number.'],
   [{ sampling: { probability: 0 } }, 'invalid_field', 'sampling.probability must be more than 0.'],
   [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
-  [{ occurred_at: 1795816800 }, 'invalid_field', 'a whole number came.'],
+  [{ occurred_at: 1795816800 }, 'invalid_field', 'not a whole number.'],
   [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 text'],
 ])('a query with %j is refused by its field, what was expected and what came', (part, code, message) => {
   const secret = 'the secret of the board';
@@ -305,10 +305,10 @@ it.each<[object, string, string]>([
 it('feedback is refused by its field, what was expected and what came', () => {
   const sent = { query_id: 'q', pipeline: 'docs', kind: 'thumb' };
   const messageOf = (part: object) => readFeedback({ ...sent, ...part }).rejected[0]?.message;
-  expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*; a text came\.$/);
-  expect(messageOf({ value: {} })).toBe('value must be a number or true or false or a text; an object came.');
+  expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*, not a text\.$/);
+  expect(messageOf({ value: {} })).toBe('value must be a number or true or false or a text, not an object.');
   expect(messageOf({ rank: 0 })).toBe('rank must be at least 1.');
-  expect(messageOf({ query_id: null })).toBe('query_id must be a text; null came.');
+  expect(messageOf({ query_id: null })).toBe('query_id must be a text, not null.');
 });
 
 it('no refusal holds a value of the item', () => {

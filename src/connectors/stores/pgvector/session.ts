@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
-import { type DatabaseRoute, mayTryOtherwise } from '../../../platform/postgres/database-url.ts';
+import { type DatabaseRoute, mayFallBack } from '../../../platform/postgres/database-url.ts';
 import { Refused } from '../store-rows.ts';
 
 interface Failure {
@@ -41,7 +41,7 @@ type Sentence = (place: Place) => Failure;
 
 const timeout: Sentence = ({ address, timeoutMs, configField }) => ({
   code: 'timeout',
-  problem: `${address} did not answer within ${timeoutMs} ms; raise ${configField}.timeout_ms or look at its load.`,
+  problem: `${address} did not respond within ${timeoutMs} ms; raise ${configField}.timeout_ms or check its load.`,
 });
 
 const authentication: Sentence = ({ address, user, configField }) => ({
@@ -181,23 +181,23 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
     return opened;
   };
   let pool = open(route.connection);
-  let otherwise = route.otherwise;
+  let fallback = route.fallback;
   const connect = async (signal: AbortSignal): Promise<PoolClient> => {
     const first = pool;
     try {
       const client = await checkOut(first, signal);
-      otherwise = null;
+      fallback = null;
       return client;
     } catch (error) {
       signal.throwIfAborted();
       // Another call may have changed the way meanwhile.
       if (pool !== first) return checkOut(pool, signal);
-      if (otherwise === null || !mayTryOtherwise(error)) throw error;
-      const other = open(otherwise);
+      if (fallback === null || !mayFallBack(error)) throw error;
+      const other = open(fallback);
       try {
         const client = await checkOut(other, signal);
         if (pool === first) {
-          [pool, otherwise] = [other, null];
+          [pool, fallback] = [other, null];
           void first.end();
           return client;
         }

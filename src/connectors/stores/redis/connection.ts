@@ -145,8 +145,8 @@ function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Prom
 }
 
 function timedOut({ label, purpose, configField }: Record<string, string>, timeoutMs: number): Refused {
-  const wayOut = `raise ${configField}.timeout_ms or look at its load`;
-  return failed('timeout', `Redis ${purpose} failed: ${label} did not answer within ${timeoutMs} ms; ${wayOut}.`);
+  const wayOut = `raise ${configField}.timeout_ms or check its load`;
+  return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${timeoutMs} ms; ${wayOut}.`);
 }
 
 function isReplyError(error: unknown): error is Error {

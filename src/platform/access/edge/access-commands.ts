@@ -1,4 +1,4 @@
-/** `recalld keys`: who may call the HTTP API. `recalld audit`: what people did, and what it changed. */
+/** `recalld keys` manages API keys; `recalld audit` lists what people changed. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
@@ -22,11 +22,11 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'create',
-      'Make a key; its text is shown once.',
+      'Create a key; its text is shown once.',
       'recalld keys create --name rag-service --scope ingest',
     )
-      .requiredOption('--name <name>', 'what the key is for')
-      .requiredOption('--scope <list>', `what it may do: ${apiScopes.join(', ')}`, parseScopes)
+      .requiredOption('--name <name>', 'purpose of the key')
+      .requiredOption('--scope <list>', `comma-separated scopes: ${apiScopes.join(', ')}`, parseScopes)
       .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
         const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
           db.platform.keys.create(options.name, options.scope, commandUser(), new Date()),
@@ -34,21 +34,22 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
         if (options.json === true) printJson({ ...toDocument(key), key: text });
         else {
           printLine(text);
-          note(`Key ${key.id} (${key.name}) may ${key.scopes.join(', ')}. It is not shown again.`);
+          note(`Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}. It is not shown again.`);
         }
       }),
   );
   command.addCommand(
     configuredCommand(
       'list',
-      'List the keys, never their texts, and how many are signed in at the console with each.',
+      'List the keys (not their texts) with the number of console sessions of each.',
       'recalld keys list',
     ).action(async (options: ConfiguredOptions) => {
       const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
         store.db.platform.keys.list(),
       );
       if (options.json === true) printJson(toDocument(keys));
-      else if (keys.length === 0) printLine('No key yet; `recalld keys create --name NAME --scope ingest` makes one.');
+      else if (keys.length === 0)
+        printLine('No keys. Create one with `recalld keys create --name NAME --scope ingest`.');
       else {
         const rows = keys.map((key) => [
           key.id,
@@ -65,7 +66,7 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'revoke',
-      'Revoke a key: its console sessions end at once, and its API calls within seconds.',
+      'Revoke a key. Its console sessions end immediately; its API calls fail within seconds.',
       'recalld keys revoke 3f9a1c2b',
     )
       .argument('<id>', 'id of the key')
@@ -76,7 +77,7 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
         if (!revoked)
           throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);
         if (options.json === true) printJson({ id, revoked });
-        else printLine(`Key ${id} is revoked.`);
+        else printLine(`Revoked key ${id}.`);
       }),
   );
   return command;
@@ -86,7 +87,7 @@ function parseScopes(text: string): readonly ApiScope[] {
   const scopes = text.split(',').map((scope) => scope.trim());
   const unknown = scopes.find((scope) => !(apiScopes as readonly string[]).includes(scope));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no scope; the scopes are ${apiScopes.join(', ')}.`);
+    throw new InvalidArgumentError(`"${unknown}" is not a scope; use ${apiScopes.join(', ')}.`);
   return scopes as ApiScope[];
 }
 
@@ -98,16 +99,19 @@ interface AuditOptions extends ConfiguredOptions {
 
 export function auditCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld audit --since 2026-11-01T00:00:00Z')
-    .option('--pipeline <name>', 'only what was done to this pipeline')
-    .option('--since <time>', 'nothing older', parseTime)
-    .option('--limit <n>', 'at most so many', parseCount, 50)
+    .option('--pipeline <name>', 'only changes of this pipeline')
+    .option('--since <time>', 'only changes since this time', parseTime)
+    .option('--limit <n>', 'maximum number of entries', parseCount, 50)
     .action(async ({ config, json, ...filter }: AuditOptions) => {
       const found = await withCommandStore(commandSettings(config, signal), ({ db }) =>
         db.platform.auditLog.list(filter),
       );
       if (json === true) printJson(found);
-      else if (found.length === 0) printLine('Nobody did anything that is recorded here.');
-      else printLine(formatTable(['when', 'who', 'what', 'pipeline', 'of', 'before', 'after'], found.map(rowOf), 5));
+      else if (found.length === 0) printLine('No recorded changes.');
+      else
+        printLine(
+          formatTable(['time', 'user', 'action', 'pipeline', 'subject', 'before', 'after'], found.map(rowOf), 5),
+        );
     });
 }
 

@@ -1,4 +1,4 @@
-/** `/v1/audit`: what people did. */
+/** `/v1/audit`: what people changed. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -15,14 +15,14 @@ const actSchema = z.object({
   by: z.string().describe('Name and id of an API key, or user and host of a command.'),
   act: z.enum(acts),
   pipeline: z.string().nullable(),
-  subject: z.string().describe('What it was done to.'),
-  before: change.describe('Null for what was not there.'),
-  after: change.describe('Null for what is no longer there.'),
+  subject: z.string().describe('Object of the change.'),
+  before: change.describe('Null for an object that was created.'),
+  after: change.describe('Null for an object that was deleted.'),
 });
 
 const auditQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only what was done to this pipeline.'),
-  since: timestamp.optional().describe('Nothing older.'),
+  pipeline: identifier.optional().describe('Only changes of this pipeline.'),
+  since: timestamp.optional().describe('Only changes since this time.'),
   ...numberedPageShape,
 });
 
@@ -31,11 +31,11 @@ export const auditEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/audit',
     tag: 'changes',
-    summary: 'What people did and what it changed, newest first.',
+    summary: 'List what people changed, newest first.',
     scope: 'admin',
     query: auditQuery,
     body: null,
-    responses: { '200': { description: 'A page of it.', body: pageOf(actSchema) } },
+    responses: { '200': { description: 'A page of changes.', body: pageOf(actSchema) } },
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
- * Who looks at the pages. A session is a random cookie that the database knows by its hash, and every form carries a
- * token that only the holder of the cookie was shown. Where no key is needed the cookie binds forms to the browser alone.
+ * Sessions of the console. A session is a random cookie of which the database stores the hash, and every form carries a
+ * token that only the holder of the cookie has seen. Where no key is needed, the cookie only binds forms to the browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';
@@ -13,9 +13,9 @@ import { type ApiKey, addressOf, allows } from '../credentials.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The cookie that forms are bound to, once it is known who looks. */
+    /** The cookie that forms are bound to; set once the visitor is known. */
     session: { readonly token: string } | null;
-    /** Who sends a form. */
+    /** The sender of a form. */
     visitor: Visitor | null;
   }
 }
@@ -24,13 +24,13 @@ const LIFETIME_SECONDS = 12 * 3600;
 
 export type Sessions = Awaited<ReturnType<typeof addSessions>>;
 
-/** Gives the routes of `scope` cookies, `csrfProtection`, and sessions. */
+/** Adds cookies, `csrfProtection` and sessions to the routes of `scope`. */
 export async function addSessions(
   scope: FastifyInstance,
   { optional, checkKey, checkSession, sessions }: AuthenticationSettings,
 ) {
   await scope.register(fastifyCookie);
-  // The secret behind the tokens of forms is the cookie itself, which is stored nowhere.
+  // The cookie itself is the secret of the form tokens; it is never stored.
   await scope.register(csrfProtection, {
     sessionPlugin: '@fastify/session',
     sessionKey: 'token',
@@ -41,9 +41,9 @@ export async function addSessions(
 
   return {
     /**
-     * Who asks. Where no key is needed everybody may do everything.
+     * Returns the visitor. Where no key is needed, every visitor may do everything.
      *
-     * @throws RecalldError key_missing when nobody is signed in, key_lacks_scope when the key may not read, attempts_limited
+     * @throws RecalldError key_missing without a session, key_lacks_scope if the key may not read, attempts_limited
      */
     async visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
       const known = request.cookies[cookieName(request)] ?? '';
@@ -93,12 +93,12 @@ function cookieOptions(request: FastifyRequest) {
   return { path: '/', httpOnly: true, sameSite: 'strict', secure: isOverTls(request) } as const;
 }
 
-/** Over TLS browsers take the prefixed one from nobody but this very host, and not over plain HTTP. */
+/** Browsers accept the `__Host-` prefix only over TLS and only from this very host. */
 function cookieName(request: FastifyRequest): string {
   return isOverTls(request) ? '__Host-recalld_session' : 'recalld_session';
 }
 
-/** A proxy that speaks TLS with browsers says so; a lie here only keeps the liar's own cookie from plain HTTP. */
+/** Trusts X-Forwarded-Proto: a client that forges it only keeps its own cookie from plain HTTP. */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
 }

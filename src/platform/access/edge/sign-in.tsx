@@ -1,4 +1,4 @@
-/** Signing in with an API key, and out: the page and its routes. */
+/** The sign-in page, and the routes that sign in with an API key and sign out. */
 
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../../core/context.ts';
@@ -15,12 +15,12 @@ import {
 } from '../../../report/console/http/visit.ts';
 import { type Frame, Page } from '../../../report/console/page.tsx';
 import { renderDocument } from '../../../report/console/render.tsx';
-import { problemOf, sayWhen } from '../../http/wire.ts';
+import { problemOf, setRetryAfter } from '../../http/wire.ts';
 import type { Sessions } from './session.ts';
 
 interface SignInPageProps {
   readonly frame: Frame;
-  /** Where to go then. */
+  /** Path of the page that opens after the sign-in. */
   readonly next: string;
   /** Why the last attempt failed. */
   readonly problem: string | null;
@@ -47,8 +47,8 @@ function signInPage({ frame, next, problem }: SignInPageProps): string {
           aria-describedby={problem === null ? 'hint' : 'problem hint'}
         />
         <p id="hint" class="lead">
-          Scope <code>read</code> shows, scope <code>admin</code> may also act. <code>recalld keys create</code> makes
-          keys.
+          Scope <code>read</code> views pages, scope <code>admin</code> can also change things. Create keys with{' '}
+          <code>recalld keys create</code>.
         </p>
         <button type="submit">Sign in</button>
       </form>
@@ -73,7 +73,7 @@ export function addSignIn(app: FastifyInstance, { clock, config }: Context, vers
       } catch (error) {
         if (!(error instanceof RecalldError)) throw error;
         const { status, detail } = problemOf(error.code, error.message);
-        sayWhen(reply, error);
+        setRetryAfter(reply, error);
         const frame = frameOf(request, null, clock.now(), version);
         return sendHtml(reply, signInPage({ frame, next: ownPath(next), problem: detail }), status);
       }

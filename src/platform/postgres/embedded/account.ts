@@ -2,23 +2,23 @@ import { chmod, lchown, lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../../../core/errors.ts';
 
-// PostgreSQL refuses to run as root. When recalld does, the database runs as another user of the system.
+// PostgreSQL refuses to run as root. If recalld runs as root, the database runs as another user of the system.
 
-/** The user as whom PostgreSQL runs when that is not the user of this process. */
+/** The user that PostgreSQL runs as, if it is not the user of this process. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
   readonly name: string;
 }
 
-/** Whether this process must hand PostgreSQL to another user. */
+/** True if PostgreSQL must run as another user. */
 export function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
 /**
- * The account for the cluster in that folder: null (our own) unless this process is root, else the owner of the
- * cluster if there is one, else `postgres` or `nobody`, whichever the system has. Users are never created.
+ * Returns the account for the cluster in a folder: null (the current user) unless this process is root, else the owner of
+ * an existing cluster, else `postgres` or `nobody`, whichever exists. Users are never created.
  * @throws RecalldError `embedded_database_failed` if the system has none of them.
  */
 export async function databaseAccount(cluster: string): Promise<Account | null> {
@@ -40,7 +40,7 @@ export async function databaseAccount(cluster: string): Promise<Account | null> 
   );
 }
 
-/** Gives a cluster, and nothing outside it, to the account, with the rights that PostgreSQL asks for. */
+/** Changes the owner of a cluster, and of nothing outside it, to the account, with the file modes that PostgreSQL requires. */
 export async function handOver(cluster: string, account: Account | null): Promise<void> {
   const { uid, mode } = await lstat(cluster);
   if (account !== null && uid !== account.uid) await chownTree(cluster, account);
@@ -61,7 +61,7 @@ async function systemUsers(): Promise<Account[]> {
   });
 }
 
-/** Code of an error of the system (`ENOENT`) or of PostgreSQL (`3D000`); undefined for any other error. */
+/** Returns the code of a system error (`ENOENT`) or of a PostgreSQL error (`3D000`); undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

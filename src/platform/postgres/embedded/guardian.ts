@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { type Account, errorCode } from './account.ts';
 
-// Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe of which
-// we hold the other; the system closes ours however we die, and the shell then asks the program to stop.
+// Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this process
+// the other. The system closes this end however the process dies, and the shell then asks the program to stop.
 
 /** A program under its guardian. */
 export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
@@ -18,15 +18,15 @@ export interface GuardedProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly account: Account | null;
-  /** File descriptor for what the program prints. */
+  /** File descriptor for the output of the program. */
   readonly log: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * The guardian. The watcher blocks in `read`, which sees the end of the pipe; `wait` returns when the program ends by
- * itself, and the watcher must go then so that it never signals an id that has a new holder. Signals to the whole
- * process group or control group are left to the owner, who stops the program in its own time.
+ * The guardian. The watcher blocks in `read`, which returns at the end of the pipe. `wait` returns when the program ends by
+ * itself; the watcher is killed then, so that it never signals a process id that was reused. Signals to the whole process
+ * group or control group are ignored: the owner stops the program when it is ready.
  */
 const script = `
 trap '' HUP INT TERM
@@ -48,7 +48,7 @@ exit "$status"
  */
 export async function startGuarded(program: GuardedProgram) {
   const child = await spawnGuardian(program);
-  // The pipe may break when the guardian is killed; its exit tells us all there is to know.
+  // The pipe may break when the guardian is killed; its exit is handled below.
   child.on('error', () => undefined);
   child.stdin?.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve) => {
@@ -63,17 +63,17 @@ export async function startGuarded(program: GuardedProgram) {
     /** Resolves with the exit code when the program and its guardian are gone (null: the guardian was killed). */
     exited,
     hasExited,
-    /** Asks the program to stop and waits; false if it still runs after that time. */
+    /** Asks the program to stop and waits; returns false if it still runs after that time. */
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();
       return settlesWithin(exited, withinMs);
     },
-    /** Kills the guardian and what it started, apart from processes with a session of their own. */
+    /** Kills the guardian and its child processes, except those with their own session. */
     kill(): void {
       if (child.pid !== undefined && !hasExited()) sendSignal(-child.pid, 'SIGKILL');
     },
-    /** Lets this process end although the program runs: the guardian then stops it. */
+    /** Allows this process to end while the program runs; the guardian then stops it. */
     unref: (): void => setReferenced(child, false),
   };
 }
@@ -82,10 +82,10 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
   try {
     const child = spawn('/bin/sh', ['-c', script, 'recalld-guardian', command, ...args], {
       cwd,
-      // A session of its own: Ctrl-C and the end of the terminal reach recalld, and not the database under it.
+      // Its own session, so that Ctrl-C and the end of the terminal reach recalld but not the database.
       detached: true,
       stdio: ['pipe', log, log],
-      // Only what is listed: variables such as PGPORT or PGOPTIONS would change what PostgreSQL does.
+      // Only these variables: PGPORT or PGOPTIONS, for example, would change what PostgreSQL does.
       env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...env },
       ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
     });
@@ -96,7 +96,7 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
     const who = account === null ? '' : ` as the user ${account.name}`;
     throw new RecalldError(
       'embedded_database_failed',
-      `The embedded PostgreSQL cannot be started${who} (${reason}): let recalld run as a normal user that may start` +
+      `The embedded PostgreSQL could not be started${who} (${reason}): run recalld as a normal user that may start` +
         ' programs, or set storage.url to a PostgreSQL server of your own.',
       { cause },
     );
@@ -123,8 +123,8 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * The path by which a program reaches the folder it was started in. On Linux /proc leads there although the user
- * of the program may not pass the folders above, and whatever the path is made of.
+ * Returns the path by which a program reaches its working directory. On Linux /proc leads there even if the user of the
+ * program may not traverse the folders above, and for any characters in the path.
  */
 export function pathFromInside(folder: string): string {
   const link = '/proc/self/cwd';
@@ -139,7 +139,7 @@ function setReferenced(child: ChildProcess, referenced: boolean): void {
   else child.stdin.unref();
 }
 
-/** Whether the promise settles in that time. */
+/** Returns true if the promise settles within that time. */
 async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
@@ -152,22 +152,21 @@ async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boo
   }
 }
 
-// A process id alone says little: it is given to another program after a crash or a reboot. Together with the time
-// at which the process started it is unique.
+// A process id is reused after a crash or a reboot. Together with the start time of the process it is unique.
 
-/** Whether a process runs, and when it started (opaque, comparable for equality; null where it cannot be told). */
+/** `startTime` is opaque and comparable for equality; null if it is unknown. */
 type ProcessState = { readonly running: false } | { readonly running: true; readonly startTime: string | null };
 
-/** State of the process with that id; a zombie does not run. */
+/** Returns the state of the process with that id; a zombie does not run. */
 export async function processState(pid: number): Promise<ProcessState> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || !hasProcess(pid)) return { running: false };
   if (process.platform !== 'linux') return { running: true, startTime: await startTimeByPs(pid) };
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses, which may hold anything; the others hold no spaces.
+    // The second field is the program name in parentheses, with any characters; the others contain no spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };
-    // Ticks count from the boot, so without its id they would repeat after the next one.
+    // Ticks count from the boot, so they repeat after a reboot without its id.
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
     return { running: true, startTime: `${boot.trim()} ${fields[19] ?? ''}` };
   } catch {
@@ -175,23 +174,23 @@ export async function processState(pid: number): Promise<ProcessState> {
   }
 }
 
-/** Whether the process that had this id and start time still runs. In doubt it does. */
+/** Returns true if the process with this id and start time still runs, also if that is uncertain. */
 export async function isRunning(pid: number, startTime: string | null): Promise<boolean> {
   const state = await processState(pid);
   if (!state.running) return false;
   return startTime === null || state.startTime === null || startTime === state.startTime;
 }
 
-/** Sends a signal; a process that is gone or belongs to another user is left alone. */
+/** Sends a signal; ignores a process that has ended or belongs to another user. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // There is nothing left to signal.
+    // The process has ended.
   }
 }
 
-/** Arguments with which a process was started, joined by spaces; empty if it is gone. */
+/** Returns the command line of a process; empty if it has ended. */
 export async function commandLine(pid: number): Promise<string> {
   return ps(pid, 'command=');
 }

@@ -16,14 +16,14 @@ import {
 } from './data-dir.ts';
 import { endPostmaster, host, runningPostmaster, startServer } from './server.ts';
 
-/** How to reach the database, in the words of `pg`. The password must not reach a log. */
+/** Connection options for `pg`. Never log the password. */
 export interface Connection {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** The server speaks on loopback only and has no certificate, whatever PGSSLMODE says. */
+  /** The server listens on loopback only and has no certificate, whatever PGSSLMODE is. */
   readonly ssl: false;
 }
 
@@ -32,7 +32,7 @@ const database = 'recalld';
 
 const invalidCatalogName = '3D000';
 
-/** Whether the database answers, now. */
+/** Returns true if the database responds now. */
 async function probe(connection: Connection): Promise<boolean> {
   try {
     await query(connection, 'select 1');
@@ -42,7 +42,7 @@ async function probe(connection: Connection): Promise<boolean> {
   }
 }
 
-/** Creates the database unless it is there. */
+/** Creates the database if it does not exist. */
 async function ensureDatabase(connection: Connection, signal?: AbortSignal): Promise<void> {
   try {
     await query(connection, 'select 1');
@@ -59,7 +59,7 @@ async function query(connection: Connection, sql: string): Promise<void> {
     connectionTimeoutMillis: 5_000,
     application_name: 'recalld start',
   });
-  // Without a listener the end of the server would end this process, too. The pending call rejects anyway.
+  // Without a listener, an error of the connection would end this process. The pending call rejects anyway.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -71,36 +71,36 @@ async function query(connection: Connection, sql: string): Promise<void> {
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** A daemon needs the folder for itself; a command may use the database of a running daemon. */
+  /** A daemon needs exclusive use of the folder; a command may use the database of a running daemon. */
   readonly purpose: Purpose;
   readonly logger: Logger;
-  /** Aborting it breaks the start off and leaves nothing behind; later it has no effect. */
+  /** Aborts the start, without leaving anything behind; has no effect later. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another process to give the folder free. */
+  /** How long to wait for another process to release the folder. */
   readonly waitLimitMs?: number;
 }
 
 /** A PostgreSQL database in a data folder that accepts connections. */
 export interface EmbeddedPostgres {
   readonly connection: Connection;
-  /** Whether this process started the server, and so stops it; if not, it is that of a running daemon. */
+  /** True if this process started the server, and stops it; false for the server of a running daemon. */
   readonly startedHere: boolean;
-  /** Resolves if the server that was started here last ends without `stop`; otherwise it stays pending. */
+  /** Resolves if the server that was started here ends without `stop`; else stays pending. */
   readonly died: Promise<RecalldError>;
   /**
-   * Starts a server that was started here and died again, where it was reached before. What was committed is there.
-   * Rejects with RecalldError when it does not start, and may then be called again.
+   * Restarts a server of this process that died, on the same port. Committed data is preserved. Rejects with RecalldError
+   * if it does not start, and may then be called again.
    */
   restart(): Promise<void>;
-  /** Stops a server that was started here; no process is left when it resolves. May be called again. */
+  /** Stops a server of this process; all of its processes have ended when it resolves. May be called again. */
   stop(): Promise<void>;
 }
 
 /**
- * Opens the database in the data folder, which is made at the first use: starts PostgreSQL, or for a command uses
- * that of the daemon that owns the folder. Waits while a command of another process has the folder.
+ * Opens the database in the data folder, which is created at the first use: starts PostgreSQL, or for a command uses that
+ * of the daemon that owns the folder. Waits while a command of another process owns the folder.
  *
- * The server cannot outlive this process, however it ends, and does not keep it alive either.
+ * The server cannot outlive this process, however it ends, and does not keep it alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
  * (the daemon's database does not answer); the signal's reason if it aborts.
@@ -182,7 +182,7 @@ async function startOwned(
       connection,
       startedHere: true,
       get died() {
-        return server.died.then((lastWords) => ended(dataDir, lastWords));
+        return server.died.then((lastLine) => ended(dataDir, lastLine));
       },
       restart() {
         restarting = restart().catch((error: unknown) => {
@@ -202,24 +202,24 @@ async function startOwned(
   }
 }
 
-/** A server whose owner died is about to be stopped by its guardian, if that has not been killed as well. */
+/** Stops a server whose owner died. Its guardian stops it too, unless that was killed as well. */
 async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | undefined): Promise<void> {
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);
   if (pid === null) return;
-  logger.info(`Stopping a PostgreSQL that a dead recalld left in the data folder (process ${pid}).`, {
+  logger.info(`Stopping a PostgreSQL that a crashed recalld left in the data folder (process ${pid}).`, {
     dataDir,
     pid,
   });
   if ((await endPostmaster(cluster, { fastMs: 10_000, immediateMs: 5_000 }, signal)) === null) return;
   throw new RecalldError(
     'data_dir_in_use',
-    `A PostgreSQL server with process id ${pid} runs in ${cluster} and does not stop: end it, or set storage.data_dir` +
+    `A PostgreSQL server (process ${pid}) runs in ${cluster} and does not stop: end it, or set storage.data_dir` +
       ' to another folder.',
   );
 }
 
-/** Null while the daemon is still starting or its database does not answer. */
+/** Returns null while the daemon is starting or its database does not respond. */
 async function useDatabaseOf(daemon: Owner, dataDir: string): Promise<EmbeddedPostgres | null> {
   if (daemon.port === null) return null;
   const connection = connectionTo(daemon.port, await readPassword(dataDir));
@@ -241,7 +241,7 @@ function inUse(dataDir: string, { pid, purpose }: Owner): RecalldError {
   const who = purpose === 'daemon' ? 'a recalld daemon' : 'a recalld command';
   return new RecalldError(
     'data_dir_in_use',
-    `The data folder ${dataDir} is in use by ${who} with process id ${pid}: stop that process, or set` +
+    `The data folder ${dataDir} is in use by ${who} (process ${pid}): stop that process, or set` +
       ' storage.data_dir to another folder.',
   );
 }
@@ -250,8 +250,8 @@ function silent(dataDir: string, { pid, port }: Owner): RecalldError {
   const where = port === null ? '' : ` on port ${port}`;
   return new RecalldError(
     'database_unreachable',
-    `The recalld daemon with process id ${pid} owns the data folder ${dataDir}, but its database${where} does not` +
-      ' answer: look at the log of the daemon and at postgres.log in the folder, or restart the daemon.',
+    `The recalld daemon (process ${pid}) owns the data folder ${dataDir}, but its database${where} does not` +
+      ' respond: check the log of the daemon and postgres.log in the folder, or restart the daemon.',
   );
 }
 
@@ -260,14 +260,14 @@ function withoutDatabase(dataDir: string, cause: unknown): RecalldError {
   const message = messageOf(cause);
   return new RecalldError(
     'embedded_database_failed',
-    `The embedded PostgreSQL of ${dataDir} runs, but its database cannot be opened (${message}): see postgres.log there.`,
+    `The embedded PostgreSQL of ${dataDir} is running, but its database could not be opened (${message}): see postgres.log there.`,
     { cause },
   );
 }
 
-function ended(dataDir: string, lastWords: string): RecalldError {
+function ended(dataDir: string, lastLine: string): RecalldError {
   return new RecalldError(
     'database_unreachable',
-    `The embedded PostgreSQL of ${dataDir} ended unexpectedly; its last words in postgres.log there are "${lastWords}".`,
+    `The embedded PostgreSQL of ${dataDir} ended unexpectedly; the last line of postgres.log there is "${lastLine}".`,
   );
 }

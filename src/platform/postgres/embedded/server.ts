@@ -21,8 +21,8 @@ import {
 export const host = '127.0.0.1';
 
 /**
- * A TCP port of the loopback address that was free a moment ago.
- * @throws RecalldError `embedded_database_failed` if the system gives none.
+ * Returns a TCP port of the loopback address that is currently free.
+ * @throws RecalldError `embedded_database_failed` without a free port.
  */
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -31,7 +31,7 @@ export async function freePort(): Promise<number> {
   } catch (cause) {
     throw new RecalldError(
       'embedded_database_failed',
-      `The embedded PostgreSQL needs a free port on ${host}, and the system gives none.`,
+      `The embedded PostgreSQL needs a port on ${host}, but none is free.`,
       { cause },
     );
   }
@@ -45,9 +45,9 @@ export async function freePort(): Promise<number> {
 /** A server that accepts connections. */
 export interface RunningServer {
   readonly port: number;
-  /** Resolves with a sentence when the server ends without being asked to. */
+  /** Resolves with the last log line if the server ends without `stop`. */
   readonly died: Promise<string>;
-  /** Ends the server and returns when no process of it is left. May be called again. */
+  /** Stops the server and resolves when all of its processes have ended. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -56,26 +56,26 @@ export interface ServerSetup {
   readonly binaries: PostgresBinaries;
   readonly account: Account | null;
   readonly logger: Logger;
-  /** Where it must listen; by default on a port that is free. */
+  /** Port to listen on; default: a free port. */
   readonly port?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// Recovery after a crash may take long, and to break it off would only mean to begin again.
+// Recovery after a crash may take long, and aborting it would only start it again.
 const startLimitMs = 300_000;
-const patienceMs = 10_000;
-// A backend whose postmaster was killed ends with its statement at the latest.
+const progressIntervalMs = 10_000;
+// A backend whose postmaster was killed ends at the latest with its statement.
 const leftBackendsLimitMs = 120_000;
 
-/** Settings of every start; they are not written to the cluster, so a newer recalld may change them. */
+/** Settings of every start. They are not written to the cluster, so that a newer recalld may change them. */
 function settings(port: number): Record<string, string | number> {
   return {
     listen_addresses: host,
     port,
     unix_socket_directories: '',
-    // A small server beside the daemon. Parallel queries would need more shared memory than a container grants.
+    // A small server beside the daemon. Parallel queries would need more shared memory than containers have.
     shared_buffers: '64MB',
     max_connections: 100,
     max_wal_size: '512MB',
@@ -83,13 +83,13 @@ function settings(port: number): Record<string, string | number> {
     huge_pages: 'off',
     io_method: 'sync',
     jit: 'off',
-    // Nothing is replicated. What was committed is on disk: fsync and synchronous_commit keep their default, on.
+    // No replication. Committed data is on disk: fsync and synchronous_commit keep their default, on.
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
     TimeZone: 'UTC',
     log_timezone: 'UTC',
-    // Errors of statements reach the client. In the log they could show what users asked, and fill the disk.
+    // Statement errors reach the client. In the log they could show queries of users, and fill the disk.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
@@ -98,16 +98,16 @@ function settings(port: number): Record<string, string | number> {
   };
 }
 
-/** What the server says last when another program has its port; it may be gone again before we could look ourselves. */
-const ofTakenPort = /could not create any TCP\/IP sockets/;
+/** Matches the last log line of a server whose port is in use. Checking the port itself could miss a short use. */
+const portInUse = /could not create any TCP\/IP sockets/;
 
-/** What the next server says of backends that are left, or they themselves, who write to the same log. */
-const ofKilledServer = /pre-existing shared memory block|unexpected postmaster exit/;
+/** Matches log lines of the next server, or of remaining backends, after a server was killed. */
+const backendsRemain = /pre-existing shared memory block|unexpected postmaster exit/;
 
 /**
- * Starts the server on a port of the loopback address and returns when it accepts connections.
- * @throws RecalldError `embedded_database_failed` with what the server said, or `data_dir_unusable` if the disk is
- * full; the signal's reason if it aborts. Nothing is left running then.
+ * Starts the server on a port of the loopback address and resolves when it accepts connections.
+ * @throws RecalldError `embedded_database_failed` with the error of the server, or `data_dir_unusable` if the disk is
+ * full; the signal's reason if it aborts. No process remains then.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;
@@ -119,10 +119,10 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const server = await startOn(port, log, setup);
       if (server !== null) return server;
       const lastError = await log.lastError();
-      // Another program may have taken the port between our look and the server's start.
-      const portWasTaken = setup.port === undefined && attempt < attempts && ofTakenPort.test(lastError);
-      // Backends of a server that was killed alone end when they notice, and the next server waits for them.
-      const isStillInUse = ofKilledServer.test(lastError);
+      // Another program may have taken the port before the server started.
+      const portWasTaken = setup.port === undefined && attempt < attempts && portInUse.test(lastError);
+      // Remaining backends of a killed server end when they notice it, and the next server waits for them.
+      const isStillInUse = backendsRemain.test(lastError);
       if (!portWasTaken && !(isStillInUse && Date.now() < leftBackendsDeadline))
         throw await startError(setup.dataDir, log);
       if (isStillInUse) await delay(100);
@@ -132,7 +132,7 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   }
 }
 
-/** Null if the server ended before it was ready. */
+/** Returns null if the server ended before it was ready. */
 async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promise<RunningServer | null> {
   const cluster = clusterOf(setup.dataDir);
   const before = await readPostmasterFile(cluster);
@@ -146,9 +146,8 @@ async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promis
     cwd: cluster,
     account: setup.account,
     log: log.descriptor,
-    // The id in a file left by a crash may belong to any program by now, even to our guardian, and PostgreSQL would
-    // refuse to start. This variable of pg_ctl makes it accept that one id; its other check, of shared memory that
-    // is still in use, stays.
+    // The process id in a file left by a crash may belong to any program by now, even to the guardian, and PostgreSQL would
+    // refuse to start. This variable of pg_ctl makes it accept that id. Its other check, of shared memory in use, remains.
     ...(before === null ? {} : { env: { PG_GRANDPARENT_PID: String(before.pid) } }),
   });
   const server = serverOf(postgres, port, log, cluster);
@@ -175,16 +174,16 @@ async function becomesReady(
   { dataDir, logger, signal }: ServerSetup,
 ): Promise<boolean> {
   const start = Date.now();
-  let nextWord = start + patienceMs;
+  let nextReportMs = start + progressIntervalMs;
   while (!postgres.hasExited()) {
     signal?.throwIfAborted();
     if (await isReady()) return true;
     const now = Date.now();
-    if (now >= nextWord) {
-      logger.info('The embedded PostgreSQL is still starting; after a crash it first repeats its log.', {
+    if (now >= nextReportMs) {
+      logger.info('The embedded PostgreSQL is still starting; after a crash it first replays its log.', {
         dataDir,
       });
-      nextWord = now + patienceMs;
+      nextReportMs = now + progressIntervalMs;
     }
     if (now - start > startLimitMs) {
       throw new RecalldError(
@@ -204,7 +203,7 @@ function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluste
   );
   const stop = async () => {
     const ended = await postgres.end(stopLimits.fastMs);
-    // Also when the guardian is gone: somebody may have killed it and not the server.
+    // Also if the guardian has ended: it may have been killed without the server.
     await endPostmaster(cluster, ended ? stopLimits : { ...stopLimits, fastMs: 0 });
     if (!ended && !(await postgres.end(stopLimits.immediateMs))) postgres.kill();
   };
@@ -219,18 +218,18 @@ function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluste
 }
 
 async function startError(dataDir: string, log: ServerLog): Promise<RecalldError> {
-  const lastWords = await log.lastError();
-  if (lastWords.includes('No space left on device')) return unusable(dataDir, 'its disk is full');
+  const lastError = await log.lastError();
+  if (lastError.includes('No space left on device')) return unusable(dataDir, 'its disk is full');
   return new RecalldError(
     'embedded_database_failed',
-    `The embedded PostgreSQL of ${dataDir} did not start and said "${lastWords}": see ${log.path}, or set storage.url` +
+    `The embedded PostgreSQL of ${dataDir} did not start and reported "${lastError}": see ${log.path}, or set storage.url` +
       ' to a PostgreSQL server of your own.',
   );
 }
 
-// Reads postmaster.pid, which PostgreSQL keeps in its cluster, and ends a server that has lost its owner.
+// Reads postmaster.pid, which PostgreSQL keeps in its cluster, and stops a server whose owner has died.
 
-/** The file as it stands, or null if there is none. */
+/** Reads the file; null if it does not exist. */
 async function readPostmasterFile(cluster: string) {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => null);
   if (text === null) return null;
@@ -239,12 +238,12 @@ async function readPostmasterFile(cluster: string) {
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
-    /** Whether it accepts connections. A file left by a crash may say so, too. */
+    /** True if it accepts connections, or was left by a crash while it did. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
 
-/** Process id of the server that runs on this very cluster, or null. */
+/** Returns the process id of the server that runs on this cluster, or null. */
 export async function runningPostmaster(cluster: string): Promise<number | null> {
   const file = await readPostmasterFile(cluster);
   if (file === null || !(await processState(file.pid)).running) return null;
@@ -252,9 +251,9 @@ export async function runningPostmaster(cluster: string): Promise<number | null>
 }
 
 /**
- * Stops the server of a cluster: a fast shutdown, and when that takes too long an immediate one, after which the
- * next start recovers from the write-ahead log. Nothing committed is lost either way.
- * @returns the process id of a server that would not stop, or null when none runs any more.
+ * Stops the server of a cluster: by a fast shutdown, and if that takes too long by an immediate one, after which the next
+ * start recovers from the write-ahead log. Committed data is preserved either way.
+ * @returns the process id of a server that did not stop, or null.
  */
 export async function endPostmaster(
   cluster: string,
@@ -277,10 +276,10 @@ export async function endPostmaster(
   return runningPostmaster(cluster);
 }
 
-/** The id may have gone to another program since the file was written, so the process itself is asked. */
+/** Checks the process itself, since its id may have been reused since the file was written. */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    // The server works in its cluster. A process that we may not look at belongs to a third user and is not ours.
+    // The working directory of the server is its cluster. A process that cannot be inspected belongs to another user.
     const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(cluster)]).catch(() => []);
     if (theirs === undefined || ours === undefined) return false;
     if (theirs.dev !== ours.dev || theirs.ino !== ours.ino) return false;

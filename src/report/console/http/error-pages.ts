@@ -5,7 +5,7 @@ import { RecalldError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Clock } from '../../../core/time.ts';
 import type { AuthenticationSettings } from '../../../platform/access/authentication.ts';
-import { type Problem, plainProblem, problemOf, sayWhen } from '../../../platform/http/wire.ts';
+import { type Problem, plainProblem, problemOf, setRetryAfter } from '../../../platform/http/wire.ts';
 import type { PageContent } from '../../model/content.ts';
 import { callout, link, paragraph } from '../../model/show.ts';
 import { address } from '../links.ts';
@@ -36,7 +36,7 @@ export function addErrorPages(
         secure(reply);
         return reply.redirect(address('/sign-in', { next: isPage ? request.url : '/' }), 303);
       }
-      sayWhen(reply, error, RETRY_AFTER_SECONDS);
+      setRetryAfter(reply, error, RETRY_AFTER_SECONDS);
       return sendProblemPage(parts, request, reply, problemOf(error.code, error.message));
     }
     const status = thrown.statusCode ?? 500;

@@ -35,7 +35,7 @@ it.each<[string, keyof LiveTraffic]>([
     ...stored,
     [failing]: (...args: readonly unknown[]) =>
       isAway
-        ? Promise.reject(new RecalldError('database_unreachable', 'PostgreSQL does not answer.'))
+        ? Promise.reject(new RecalldError('database_unreachable', 'PostgreSQL does not respond.'))
         : (stored[failing] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
   };
   const cleanups = createCleanupStack(silentLogger);

@@ -55,7 +55,7 @@ describeWithRedis('a connection to Redis', () => {
     expect(await vectorSet(url).existing(['a'], never)).toMatchObject({
       kind: 'failed',
       code: 'connection_refused',
-      message: `Redis check of ids failed: ${url} refuses connections; check that the service is up and the port is right.`,
+      message: `Redis check of ids failed: ${url} refused the connection; check that the service is running and the port is correct.`,
     });
   });
 
@@ -85,7 +85,7 @@ describeWithRedis('a connection to Redis', () => {
     }
   });
 
-  it('is given up when the server does not answer, and works again when it does', async () => {
+  it('is given up when the server does not respond, and works again when it does', async () => {
     const store = vectorSet(server.url, 300);
     expect(await store.describe(never)).toMatchObject({ kind: 'unsupported' });
     server.freeze();

@@ -121,9 +121,9 @@ describe('golden check', () => {
     expect((await lookAt({ store, embedder })).lost.gap).toMatch(/returns no texts/);
     const broken = scriptedStore({
       existing: () => ok(new Set(['b'])),
-      nearest: () => failed('It answered 500.'),
+      nearest: () => failed('It returned 500.'),
     });
-    expect((await lookAt({ store: broken, embedder })).lost.gap).toBe('It answered 500.');
+    expect((await lookAt({ store: broken, embedder })).lost.gap).toBe('It returned 500.');
     expect((await lookAt({ store })).representativeness).toMatchObject({
       kind: 'unknown',
       reason: 'no_embedder',
@@ -157,7 +157,7 @@ describe('the texts of judged documents', () => {
     const store = scriptedStore({
       chunks: (ids) => {
         reads += 1;
-        return reads === 1 ? ok(ids.map((id) => ({ id, content: id, version: null }))) : failed('It answered 500.');
+        return reads === 1 ? ok(ids.map((id) => ({ id, content: id, version: null }))) : failed('It returned 500.');
       },
     });
     const sets = { latest: async () => ({ version: 1 }), queries: async () => many };
@@ -165,7 +165,7 @@ describe('the texts of judged documents', () => {
     const pipeline = watched({ store, embedder, golden: [aSchedule({ set: 'faq' })] });
     await expect(recordGoldenDocuments(context, pipeline, never)).rejects.toMatchObject({
       code: 'store_unreachable',
-      message: expect.stringContaining('It answered 500.'),
+      message: expect.stringContaining('It returned 500.'),
     });
     expect((await documents.seen(name, ['d0', 'd499', 'd500'])).size).toBe(2);
   });

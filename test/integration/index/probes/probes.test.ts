@@ -84,7 +84,7 @@ describe('the store probe', () => {
     expect(await deployed()).toMatchObject([{ changes: [{ trait: 'size_class', before: '4', after: '5' }] }]);
   });
 
-  it('leaves the reason when it does not answer', async () => {
+  it('leaves the reason when it does not respond', async () => {
     const { deps, latest, name } = await setUp();
     await probeStore(deps, name, scriptedStore({ describe: () => failed('Qdrant is down.') }), never);
     expect((await latest('store_vectors'))?.gap).toMatchObject({
@@ -161,7 +161,7 @@ describe('the embedder probe', () => {
     expect(await deployed()).toHaveLength(1);
   });
 
-  it('leaves the reason when it does not answer', async () => {
+  it('leaves the reason when it does not respond', async () => {
     const { deps, latest, name } = await setUp();
     const broken: Embedder = {
       identity: 'openai/small',
@@ -210,12 +210,12 @@ describe('index recall', () => {
     const { deps, latest, name } = await setUp([{ id: 'q1', embedding: null, text: 'how do I log in' }]);
     const embedder: Embedder = {
       identity: 'openai/small',
-      embed: async () => ({ kind: 'failed', code: 'http_503', message: 'It answered 503.', latencyMs: 1 }),
+      embed: async () => ({ kind: 'failed', code: 'http_503', message: 'It returned 503.', latencyMs: 1 }),
     };
     await measureAnnRecall(deps, aWatchedPipeline({ name, store, embedder }), never);
     expect((await latest('ann_recall'))?.gap).toMatchObject({
       reason: 'embedder_failed',
-      details: { message: 'It answered 503.' },
+      details: { message: 'It returned 503.' },
     });
   });
 

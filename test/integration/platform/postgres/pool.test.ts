@@ -139,7 +139,7 @@ describe('a transaction', () => {
   });
 });
 
-describe('a database that cannot be reached', () => {
+describe('a database that is unreachable', () => {
   const wrong: [string, (right: DatabaseConnection) => Promise<pg.PoolConfig> | pg.PoolConfig, RegExp][] = [
     ['nothing listens', async (right) => ({ ...right, port: await freePort() }), /127\.0\.0\.1:\d+ .*ECONNREFUSED/],
     [

@@ -188,7 +188,7 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
     it.each<[string, () => RedisSettings['tls'], RegExp]>([
       ['without the authority', () => undefined, /self-signed/],
       ['under another name', () => ({ ca: pem(own.ca) }), /altnames|IP: 127\.0\.0\.1/],
-      ['without our certificate', () => ({ ca: pem(own.ca), servername: 'redis.example' }), /does not answer/],
+      ['without our certificate', () => ({ ca: pem(own.ca), servername: 'redis.example' }), /does not respond/],
     ])('%s, and the error tells', async (_, tls, reason) => {
       await expect(open(secured(tls()))).rejects.toMatchObject({
         code: 'queue_unreachable',
@@ -274,7 +274,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     await expect(open(settings)).rejects.toMatchObject({ code: 'queue_unreachable' });
     await expect(inspectRedis(settings, 5000)).rejects.toMatchObject({
       code: 'queue_unreachable',
-      message: expect.stringMatching(new RegExp(`^Redis "jobs" of the sentinel at .* does not answer \\(.*${reason}`)),
+      message: expect.stringMatching(new RegExp(`^Redis "jobs" of the sentinel at .* does not respond \\(.*${reason}`)),
     });
   });
 });

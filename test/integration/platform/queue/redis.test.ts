@@ -68,10 +68,10 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     onTestFinished(() => queue.close());
     await queue.work(async () => 'done');
     for (let times = 0; times < 3; times += 1)
-      expect(await queue.doubts()).toEqual([expect.stringContaining('maxmemory-policy allkeys-lru')]);
+      expect(await queue.problems()).toEqual([expect.stringContaining('maxmemory-policy allkeys-lru')]);
     expect(log.entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
-    expect(await queue.doubts()).toEqual([]);
+    expect(await queue.problems()).toEqual([]);
   });
 
   it('because it is full is in doubt, says so where a job is enqueued, and is well again with more memory', async () => {
@@ -84,10 +84,10 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
       code: 'queue_unreachable',
       message: expect.stringContaining('full'),
     });
-    expect(await queue.doubts()).toEqual([expect.stringMatching(/is full .* of 1[.]00 MB/)]);
+    expect(await queue.problems()).toEqual([expect.stringMatching(/is full .* of 1[.]00 MB/)]);
     await admin.config('SET', 'maxmemory', '0');
     await queue.enqueue(job.name, {}, 'one');
-    expect(await queue.doubts()).toEqual([]);
+    expect(await queue.problems()).toEqual([]);
     expect(log.entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
@@ -108,9 +108,9 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     const admin = await withRedis([]);
     await admin.flushall();
     await (await open('b')).close();
-    expect(await queue.doubts()).toEqual([expect.stringMatching(/database b.*database a/)]);
+    expect(await queue.problems()).toEqual([expect.stringMatching(/database b.*database a/)]);
     await admin.flushall();
-    expect(await queue.doubts()).toEqual([]);
+    expect(await queue.problems()).toEqual([]);
     await expect(open('b')).rejects.toMatchObject({ code: 'queue_taken' });
   });
 });

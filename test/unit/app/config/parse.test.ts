@@ -196,7 +196,7 @@ describe('secrets', () => {
   it('says how a length of time is written, where one came as a number', () => {
     const golden = 'golden: [{set: s, cron: "0 * * * *", keep_answers: 180}]';
     expect(problemOf(`pipelines: [{name: a, retriever: {kind: http, url: "http://h"}, ${golden}}]`)).toContain(
-      'keep_answers must be a number of minutes, hours or days such as 30m, 24h or 7d.',
+      'keep_answers must be a number of minutes, hours or days, like 30m, 24h or 7d.',
     );
   });
 

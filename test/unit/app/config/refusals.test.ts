@@ -40,13 +40,10 @@ describe('a value of the wrong type or out of bounds', () => {
       'server: {port: 8400, metrics_port: 8400}',
       'server.metrics_port is that of server.port; choose another, or leave it out to share the port.',
     ],
-    [
-      'notify: [{kind: webhook, url: "https://[pager"}]',
-      'notify[0].url is not a URL that can be read; check its host and port.',
-    ],
+    ['notify: [{kind: webhook, url: "https://[pager"}]', 'notify[0].url is not a valid URL; check its host and port.'],
     [
       aRetriever('kind: http, url: "http://rag/", proxy: "http://proxy:port"'),
-      'pipelines[0].retriever.proxy is not a URL that can be read; check its host and port.',
+      'pipelines[0].retriever.proxy is not a valid URL; check its host and port.',
     ],
     [
       aPipeline('privacy: {patterns: [{name: staff, regex: "[A-"}]}'),
@@ -79,20 +76,20 @@ describe('a value of the wrong type or out of bounds', () => {
     ['queue: {backend: redis, url: "http://x"}', 'queue.url must be a redis:// or rediss:// URL.'],
     [
       'queue: {backend: redis, url: "redis://x:6379/abc"}',
-      'queue.url must be redis://host:port or redis://host:port/number, with the number of a database.',
+      'queue.url must have the form redis://host:port or redis://host:port/database, with the number of a database.',
     ],
     [
       'server: {host: "http://localhost"}',
       'server.host must be an address or a host name alone, without scheme, port or brackets.',
     ],
-    ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls needs a rediss:// URL.'],
+    ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls requires a rediss:// URL.'],
     [
       'queue: {backend: redis, url: "redis://x/2", topology: {kind: cluster}}',
-      'queue.url names a database, and a cluster has only 0; leave it out.',
+      'queue.url selects a database, but a cluster only has database 0; remove the number.',
     ],
     [
       'queue: {backend: redis, url: "redis://x", topology: {kind: sentinel, name: r, others: [s2]}}',
-      'queue.topology.others[0] must be written host:port.',
+      'queue.topology.others[0] must have the form host:port.',
     ],
     ['queue: {backend: postgres, url: "redis://x"}', 'queue.url is not a known key; known keys here are backend.'],
     ['log: {level: inf}', 'log.level must be "debug", "info", "warn" or "error"; did you mean "info"?'],

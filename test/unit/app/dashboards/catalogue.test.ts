@@ -109,9 +109,9 @@ describe.each(dashboards)('$name', (dashboard) => {
   });
 
   it('links to the other dashboards, and to the console and its runbooks where it is known', () => {
-    expect(dashboard.links.map(({ title }) => title)).toEqual(['Dashboards of recalld']);
+    expect(dashboard.links.map(({ title }) => title)).toEqual(['recalld dashboards']);
     const linked = readDashboards({ consoleUrl: 'https://recalld.internal' }).find(({ uid }) => uid === dashboard.uid);
-    expect(linked?.links.map(({ title }) => title)).toEqual(['Dashboards of recalld', 'Console', 'Runbooks']);
+    expect(linked?.links.map(({ title }) => title)).toEqual(['recalld dashboards', 'Console', 'Runbooks']);
   });
 
   it('shows one deployment at a time, by the labels of the config, and keeps every query to it', () => {

@@ -143,7 +143,12 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     ['an outage', status(500), 'http_500', '500'],
     ['too many calls', tooManyRequests('3600'), 'http_429', '429'],
     ['a web page', raw('<html>'), 'not_json', 'check embedder.base_url'],
-    ['not a number, as Python writes it', raw('{"data":[{"index":0,"embedding":[NaN]}]}'), 'not_json', 'no JSON'],
+    [
+      'not a number, as Python writes it',
+      raw('{"data":[{"index":0,"embedding":[NaN]}]}'),
+      'not_json',
+      'not return JSON',
+    ],
     ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'without the list `data`'],
     ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vectors for 2 texts'],
     ['no index', answer([entry(0, [1]), entry(undefined, [1])]), 'missing_index', 'element 1'],

@@ -212,19 +212,19 @@ describe('a fault', () => {
     ['a result without an id', documents([{ id: 'd1' }, {}]), 'missing_id', '1 of 2 results, first at rank 2'],
     ['a body that stops short', truncated(), 'connection_reset', 'closed the connection before'],
     ['a reset', reset(), 'connection_reset', 'closed the connection before'],
-    ['a status 401', status(401), 'http_401', 'answered 401 Unauthorized; check retriever.headers.'],
-    ['a status 404', status(404), 'http_404', 'answered 404 Not Found; check retriever.url.'],
-    ['a status 500', status(500), 'http_500', 'answered 500 Internal Server Error.'],
-    ['a status of its own', status(599), 'http_599', 'answered 599.'],
-    ['a status 304', status(304), 'http_304', 'answered 304 Not Modified.'],
-    ['a broken compression', raw('plain', { 'content-encoding': 'gzip' }), 'bad_encoding', 'cannot be decompressed'],
+    ['a status 401', status(401), 'http_401', 'returned 401 Unauthorized; check retriever.headers.'],
+    ['a status 404', status(404), 'http_404', 'returned 404 Not Found; check retriever.url.'],
+    ['a status 500', status(500), 'http_500', 'returned 500 Internal Server Error.'],
+    ['a status of its own', status(599), 'http_599', 'returned 599.'],
+    ['a status 304', status(304), 'http_304', 'returned 304 Not Modified.'],
+    ['a broken compression', raw('plain', { 'content-encoding': 'gzip' }), 'bad_encoding', 'could not be decompressed'],
     [
       'four megabytes of opening brackets',
       raw('['.repeat(4_000_000)),
       'too_deep',
-      'answered JSON that nests arrays and objects more than 100 levels deep.',
+      'returned JSON that nests arrays and objects more than 100 levels deep.',
     ],
-    ['an endless body', huge(100_000_000), 'too_large', 'answered with more than 8388608 bytes'],
+    ['an endless body', huge(100_000_000), 'too_large', 'returned more than 8388608 bytes'],
   ])('%s is an error with a code', async (_name, fault, code, message) => {
     server.respondWith(fault);
     const answer = await retrieve();
@@ -247,7 +247,7 @@ describe('a fault', () => {
     await server.close();
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'connection_refused', attempts: 3 });
-    expect(answer).toHaveProperty('message', expect.stringContaining('refuses connections'));
+    expect(answer).toHaveProperty('message', expect.stringContaining('refused the connection'));
   });
 
   it('of a host that does not exist is dns_not_found', async () => {
@@ -286,7 +286,7 @@ describe('a fault', () => {
     server.respondWith(fault);
     expect(await retrieve({ timeout_ms: 1000, retries: 3 })).toStrictEqual({
       kind: 'timeout',
-      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/search did not answer within 1000 ms\.$/),
+      message: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/search did not respond within 1000 ms\.$/),
       latencyMs: expect.any(Number),
       attempts: 1,
     });
@@ -354,7 +354,7 @@ describe('a retry', () => {
     server.respondWith(tooManyRequests('3600'));
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'http_429', attempts: 1 });
-    expect(answer).toHaveProperty('message', expect.stringContaining('longer wait than the 30 s of a retry'));
+    expect(answer).toHaveProperty('message', expect.stringContaining('Retry-After is above 30 s'));
   });
 
   it('finds a service that was restarted between two queries', async () => {

@@ -147,7 +147,7 @@ describe('the results of an answer', () => {
   it.each([
     ['null', 'null'],
     ['empty text', '""'],
-    ['a number with a fraction', '0.83'],
+    ['a decimal number', '0.83'],
     ['a number beyond every double', '1e400'],
     ['a boolean', 'true'],
     ['an object', '{"oid": "x"}'],

@@ -101,7 +101,7 @@ describe('the vector store of a pipeline', () => {
       'pipelines[0].vector_store.url: this is not a postgres:// URL.',
     );
     expect(refused({ kind: 'chroma', url: 'chroma:8000', collection: 'c' })).toBe(
-      'pipelines[0].vector_store.url: the scheme is chroma:; only http: and https: can be called.',
+      'pipelines[0].vector_store.url: the scheme chroma: is not supported; use http: or https:.',
     );
   });
 

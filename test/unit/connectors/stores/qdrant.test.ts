@@ -277,7 +277,7 @@ describe('a Qdrant that refuses', () => {
       'a wrong key',
       status(401),
       'http_401',
-      /answered 401 Unauthorized; check pipelines\[0\]\.vector_store\.api_key; .*read/,
+      /returned 401 Unauthorized; check pipelines\[0\]\.vector_store\.api_key; .*read/,
     ],
     ['a missing collection', status(404), 'collection_missing', /there is no collection docs; check .*\.collection\.$/],
     ['an answer of another service', { hits: [] }, 'unexpected_answer', /check that .*\.url is that of Qdrant/],
@@ -305,7 +305,7 @@ describe('a Qdrant with much to read', () => {
     const store = storeAt(api, { timeout_ms: 100 });
     expect(await ask(store)).toMatchObject({
       code: 'timeout',
-      message: expect.stringContaining(`did not answer within ${limit} ms`) as unknown,
+      message: expect.stringContaining(`did not respond within ${limit} ms`) as unknown,
     });
   });
 });

@@ -435,7 +435,7 @@ it('waits longer for an exact search than for one by the index', async () => {
   ] as const) {
     expect(await store.nearest({ ...request, exact }, never)).toMatchObject({
       code: 'timeout',
-      message: expect.stringContaining(`did not answer within ${limit} ms`) as unknown,
+      message: expect.stringContaining(`did not respond within ${limit} ms`) as unknown,
     });
   }
 });

@@ -224,7 +224,7 @@ describe('a path', () => {
     }
     await expect(readVectors(folder)).rejects.toMatchObject({
       code: 'file_unreadable',
-      message: `${folder} is a folder; name a file.`,
+      message: `${folder} is a folder; specify a file.`,
     });
   });
 });

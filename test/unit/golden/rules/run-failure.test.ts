@@ -8,7 +8,7 @@ const refused = (queryId: string) =>
     queryId,
     errorCode: 'connection_refused',
     errorMessage:
-      'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right.',
+      'http://127.0.0.1:9000/search refused the connection; check that the service is running and the port is correct.',
   });
 
 function messageOf(answers: Parameters<typeof runFailure>[0]): string | null {
@@ -20,7 +20,7 @@ describe('the failure of a golden run', () => {
   it('is the first real error and its count, never the queries skipped after it', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
     expect(messageOf([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
-      'http://127.0.0.1:9000/search refuses connections; check that the service is up and the port is right (28 of 40 queries, 12 more were not sent).',
+      'http://127.0.0.1:9000/search refused the connection; check that the service is running and the port is correct (28 of 40 queries, 12 more were not sent).',
     );
   });
 
@@ -36,10 +36,10 @@ describe('the failure of a golden run', () => {
     expect(runFailure([missing(3), missing(4)])).toMatchObject({ message: '3 have no id.', queries: 2, others: 0 });
   });
 
-  it('is a timeout when the retriever did not answer in time', () => {
-    const late = anAnswer({ outcome: 'timeout', errorMessage: 'http://rag/ did not answer within 2000 ms.' });
+  it('is a timeout when the retriever did not respond in time', () => {
+    const late = anAnswer({ outcome: 'timeout', errorMessage: 'http://rag/ did not respond within 2000 ms.' });
     expect(runFailure([late])).toMatchObject({ code: 'timeout', queries: 1, total: 1 });
-    expect(messageOf([late])).toBe('http://rag/ did not answer within 2000 ms (1 of 1 queries).');
+    expect(messageOf([late])).toBe('http://rag/ did not respond within 2000 ms (1 of 1 queries).');
   });
 
   it('says that no query was requested when another run detected the outage first', () => {

@@ -78,9 +78,9 @@ describe('askRetriever', () => {
         outcome: 'error',
         documents: [],
         errorCode: 'http_500',
-        errorMessage: 'it answered 500',
+        errorMessage: 'it returned 500',
       },
-      { ...common, queryId: 'q4', outcome: 'timeout', documents: [], errorMessage: 'It did not answer in time.' },
+      { ...common, queryId: 'q4', outcome: 'timeout', documents: [], errorMessage: 'It did not respond in time.' },
     ]);
   });
 

@@ -212,7 +212,7 @@ describe('the generation of queries', () => {
     };
     const model = aModel((n) => question(ask(n)));
     const first = await generate(model, { queries: 10 }, broken);
-    expect(first.end).toMatchObject({ kind: 'failing', message: 'The retriever did not answer in time.' });
+    expect(first.end).toMatchObject({ kind: 'failing', message: 'The retriever did not respond in time.' });
     expect(first.tokens.input).toBe(100 * first.finished.length);
     const second = await generate(model, { queries: 1, finished: first.finished });
     expect(second.finished.at(-1)).toMatchObject({ chunkId: 'c0', outcome: 'kept' });

@@ -139,7 +139,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     const error = await refusal({ 'set.jsonl': `{"id": "q1"\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
     expect(error.message).toBe('Line 1 of set.jsonl is not JSON; write one complete JSON object on each line.');
     const long = await refusal({ 'set.jsonl': `\n${'x'.repeat(17 * 1024 * 1024)}` }, 'set.jsonl');
-    expect(long.message).toBe('Line 2 of set.jsonl is longer than 16 MiB; break it into lines.');
+    expect(long.message).toBe('Line 2 of set.jsonl is longer than 16 MiB; split it into lines.');
   });
 });
 

@@ -52,7 +52,7 @@ describe('a missing file is named', () => {
       await mkdir(join(folder, 'topics'));
       await expect(read(folder, { queriesPath: join(folder, 'topics') })).rejects.toMatchObject({
         code: 'file_unreadable',
-        message: `${join(folder, 'topics')} is a folder; name a file.`,
+        message: `${join(folder, 'topics')} is a folder; specify a file.`,
       });
     });
   });

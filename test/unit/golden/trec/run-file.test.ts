@@ -167,7 +167,7 @@ describe('readRunInBatches', () => {
     });
     await expect(readQrels(folder)).rejects.toMatchObject({
       code: 'file_unreadable',
-      message: `${folder} is a folder; name a file.`,
+      message: `${folder} is a folder; specify a file.`,
     });
   });
 

@@ -246,7 +246,7 @@ describe('what is in alarm on a pipeline', () => {
 });
 
 it('says with which error the retriever fails, and what was measured when it answers again', () => {
-  const message = 'http://rag/search refuses connections';
+  const message = 'http://rag/search refused the connection';
   const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
   const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
   const facts = { checks: [], measurements: [], intervalSeconds: () => 3600 };

@@ -81,7 +81,7 @@ describe('a service that knows names', () => {
 
   it.each<[string, Responder, string]>([
     ['fails', status(500), 'failed'],
-    ['does not answer in time', hang(), 'timeout'],
+    ['does not respond in time', hang(), 'timeout'],
     ['answers nonsense', json({ entities: [] }), 'malformed'],
     ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
   ])('that %s lets no text through: of a query only a hash is kept', async (_what, responder, outcome) => {

@@ -31,7 +31,7 @@ describe('the state of interrupted work', () => {
 
     await expect(createStateFile(path).add({ step: 1 })).rejects.toMatchObject({
       code: 'file_unwritable',
-      message: `${path} cannot be written (ENOENT); name another path.`,
+      message: `${path} could not be written (ENOENT); use another path.`,
     });
   });
 });

@@ -119,18 +119,18 @@ describe('a call to a JSON service', () => {
       kind: 'failed',
       code: 'http_401',
       status: 401,
-      message: `Qdrant search failed: ${server?.url} answered 401 Unauthorized; check vector_store.headers.`,
+      message: `Qdrant search failed: ${server?.url} returned 401 Unauthorized; check vector_store.headers.`,
     });
     expect(server?.requests).toHaveLength(1);
   });
 
   it.each([
-    [400, /answered 400 Bad Request\.$/],
+    [400, /returned 400 Bad Request\.$/],
     [401, /; check vector_store\.api_key\.$/],
     [403, /; check vector_store\.api_key\.$/],
     [404, /; check vector_store\.base_url\.$/],
     [405, /; check vector_store\.base_url\.$/],
-    [422, /answered 422 Unprocessable Entity\.$/],
+    [422, /returned 422 Unprocessable Entity\.$/],
   ])('points to the key behind a %d, and to none that there is not', async (code, message) => {
     const api = await apiOver(status(code), {}, { urlKey: 'base_url', credentialsKey: 'api_key' });
     expect(await api.call(search, never)).toMatchObject({
@@ -155,7 +155,7 @@ describe('a call to a JSON service', () => {
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
       code: 'timeout',
-      message: `Qdrant search failed: ${server?.url} did not answer within 50 ms; raise vector_store.timeout_ms or look at its load.`,
+      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check its load.`,
     });
   });
 
@@ -163,7 +163,7 @@ describe('a call to a JSON service', () => {
     const api = await apiOver(hang(), { timeout_ms: 10 });
     expect(await api.call({ ...search, patience: 5 }, never)).toMatchObject({
       code: 'timeout',
-      message: `Qdrant search failed: ${server?.url} did not answer within 50 ms; raise vector_store.timeout_ms or look at its load.`,
+      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check its load.`,
     });
   });
 
@@ -177,7 +177,7 @@ describe('a call to a JSON service', () => {
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
       code: 'too_deep',
-      message: `Qdrant search failed: ${server?.url} answered JSON that nests arrays and objects more than 100 levels deep; check vector_store.url.`,
+      message: `Qdrant search failed: ${server?.url} returned JSON that nests arrays and objects more than 100 levels deep; check vector_store.url.`,
     });
   });
 
@@ -205,9 +205,9 @@ describe('a call to a JSON service', () => {
   });
 
   it.each([
-    ['not a url', 'this is not an absolute URL'],
-    ['ftp://store', 'the scheme is ftp:'],
-    ['http://user:password@store', 'it holds a user name or a password'],
+    ['not a url', 'not an absolute URL'],
+    ['ftp://store', 'the scheme ftp:'],
+    ['http://user:password@store', 'contains a user name or a password'],
   ])('refuses the address %s', (url, reason) => {
     const create = () => createJsonApi({ url, headers: {}, timeout_ms: 1, retries: 0 }, qdrant);
     expect(create).toThrow(reason);

@@ -90,7 +90,7 @@ describe('a service behind a proxy', () => {
     expect(answer).toMatchObject({
       kind: 'failed',
       code: 'connection_refused',
-      message: expect.stringContaining(`${service}, or the proxy 127.0.0.1:1 before it, refuses connections`),
+      message: expect.stringContaining(`${service}, or its proxy 127.0.0.1:1, refused the connection`),
     });
     expect(JSON.stringify(answer)).not.toContain('secret');
   });

@@ -53,7 +53,7 @@ describe('the headers of a service', () => {
         message: expect.not.stringContaining('ret\n') as unknown,
       }),
     );
-    expect(() => settings('sec\nret')).toThrow(/^pipelines\[0\]\.vector_store\.headers\.api-key: the value holds/);
+    expect(() => settings('sec\nret')).toThrow(/^pipelines\[0\]\.vector_store\.headers\.api-key: the value contains/);
   });
 });
 
@@ -80,13 +80,13 @@ describe('TLS files', () => {
       `${field}.ca_file: /nowhere/ca.pem does not exist; check the path.`,
     );
     expect(() => tlsOf({ ca_file: folder })).toThrow(`${field}.ca_file: ${folder} cannot be read`);
-    expect(() => tlsOf({ ca_file: file('empty.pem') })).toThrow(`${file('empty.pem')} holds no PEM`);
+    expect(() => tlsOf({ ca_file: file('empty.pem') })).toThrow(`${file('empty.pem')} is not in PEM format`);
     const misfits = [
       { cert_file: file('ours.pem'), key_file: file('theirs.key') },
       { cert_file: file('broken.pem'), key_file: file('ours.key') },
     ];
     for (const client of misfits) {
-      expect(() => tlsOf({ client })).toThrow(`${field}: these files are no certificates and keys that fit`);
+      expect(() => tlsOf({ client })).toThrow(`${field}: certificate and key do not match`);
     }
   });
 });

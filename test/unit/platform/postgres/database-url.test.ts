@@ -42,7 +42,7 @@ describe('a postgres:// URL', () => {
   it('knows no TLS on a socket of the system', () => {
     expect(read('postgres:///x?host=/run/pg&sslmode=prefer')).toMatchObject({
       connection: { ssl: false },
-      otherwise: null,
+      fallback: null,
     });
   });
 });
@@ -72,10 +72,10 @@ describe('the sslmode of a postgres:// URL', () => {
     vi.stubEnv('SSL_CERT_FILE', ca);
     expect(sslOf('?sslrootcert=system')).toEqual({ rejectUnauthorized: true, ca: ['PEM'] });
     for (const url of ['postgres://me@db/x', 'postgres://me@db/x?sslmode=prefer'])
-      expect(read(url)).toMatchObject({ connection: { ssl: unchecked }, otherwise: { ssl: false } });
+      expect(read(url)).toMatchObject({ connection: { ssl: unchecked }, fallback: { ssl: false } });
     expect(read('postgres://me@db/x?sslmode=allow')).toMatchObject({
       connection: { ssl: false },
-      otherwise: { ssl: unchecked },
+      fallback: { ssl: unchecked },
     });
     vi.stubEnv('PGSSLMODE', 'verify-full');
     expect(sslOf('')).toEqual({ rejectUnauthorized: true });

@@ -79,10 +79,10 @@ describe('work over many pipelines', () => {
     const plans = ['docs', 'faq', 'wiki'].map((pipeline) => ({ pipeline }));
     const error = await failureOf(
       forEachPipeline(plans, never, async ({ pipeline }) => {
-        throw new Error(pipeline === 'wiki' ? 'the disk is full' : 'PostgreSQL does not answer');
+        throw new Error(pipeline === 'wiki' ? 'the disk is full' : 'PostgreSQL does not respond');
       }),
     );
-    expect(error.message).toBe('docs, faq: PostgreSQL does not answer; wiki: the disk is full');
+    expect(error.message).toBe('docs, faq: PostgreSQL does not respond; wiki: the disk is full');
   });
 
   it('keeps its message short when hundreds of pipelines fail, and its list of them whole', async () => {

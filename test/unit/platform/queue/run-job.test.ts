@@ -68,7 +68,7 @@ describe('a job', () => {
     expect(logger.lines).toEqual([
       {
         level: 'error',
-        message: 'a job has a payload that its definition refuses',
+        message: 'a job has an invalid payload',
         fields: { job: job.name, id: 'id', reason: expect.stringMatching(new RegExp(`^${field}: `)) },
       },
     ]);
@@ -77,8 +77,8 @@ describe('a job', () => {
 
   it.each([
     [
-      'a service does not answer',
-      new RecalldError('database_unreachable', 'PostgreSQL does not answer.'),
+      'a service does not respond',
+      new RecalldError('database_unreachable', 'PostgreSQL does not respond.'),
       'retry',
       'failed',
     ],
@@ -112,7 +112,7 @@ describe('a job', () => {
     const outcome = run(job.name, { run_id: 'run-1' }, 'id');
     await clock.advance(50);
     stop.abort(new Error('the daemon stops'));
-    expect(await outcome).toBe('put_down');
+    expect(await outcome).toBe('deferred');
     expect(meter.increments).toEqual([]);
     expect(logger.lines).toEqual([]);
   });

@@ -13,7 +13,7 @@ function aPool(): ThreadPool<typeof tasks> {
   pool = createThreadPool<typeof tasks>({
     tasks: import.meta.resolve('./troubled-tasks.ts'),
     threads: 1,
-    mostWaiting: 10,
+    maxWaiting: 10,
     refusal: 'Too many.',
   });
   return pool;
@@ -47,7 +47,7 @@ describe('a thread', () => {
     const [failed, next] = await Promise.allSettled([run('endNow', 1, never), run('echo', 'next', never)]);
     expect(failed).toMatchObject({
       status: 'rejected',
-      reason: { message: expect.stringContaining('ended') },
+      reason: { message: expect.stringContaining('exited') },
     });
     expect(next).toEqual({ status: 'fulfilled', value: 'next' });
   });

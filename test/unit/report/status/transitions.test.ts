@@ -51,7 +51,7 @@ const steady = aState({ name: 'ndcg@10 below 0.8 on faq', goldenSet: 'faq', seve
 function latestRun(run: Moment['run']): LatestRun {
   const latest = aLatestRun();
   if (latest.ended === null) throw new Error('the builder makes a run that ended');
-  const failure = { message: 'It refuses connections.', code: 'c', queries: 40, others: 0, notAsked: 0, total: 40 };
+  const failure = { message: 'It refused the connection.', code: 'c', queries: 40, others: 0, notAsked: 0, total: 40 };
   const failed = { ...latest.ended, failure, outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 } };
   const before = new Date(NOON.getTime() - (run === 'old' ? 4 * HOUR : 60) * 1000);
   switch (run) {

@@ -103,7 +103,7 @@ describe('the data folder', () => {
     await database.stop();
   });
 
-  it.skipIf(isRoot)('is refused when this user may not write to it', async () => {
+  it.skipIf(isRoot)('is refused when this user has no permission to write to it', async () => {
     const dataDir = await temporaryFolder();
     await chmod(dataDir, 0o500);
     expect(await refusal(dataDir)).toContain('may not write');

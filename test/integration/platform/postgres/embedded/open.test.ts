@@ -269,7 +269,7 @@ describe('two processes', () => {
     expect(String(refusal)).toContain(String(first.pid));
   });
 
-  it('say so when the daemon runs and its database does not answer', async () => {
+  it('say so when the daemon runs and its database does not respond', async () => {
     const daemon = startOpener(dataDir);
     await daemon.report('ready');
     const [pid = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');

@@ -177,7 +177,8 @@ describe('the report of a golden run', () => {
 
   it('contains the reason of a run without scores, and the first error', () => {
     const reason = '15 % of the queries failed, above the error budget of 10 %.';
-    const explanation = 'http://rag/search refuses connections (28 of 40 queries, 12 more were not asked after that).';
+    const explanation =
+      'http://rag/search refused the connection (28 of 40 queries, 12 more were not asked after that).';
     const failure = { explanation, code: 'connection_refused', queries: 28, others: 0, not_asked: 12 };
     const text = report({ status: 'void', reason, failure });
     expect(text.split('\n')).toEqual([

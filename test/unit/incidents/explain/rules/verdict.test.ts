@@ -68,7 +68,7 @@ const aDocument = (changes: Partial<SeenDocument> = {}): SeenDocument => ({
 
 describe('why a document did not come back', () => {
   it.each<[what: string, verdict: string, question: Partial<SeenQuestion>, document?: Partial<SeenDocument>]>([
-    ['the retriever failed', 'unknown', { asked: none('it answered 500.') }],
+    ['the retriever failed', 'unknown', { asked: none('it returned 500.') }],
     ['it does come back', 'returned', { asked: ranking('o1', 'd') }],
     [
       'a later stage put it down',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { judgeUpkeep } from '../../../src/app/doctor/foundations.ts';
-import type { Upkeep } from '../../../src/platform/postgres/upkeep.ts';
+import { examineVacuum } from '../../../src/app/doctor/foundations.ts';
+import type { VacuumState } from '../../../src/platform/postgres/vacuum.ts';
 import { NOON } from '../../support/builders.ts';
 
-const kept: Upkeep = { isAutovacuumOn: true, neglected: [], worst: null, idle: [] };
-const judge = (upkeep: Partial<Upkeep>) => judgeUpkeep({ ...kept, ...upkeep }, NOON);
+const healthy: VacuumState = { isAutovacuumOn: true, excluded: [], worst: null, idle: [] };
+const judge = (state: Partial<VacuumState>) => examineVacuum({ ...healthy, ...state }, NOON);
 
 describe('the doctor on how the database is kept', () => {
   it('is content with a table that autovacuum keeps up with, and with transactions that are short', () => {
@@ -28,7 +28,7 @@ describe('the doctor on how the database is kept', () => {
   });
 
   it('counts the tables that do without autovacuum', () => {
-    expect(judge({ neglected: ['a', 'b', 'c'] })[0]?.message).toBe(
+    expect(judge({ excluded: ['a', 'b', 'c'] })[0]?.message).toBe(
       'Autovacuum is off for the table a and 2 more; `alter table a reset (autovacuum_enabled)` turns it on.',
     );
   });
