@@ -71,11 +71,31 @@ export function rankCauses(
   return { ...named(ranked, signs), ranked };
 }
 
-/** Signs that tell a cause from those that look like it: never `high` while one of them was not measured since the onset. */
-const toldApartBy: Readonly<Partial<Record<Cause, readonly SignName[]>>> = {
-  // Users dislike what does not cover their question, too.
-  generator: ['density'],
+/**
+ * Signs that tell a cause from those that look like it, with the states that do; without states, all. A cause is never
+ * `high` unless one of its signs was measured since the onset.
+ */
+const toldApartBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
+  // Users dislike what does not cover their query, too.
+  generator: [['density']],
+  // A part of the query that is lost, or a cache, scrambles answers as well, but alike each time.
+  random_answers: [
+    ['again', 'differs'],
+    ['variety', 'collapsed'],
+  ],
+  // Answers that differ each time miss near neighbors, too.
+  index_parameters: [['ann_recall', 'fell'], ['index_settings'], ['again', 'repeats']],
 };
+
+function isToldApart(cause: Cause, signs: readonly Sign[]): boolean {
+  const telling = toldApartBy[cause];
+  return (
+    telling === undefined ||
+    telling.some(([name, ...states]) =>
+      signs.some((sign) => sign.name === name && (states.length === 0 || states.includes(sign.state))),
+    )
+  );
+}
 
 /** What the score of a cause is the sum of, whatever the weights are. */
 export type Terms = NonNullable<ReturnType<typeof termsOf>>;
@@ -154,8 +174,8 @@ function named(
     return { cause: 'unknown', confidence: 'low', probability: unknown };
   const { cause, probability } = first;
   if (beside !== null) return { cause, probability, confidence: together >= needs.medium ? 'medium' : 'low' };
-  const isTold = (toldApartBy[cause] ?? []).every((name) => signs.some((sign) => sign.name === name));
-  const confidence = probability >= needs.high && isTold ? 'high' : probability >= needs.medium ? 'medium' : 'low';
+  const confidence =
+    probability >= needs.high && isToldApart(cause, signs) ? 'high' : probability >= needs.medium ? 'medium' : 'low';
   return { cause, confidence, probability };
 }
 

@@ -31,13 +31,16 @@ export function readLiveSigns({ live, relevance, judge }: Pick<Observations, 'li
 }
 
 const SOME_FAILURES = 0.05;
+const FEW_FAILURES = 0.01;
 const MOSTLY_FAILING = 0.9;
 
 function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `${percentage(value)} of live queries failed (${n} sampled${was}).`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
-  if (ciLow > usual) return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
+  // A window of few queries proves that there are more than before sooner than that there are more than are worth a call.
+  if (value > usual && ciLow > Math.max(FEW_FAILURES, before ?? 0))
+    return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
   return value <= usual ? [sign('live_errors', 'none', sentence)] : [];
 }
 

@@ -152,6 +152,7 @@ export const trafficAndTextWeights = {
     store_agreement: { as_before: -3, fell_near: -1, fell_far: 1.5, rose: -2 },
     missed_vectors: { own: 0.3, foreign: -3 },
     common_document: { rose: -1 },
+    index_retrieval: { not_found: 0.5 },
   },
   generator: {
     ...answersAsBefore,
