@@ -130,27 +130,20 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
     : { primary: formatMetricKey(primary.key), verdict: primary.verdict };
 }
 
-interface QueryDifference {
-  readonly queryId: string;
-  readonly baseline: number;
-  readonly candidate: number;
-  /** candidate - baseline. */
-  readonly difference: number;
-}
-
 /**
  * Returns the queries that score less in the candidate, most regressed first, ties in the given order.
  *
  * @param baseline one score per query id
  * @param candidate one score per query id
  * @param limit maximum number of queries
+ * @returns each with both scores and their difference, candidate - baseline
  */
 export function mostRegressed(
   queryIds: readonly string[],
   baseline: ArrayLike<number>,
   candidate: ArrayLike<number>,
   limit: number,
-): QueryDifference[] {
+) {
   const differences = Float64Array.from(queryIds, (_, row) => (candidate[row] ?? 0) - (baseline[row] ?? 0));
   const rows = [...differences.keys()].filter((row) => (differences[row] ?? 0) < 0);
   return rows

@@ -155,17 +155,6 @@ interface PromoteRequest {
   readonly force: boolean;
 }
 
-interface PromotionReport {
-  readonly candidates: number;
-  readonly promoted: number;
-  /** Number of judgments with a grade suggested by feedback. */
-  readonly suggested: number;
-  /** Number of documents without a suggestion. */
-  readonly open: number;
-  /** Number of queries that the retriever failed. */
-  readonly failed: number;
-}
-
 /** Maximum length of a document text in a review file. */
 const SHOWN_TEXT = 600;
 
@@ -175,7 +164,7 @@ export async function promoteToFile(
   store: CommandStore,
   request: PromoteRequest,
   onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
-): Promise<PromotionReport> {
+) {
   const { config, signal } = settings;
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
   return withPipeline(settings, request.pipeline, async (pipeline) => {
@@ -198,8 +187,11 @@ export async function promoteToFile(
     return {
       candidates,
       promoted: promoted.length,
+      /** Number of judgments with a grade suggested by feedback. */
       suggested,
+      /** Number of documents without a suggestion. */
       open: judgments.length - suggested,
+      /** Number of queries that the retriever failed. */
       failed: promoted.filter(({ gap }) => gap !== null).length,
     };
   });

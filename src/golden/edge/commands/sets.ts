@@ -187,7 +187,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds hints: whether a pipeline uses it, and which drops it can detect.
+ * Imports a set and adds hints: a warning when no pipeline uses it, and `power`, sentences that say which drops the set
+ * can detect, for each check of each pipeline that runs it.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -195,7 +196,7 @@ export async function importNamedSet(
   settings: CommandSettings,
   path: string,
   options: ImportOptions,
-): Promise<NamedImport> {
+): Promise<ImportReport & { readonly power: readonly string[] }> {
   const { format } = options;
   const { config, signal } = settings;
   const uses = usesOf(config, options.set);
@@ -211,11 +212,6 @@ export async function importNamedSet(
     const power = await Promise.all(uses.map((use) => powerOfSet(db.golden.baselines, use, report.set.queries, now)));
     return { ...report, power: power.flat() };
   });
-}
-
-interface NamedImport extends ImportReport {
-  /** Sentences that say which drops the set can detect, for each check of each pipeline that runs it. */
-  readonly power: readonly string[];
 }
 
 async function importSet(settings: CommandSettings, path: string, options: ImportOptions): Promise<void> {

@@ -250,19 +250,16 @@ interface RankedDocument {
   readonly otherRank: number | null;
 }
 
-interface SideBySide {
-  readonly before: readonly RankedDocument[];
-  readonly after: readonly RankedDocument[];
-  /** Documents with a grade above 0 that are not returned now, the highest grade first. */
-  readonly missed: readonly Judgment[];
-}
-
-/** A repeated document counts at its first rank. */
+/**
+ * A repeated document counts at its first rank.
+ *
+ * @returns in `missed`, documents with a grade above 0 that are not returned now, the highest grade first
+ */
 export function sideBySide(
   before: readonly RetrievedDocument[],
   after: readonly RetrievedDocument[],
   judgments: readonly Judgment[],
-): SideBySide {
+) {
   const grades = new Map(judgments.map(({ documentId, grade }) => [documentId, grade]));
   const [old, now] = [ranksOf(before), ranksOf(after)];
   const ranked = (
