@@ -59,7 +59,7 @@ async function withFault(fault: 'index' | 'stale' | 'embedding'): Promise<void> 
 }
 
 describe('a pinned baseline', () => {
-  it('is never there by itself, shows exactly nothing while nothing changes, and a regression twice before it is one', async () => {
+  it('exists only after a pin, shows no difference while nothing changes, and confirms a regression on the second run', async () => {
     const { recalld, run } = await aMonitor();
     const first = await run();
     expect(first.baseline).toBeNull();
@@ -107,7 +107,7 @@ describe('a pinned baseline', () => {
     expect(json.queries.map(({ difference }) => difference)).toEqual([-1, -1, -1]);
   });
 
-  it('counts documents that vanished with nothing in their place as a regression, whatever became of their judgments', async () => {
+  it('counts documents that vanished without a replacement as a regression, whatever happens to their judgments', async () => {
     const { recalld, run } = await aMonitor();
     const before = await run();
     await recalld(`baselines pin ${before.run_id}`);
@@ -122,7 +122,7 @@ describe('a pinned baseline', () => {
     expect(again.code).toBe(1);
   });
 
-  it('leaves queries out whose documents were re-chunked: their judgments are superseded, and nothing regressed', async () => {
+  it('excludes queries with re-chunked documents: their judgments are superseded, and nothing regressed', async () => {
     const { recalld, run } = await aMonitor();
     const before = await run();
     await recalld(`baselines pin ${before.run_id}`);
@@ -136,7 +136,7 @@ describe('a pinned baseline', () => {
     expect(again.baseline?.excluded ?? again.queries.total).toBeGreaterThan(20);
   });
 
-  it('is refused for a run that is not there, and unpinned by name', async () => {
+  it('is refused for an unknown run, and unpinned by name', async () => {
     const { recalld, run } = await aMonitor();
     expect(await recalld('baselines pin nothing')).toMatchObject({ code: 2 });
     const { run_id: id } = await run();
@@ -153,7 +153,7 @@ describe('a pinned baseline', () => {
 });
 
 describe('the doctor', () => {
-  it('finds nothing wrong where all is well', async () => {
+  it('finds no problem in a working installation', async () => {
     const { recalld } = await aMonitor();
     const { code, stdout } = await recalld('doctor --json');
     const { findings, verdict } = JSON.parse(stdout) as {
@@ -167,7 +167,7 @@ describe('the doctor', () => {
     );
   });
 
-  it('says which service does not respond and how to mend it', async () => {
+  it('names the service that does not respond and the fix', async () => {
     const { recalld } = await aMonitor({
       retriever: { kind: 'http', url: 'http://127.0.0.1:9/search', retries: 0 },
     });
@@ -177,7 +177,7 @@ describe('the doctor', () => {
     expect(stdout).toContain('ok       docs vector store');
   });
 
-  it('sees that ids of the retriever and of the store are of two kinds, and a set that was never imported', async () => {
+  it('reports different ids of the retriever and the store, and a set that was never imported', async () => {
     const { recalld } = await aMonitor({
       vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', id: 'title' },
       retriever: { kind: 'http', url: `${rag.url}/search` },

@@ -111,7 +111,7 @@ describe('golden check', () => {
 });
 
 describe('golden export', () => {
-  it('as beir writes files that import as the same set', async () => {
+  it('writes BEIR files that import as the same set', async () => {
     const { recalld, json } = await anInstalledSet();
     await recalld(IMPORT);
     const exported = 'golden export --set faq --format beir --out';

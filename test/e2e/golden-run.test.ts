@@ -1,4 +1,4 @@
-/** What a golden run says of retrievers that are healthy, broken, and strange. */
+/** Golden runs against healthy, broken and unusual retrievers. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RunSummaryJson } from '../../src/golden/run-summary-schema.ts';
 import {
@@ -46,7 +46,7 @@ async function runAgainst(url: string, options: Partial<ConfigOptions> = {}): Pr
   return { ...ran, summary: JSON.parse(ran.stdout) as RunSummaryJson };
 }
 
-describe('one question of a golden set', () => {
+describe('golden run --debug', () => {
   const asked = async (responder: Responder, ...more: readonly string[]) => {
     const server = await startFaultServer(responder);
     onTestFinished(() => server.close());
@@ -59,7 +59,7 @@ describe('one question of a golden set', () => {
     return { shown, runs: await recalld('runs list --json') };
   };
 
-  it('is shown from the request to its scores, and nothing is stored', async () => {
+  it('shows one query from the request to its scores, and stores nothing', async () => {
     const { shown, runs } = await asked(documents(rightAnswer), '--json');
     expect(shown.code).toBe(0);
     const debugged = JSON.parse(shown.stdout) as Record<string, unknown>;
@@ -83,7 +83,7 @@ describe('one question of a golden set', () => {
     expect(JSON.parse(runs.stdout)).toEqual([]);
   });
 
-  it('shows what a broken retriever answered, in words', async () => {
+  it('shows what a broken retriever answered', async () => {
     const { shown } = await asked(html());
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain('query      q7: question 7');
@@ -91,7 +91,7 @@ describe('one question of a golden set', () => {
     expect(shown.stdout).toContain('The response has no documents.');
   });
 
-  it('an unknown query is refused with a fix', async () => {
+  it('refuses an unknown query with a fix', async () => {
     const { recalld } = await anInstallation({
       'recalld.yaml': aConfig({ url: 'http://127.0.0.1:9' }),
       'faq.csv': aGoldenCsv(1),
@@ -105,7 +105,7 @@ describe('one question of a golden set', () => {
 });
 
 describe('a golden run', () => {
-  it('scores a retriever that is always right with 1, with bounds and n', async () => {
+  it('scores 1, with bounds and n, for a retriever that is always right', async () => {
     const { code, summary } = await runGolden(documents(rightAnswer), {
       checks: '[{measure: ndcg@10, below: 0.8}]',
     });
@@ -131,7 +131,7 @@ describe('a golden run', () => {
     expect(summary.checks).toMatchObject([{ severity: 'critical', verdict: 'ok', value: 1, threshold: 0.8 }]);
   });
 
-  it('exits with 1 and says why when a floor is breached', async () => {
+  it('exits with 1 and the reason when a threshold is breached', async () => {
     const { code, summary } = await runGolden(documents([{ id: 'nothing', score: 1 }]), {
       checks: '[{measure: hit_rate@5, below: 0.5}]',
     });
@@ -220,7 +220,7 @@ describe('a golden run', () => {
     },
   );
 
-  it('is void, with no score at all, when more queries fail than the budget allows', async () => {
+  it('is void, without any score, when more queries fail than the budget allows', async () => {
     const { code, summary } = await runGolden(share(0.2, status(500), documents(rightAnswer)), {
       retriever: 'retries: 0',
       golden: 'on_error: void, error_budget: 0.05',
@@ -232,7 +232,7 @@ describe('a golden run', () => {
     expect(summary.checks[0]?.verdict).toBe('no_data');
   });
 
-  it('ends soon, counts every query as failed and exits with 3 when nothing listens', async () => {
+  it('ends within seconds, counts every query as failed and exits with 3 when the retriever is down', async () => {
     const { code, stderr, summary } = await runAgainst('http://127.0.0.1:9', { retriever: 'retries: 0' });
     expect(code).toBe(3);
     expect(stderr).toMatch(
@@ -242,14 +242,14 @@ describe('a golden run', () => {
     expect(summary.metrics['ndcg@10']?.mean).toBe(0);
   });
 
-  it('says which host does not resolve and exits with 3', async () => {
+  it('names the host that does not resolve and exits with 3', async () => {
     const { code, stderr } = await runAgainst('http://no-such-host.invalid', { retriever: 'retries: 0' });
     expect(code).toBe(3);
     expect(stderr).toMatch(/no-such-host\.invalid/);
     expect(stderr).not.toMatch(/ at .*\.js/);
   });
 
-  it('measures the segments that the config names', async () => {
+  it('scores the configured segments', async () => {
     const wrongForOdd = documents((request) => rightAnswer(request).filter((d) => Number(d.id.slice(1)) % 2 === 0));
     const server = await startFaultServer(wrongForOdd);
     onTestFinished(() => server.close());
@@ -264,7 +264,7 @@ describe('a golden run', () => {
     expect(segments['course=odd']?.['hit_rate@1']).toMatchObject({ mean: 0, n: 20 });
   });
 
-  it('is in the history afterwards, query by query, and so is its golden set', async () => {
+  it('is listed in the history, query by query, together with its golden set', async () => {
     const server = await startFaultServer(share(0.5, status(404), documents(rightAnswer)));
     onTestFinished(() => server.close());
     const { recalld, json } = await anInstallation({
@@ -293,7 +293,7 @@ describe('a golden run', () => {
     });
   });
 
-  it('is ended by `golden cancel` from another terminal, within seconds and once', async () => {
+  it('is cancelled once by `golden cancel` from another terminal, within seconds', async () => {
     const server = await startFaultServer(hang());
     onTestFinished(() => server.close());
     const { recalld, json, spawn } = await anInstallation({
