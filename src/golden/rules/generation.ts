@@ -137,7 +137,7 @@ const personas = [
 const manners = [
   'a full question',
   'a few key words as typed into a search box',
-  'a situation told in the first person, from which the question follows',
+  'a situation described in the first person, from which the question follows',
   'a question that uses other words than the source where it can',
   'a question about a number, a date, a name or a condition',
   'an informal question with a small typing mistake',
