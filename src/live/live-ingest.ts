@@ -44,19 +44,16 @@ export interface IngestDeps {
   onRejected(code: RejectionCode): void;
 }
 
-/** Limits of buffered trace fragments. */
-interface FragmentBudget {
-  /** Maximum estimated bytes of this process per minute; fragments beyond it are dropped and counted. */
-  readonly bytesPerMinute: number;
-  /** Maximum per trace and export; a service that indexes documents creates thousands of embeddings in one trace. */
-  readonly perTrace: number;
-}
-
 interface FragmentBufferDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
-  readonly budget: FragmentBudget;
+  readonly budget: {
+    /** Maximum estimated bytes of this process per minute; fragments beyond it are dropped and counted. */
+    readonly bytesPerMinute: number;
+    /** Maximum per trace and export; a service that indexes documents creates thousands of embeddings in one trace. */
+    readonly perTrace: number;
+  };
   /** Returns null if the config has no pipeline of that name. */
   livePipeline(name: string): { readonly limits: PipelineLimits; readonly personalData: PersonalData } | null;
   /** For people on spans without a pipeline. */

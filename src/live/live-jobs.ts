@@ -35,7 +35,7 @@ export function liveIntervalSeconds(now: Date): number {
 }
 
 /** Returns the retention of live queries by pipeline of the config. */
-export function retentionDaysOf({ pipelines }: Pick<Config, 'pipelines'>): ReadonlyMap<string, number> {
+export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
 

@@ -16,7 +16,7 @@ export interface LiveLoadSettings {
 }
 
 export interface LiveLoad {
-  /** Ids that were answered 202: live queries, those told by OpenTelemetry spans too, and feedback. */
+  /** Ids that were answered with 202: live queries, including those from OpenTelemetry spans, and feedback. */
   readonly queries: ReadonlySet<string>;
   readonly feedback: ReadonlySet<string>;
   /** How often another status than 202 came back; 0 stands for no answer at all. */
@@ -25,7 +25,7 @@ export interface LiveLoad {
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
   /** Lets every client bring its last batch home. */
   stop(): Promise<void>;
-  /** Ends at once, for when there is nobody left to answer. */
+  /** Stops immediately, for when the daemon no longer answers. */
   abandon(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
 function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[] {
   const prefix = `${client}-${batch}`;
   const ids = Array.from({ length: QUERIES_IN_A_BATCH }, (_, index) => `${prefix}-${index}`);
-  const told = ids.slice(0, 3).map((id, index) => ({
+  const feedback = ids.slice(0, 3).map((id, index) => ({
     id: `f-${id}`,
     query_id: id,
     pipeline,
@@ -139,7 +139,7 @@ function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[
       queries: ids,
       feedback: [],
     },
-    { route: '/v1/feedback', body: told, queries: [], feedback: told.map(({ id }) => id) },
+    { route: '/v1/feedback', body: feedback, queries: [], feedback: feedback.map(({ id }) => id) },
     {
       route: '/v1/traces',
       body: anExport(pipeline, traceId, spanId),

@@ -36,7 +36,7 @@ export interface TracedPipeline {
 }
 
 /** What could not be read, as counted by `decodeTraces`. */
-type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
+export type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
 export interface TracesRead extends Extraction, Unread {
   readonly liveQueries: number;

@@ -37,9 +37,7 @@ const statuses: Readonly<Record<string, string>> = {
 };
 
 /** Creates a handler of `clientError`. It logs gRPC clients only once, because a failing exporter retries forever. */
-export function createClientErrorHandler(
-  logger: Pick<Logger, 'warn'>,
-): (error: NodeJS.ErrnoException, socket: Socket) => void {
+export function createClientErrorHandler(logger: Logger): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let isLogged = false;
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;

@@ -296,11 +296,6 @@ interface PrivateQuery extends PeopleHashes, PrivateText {
   readonly error: string | null;
 }
 
-interface PrivateFeedback {
-  readonly userHash: string | null;
-  readonly comment: string | null;
-}
-
 /**
  * Replaces personal data: redacts texts, hashes ids with a key, or drops the data if it cannot be redacted. Takes at most
  * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; nothing is
@@ -310,7 +305,7 @@ export interface PersonalData {
   hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
   toPrivateText(text: string | null): Promise<PrivateText>;
   toPrivateQuery(query: LiveQuery): Promise<PrivateQuery>;
-  toPrivateFeedback(feedback: Feedback): Promise<PrivateFeedback>;
+  toPrivateFeedback(feedback: Feedback): Promise<{ readonly userHash: string | null; readonly comment: string | null }>;
   /** Returns a keyed hash of any text. */
   hash(text: string): string;
 }

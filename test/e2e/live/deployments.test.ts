@@ -1,4 +1,4 @@
-/** Changes of a pipeline, told on the command line and over HTTP, read in both places. */
+/** Deployments, recorded on the command line and over HTTP, and read in both places. */
 import { expect, it } from 'vitest';
 import { anInstallation } from '../../support/installation.ts';
 
@@ -12,8 +12,8 @@ it('deployments are noted and listed, newest first, by command and over HTTP', a
   const { call } = await serve();
   const add = 'deployments add --kind index --pipeline';
 
-  const told = ['--note', 'ef 100', '--at', '2026-11-01T00:00:00Z'];
-  expect(await recalld(`${add} docs --version v7`, ...told)).toMatchObject({
+  const options = ['--note', 'ef 100', '--at', '2026-11-01T00:00:00Z'];
+  expect(await recalld(`${add} docs --version v7`, ...options)).toMatchObject({
     code: 0,
     stdout: 'Recorded: index of docs is v7 since 2026-11-01T00:00:00.000Z.\n',
   });

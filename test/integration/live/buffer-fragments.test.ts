@@ -75,8 +75,8 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
   };
 }
 
-describe('what is buffered of a span', () => {
-  it('is what the pipeline keeps of texts and people', async () => {
+describe('the buffered fragments of a span', () => {
+  it('follow the privacy settings of the pipeline', async () => {
     const { buffered } = aHold();
     const [redacted, hashed, person] = await buffered(anEmbedding(), anEmbedding({ pipeline: 'private' }), aPerson());
     expect(redacted).toMatchObject({ text: 'mail [EMAIL]', text_hash: null, embedder_version: 'e5' });
@@ -85,7 +85,7 @@ describe('what is buffered of a span', () => {
     expect(JSON.stringify([redacted, hashed, person])).not.toContain('ann');
   });
 
-  it('is no text and no vector when the span belongs to no pipeline', async () => {
+  it('have no text and no vector without a pipeline', async () => {
     const { buffered } = aHold();
     const foreign = { pipeline: 'unknown' };
     const kept = await buffered(anEmbedding(foreign), aRerank({ pipeline: null }), aPerson(foreign));
@@ -95,14 +95,14 @@ describe('what is buffered of a span', () => {
     ]);
   });
 
-  it('is no vector of another length than the pipeline has', async () => {
+  it('have no vector of other dimensions than the pipeline', async () => {
     const { buffered } = aHold();
     expect(await buffered(anEmbedding({ vector: Float32Array.of(1, 2, 3) }), aPerson())).toMatchObject([
       { kind: 'person' },
     ]);
   });
 
-  it('tells fragments of one span apart, the same in a retry', async () => {
+  it('are numbered per span, with the same numbers in a retry', async () => {
     const { buffered } = aHold();
     const parts = async () =>
       (await buffered(anEmbedding(), anEmbedding({ text: 'other' }), anEmbedding({ spanId: '2' }))).map(
@@ -112,7 +112,7 @@ describe('what is buffered of a span', () => {
     expect(await parts()).toEqual([0, 1, 0]);
   });
 
-  it('is bounded by trace, the last ones first, and by minute; what is dropped is counted', async () => {
+  it('are limited to the last ones per trace, and per minute, and dropped ones are counted', async () => {
     const { buffered, dropped, clock } = aHold({ bytesPerMinute: 1600, perTrace: 2 });
     const spans = ['1', '2', '3'].map((spanId) => aPerson({ spanId }));
     expect(await buffered(...spans)).toMatchObject([{ span_id: '2' }, { span_id: '3' }]);

@@ -86,8 +86,8 @@ const topics = async () => {
   return rows;
 };
 
-describe('what was made of live queries', () => {
-  it('goes with the day of the query, by the retention of its own pipeline', async () => {
+describe('data derived from live queries', () => {
+  it('is deleted with the day of the query, by the retention of its pipeline', async () => {
     await pruneLive(
       database.pool,
       new Map([
@@ -103,7 +103,7 @@ describe('what was made of live queries', () => {
     ]);
   });
 
-  it('is erased with the id of its query, although the live query is gone', async () => {
+  it('is erased by the id of its query, even if the live query is gone', async () => {
     await erase(database.pool, { kind: 'query', id: 'old', idHash: 'h' }, 'ann', NOW);
     expect(await left()).toEqual(each(['kept', 'new']));
     expect(await topics()).toMatchObject([{ examples: [] }, { examples: ['new'] }]);

@@ -13,7 +13,7 @@ import { aFeedback, usualSentimentMapping as mapping } from '../../unit/live/rul
 
 const database = useDatabase();
 
-it('of an annotation that names who judged keeps a keyed hash in its id, and no name', async () => {
+it('stores a keyed hash in the id of an annotation with an identifier, not the identifier', async () => {
   const traffic = createLiveTraffic(database.pool, 'a');
   await traffic.createPartitions(NOON);
   const annotation: TracedFeedback = {

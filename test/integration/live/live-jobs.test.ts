@@ -58,7 +58,7 @@ describe('the jobs of live traffic', () => {
     ]);
   });
 
-  it('let go of what spans told of queries that did not come', async () => {
+  it('drop fragments of queries that did not arrive', async () => {
     const held = [-11, -9].map((at) => anEmbeddingFragment({ spanId: `of ${at}`, receivedAt: minutes(at) }));
     await deps.db.live.traffic.bufferFragments(held);
     await run('drop-trace-fragments');
@@ -66,7 +66,7 @@ describe('the jobs of live traffic', () => {
     expect(rows).toEqual([{ span_id: 'of -9' }]);
   });
 
-  it('make room for the days to come, and drop what is past its retention', async () => {
+  it('create upcoming partitions, and drop data past its retention', async () => {
     await deps.db.live.traffic.createPartitions(days(-40));
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
@@ -75,7 +75,7 @@ describe('the jobs of live traffic', () => {
     expect(await partitionsOf('measurements')).toEqual(['measurements_202510', 'measurements_202611']);
   });
 
-  it('drop what else is past its retention when one kind of rows cannot be dropped', async () => {
+  it('drop other data past its retention when one kind cannot be dropped', async () => {
     const past = [-440, -400].map((at) => ({ windowStart: days(at - 1), windowEnd: days(at), measuredAt: days(at) }));
     await createMeasurements(database.pool).record(past.map(aMeasurement));
     const prune = () => Promise.reject(new Error('a partition is locked'));
@@ -84,7 +84,7 @@ describe('the jobs of live traffic', () => {
     expect(await partitionsOf('measurements')).not.toContain('measurements_202509');
   });
 
-  it('count live queries of more than 32 days ago by the hour, and lose none', async () => {
+  it('merge counts older than 32 days into hours, without loss', async () => {
     const old = days(-40).getTime();
     const counts = [0, 1, 59, 60, 38 * 1440, 38 * 1440 + 1].map((minute) => ({
       pipeline: 'docs',
@@ -112,7 +112,7 @@ describe('the jobs of live traffic', () => {
     }
   });
 
-  it('make room before they drop anything', async () => {
+  it('create partitions before dropping any', async () => {
     const prune = () => Promise.reject(new Error('nothing can be dropped'));
     const later = { clock: new HandClock(days(20)), db: { live: { traffic: { ...deps.db.live.traffic, prune } } } };
     await expect(run('maintain-partitions', later)).rejects.toThrow('nothing can be dropped');

@@ -60,7 +60,7 @@ function aRound(windows: Partial<LiveWindows> = {}) {
 }
 
 describe('two hundred pipelines', () => {
-  it('are measured within the time of the job, several at once', async () => {
+  it('are measured within the timeout of the job, several at a time', async () => {
     let inHand = 0;
     let most = 0;
     const { stored, errorRatios, run } = aRound({
@@ -80,7 +80,7 @@ describe('two hundred pipelines', () => {
     for (const { newest } of measured) expect(newest).toMatchObject({ value: 0.1, n: SAMPLES });
   });
 
-  it('of which two cannot be read fail the job with the names of these two, and the others are measured', async () => {
+  it('are measured except two unreadable ones, which fail the job with their names', async () => {
     await database.pool.query('delete from measurements; delete from latest_measurements');
     const { stored, errorRatios, run } = aRound({
       count: (window) =>

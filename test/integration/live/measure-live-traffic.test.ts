@@ -195,7 +195,7 @@ describe.each([
     );
   }
 
-  it.each(liveMeasures)('is known by its samples: the bounds of %s hold the truth', async (measure) => {
+  it.each(liveMeasures)('is estimated correctly: the bounds of %s cover the truth', async (measure) => {
     const values = await valuesOf(measure);
     expect(values.size).toBe(measure === 'clicks_over_expected_ratio' && mostSamples === 200 ? 0 : WORLDS);
     const held = [...values].filter(([pipeline, { ciLow, ciHigh }]) => {
@@ -206,7 +206,7 @@ describe.each([
     expect(held.length).toBeGreaterThanOrEqual(values.size - 3);
   });
 
-  it('is smaller in its samples than it was, and they alone would be wrong', async () => {
+  it('has fewer samples than queries, and unweighted samples are biased', async () => {
     for (const [pipeline, { samples, truth }] of worlds) {
       const unweighted = samples.filter(
         ({ outcome, occurredAt }) => outcome === 'empty' && occurredAt > hours(-24),

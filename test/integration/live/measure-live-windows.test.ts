@@ -81,7 +81,7 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
 const everyThird = (queries: readonly LiveSample[]) => queries.filter((_, index) => index % 3 === 0);
 
 describe('measuring live traffic', () => {
-  it('stores each measure of the trailing window, until the last whole minute', async () => {
+  it('stores each measure of the trailing window up to the last full minute', async () => {
     const { ask, run, outcomeOf } = aWorker();
     await ask(
       ...liveSamples(40, (i) => ({ outcome: i < 10 ? 'empty' : 'ok' })),
@@ -103,7 +103,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('samples_read_ratio')).toMatchObject({ value: 1, n: 40 });
   });
 
-  it('measures clicks of queries that are half an hour old, over a window that says so', async () => {
+  it('measures clicks only of queries that are half an hour old, and stores that window', async () => {
     const { ask, click, run, outcomeOf } = aWorker();
     const queries = [...liveSamples(30), ...liveSamples(9, (i) => ({ id: `new${i}`, occurredAt: hours(-0.4) }))];
     await ask(...queries);
@@ -120,7 +120,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({ reason: 'too_few_sessions' });
   });
 
-  it('measures segments of the config apart, a bounded number of them', async () => {
+  it('measures a bounded number of segments of the config', async () => {
     const { ask, run, outcomeOf } = aWorker({ segmentKeys: ['lang'], maxSegments: 1 });
     await ask(
       ...liveSamples(40, (i) => ({ segments: { lang: i < 20 ? 'en' : `x${i}` }, outcome: i < 5 ? 'error' : 'ok' })),
@@ -131,7 +131,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('error_ratio', 'lang=x30')).toBeNull();
   });
 
-  it('knows a window for certain only when the config and every sample say so', async () => {
+  it('treats a window as complete only if the config and every sample have probability 1', async () => {
     const certain = { probability: 1, rateProbability: 1 };
     for (const samplesAll of [true, false]) {
       const { ask, run, outcomeOf } = aWorker({ samplesAll });
@@ -143,7 +143,7 @@ describe('measuring live traffic', () => {
     }
   });
 
-  describe('the clicks that are expected', () => {
+  describe('the expected clicks', () => {
     /** A baseline of three days ago, and a window, in which so many queries are clicked at rank 1: every third. */
     async function aClickedPipeline(clicks = 70) {
       const worker = aWorker();
@@ -154,7 +154,7 @@ describe('measuring live traffic', () => {
       return worker;
     }
 
-    it('are learnt from the time before the window', async () => {
+    it('are learned from the time before the window', async () => {
       const { run, outcomeOf } = await aClickedPipeline();
       await run();
       expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({
@@ -168,7 +168,7 @@ describe('measuring live traffic', () => {
       expect(coec?.kind === 'value' && Math.abs(coec.value - 1)).toBeLessThan(0.02);
     });
 
-    it('are kept for a day, also over a restart, and learnt anew then', async () => {
+    it('are used for a day, also across restarts, and then learned again', async () => {
       const { later, run, baselineReadings } = await aClickedPipeline();
       await run();
       later(HOUR_MS);
@@ -179,7 +179,7 @@ describe('measuring live traffic', () => {
       expect(baselineReadings()).toBe(2);
     });
 
-    it('are tried for once an hour while there are too few clicks', async () => {
+    it('are retried every hour while there are too few clicks', async () => {
       const { later, run, outcomeOf, baselineReadings } = await aClickedPipeline(3);
       for (let i = 0; i < 4; i++) {
         await run();
@@ -190,14 +190,14 @@ describe('measuring live traffic', () => {
       expect(await outcomeOf('click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
     });
 
-    it('are not looked for in the queries of a service that tells of no clicks', async () => {
+    it('are not computed for a service that sends no clicks', async () => {
       const { run, outcomeOf, baselineReadings } = await aClickedPipeline(0);
       await run();
       expect(baselineReadings()).toBe(0);
       expect(await outcomeOf('baseline_click_through_ratio')).toMatchObject({ reason: 'no_clicks' });
     });
 
-    it('stay those of the day before when the baseline has too few clicks, for three days', async () => {
+    it('remain valid for three days when the baseline has too few clicks', async () => {
       const { clock, later, ask, forget, run, outcomeOf } = await aClickedPipeline();
       await run();
       await forget('feedback');
@@ -213,7 +213,7 @@ describe('measuring live traffic', () => {
       expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ kind: 'no_data' });
     });
 
-    it('are learnt anew when what is stored cannot be read', async () => {
+    it('are learned again when the stored ones are unreadable', async () => {
       const { clock, later, measurements, run, outcomeOf, baselineReadings } = await aClickedPipeline();
       await run();
       const known = await outcomeOf('baseline_click_through_ratio');
@@ -225,7 +225,7 @@ describe('measuring live traffic', () => {
     });
   });
 
-  it('measures stages from the first time that a service tells of them, and says when it no longer does', async () => {
+  it('measures stages once a service reports them, and stores a gap when it stops', async () => {
     const { later, ask, forget, run, outcomeOf } = aWorker();
     await ask(...liveSamples(30));
     await run();
@@ -254,7 +254,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('error_ratio')).toMatchObject({ value: 0 });
   });
 
-  it('tells of a window that was too large what share of it was read', async () => {
+  it('stores the share of a large window that was read', async () => {
     const { ask, run, outcomeOf } = aWorker();
     await ask(...liveSamples(1600));
     await run();
@@ -266,7 +266,7 @@ describe('measuring live traffic', () => {
     expect(await outcomeOf('queries')).toMatchObject({ value: 3200, n: 800 });
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when it is aborted', async () => {
     const { ask, abort, run, latest } = aWorker();
     await ask(...liveSamples(10));
     abort.abort(new Error('the daemon stops'));

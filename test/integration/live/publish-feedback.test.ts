@@ -72,7 +72,7 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
 const of = (samples: readonly GaugeSample[], name: string) => samples.find((sample) => sample.name === name)?.value;
 
 describe('the gauges of feedback', () => {
-  it('are the positive ratio with its bounds and n, for all of it and for explicit and implicit feedback', async () => {
+  it('export the positive ratio with bounds and n for all, explicit and implicit feedback', async () => {
     const samples = await gaugesAt(60, [
       ...said(15),
       ...said(133, { sentiment: 'negative' }),
@@ -90,13 +90,13 @@ describe('the gauges of feedback', () => {
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio_ci_high')['explicit']).toBeCloseTo(0.1605, 4);
   });
 
-  it('have no ratio without an opinion, and say that there was none', async () => {
+  it('have a reason instead of a ratio without opinions', async () => {
     const samples = await gaugesAt(60, said(3, { sentiment: 'neutral' }));
     expect(samples.map(({ name }) => name)).not.toContain('recalld_feedback_positive_ratio');
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toEqual({ all: 0, explicit: 0, implicit: 0 });
   });
 
-  it('are told for the most frequent segments, and for the rest as one', async () => {
+  it('cover the most frequent segments, and the rest as one', async () => {
     const samples = await gaugesAt(60, [
       ...said(3, { queryId: 'en' }),
       ...said(1, { queryId: 'de' }),
@@ -107,7 +107,7 @@ describe('the gauges of feedback', () => {
     expect(samples.filter(({ labels }) => labels['segment'] === 'lang=de')).toEqual([]);
   });
 
-  it('have no ratio below 10 opinions, and say that there were too few', async () => {
+  it('have a reason instead of a ratio below 10 opinions', async () => {
     const samples = await gaugesAt(60, said(9));
     expect(valuesOf(samples, 'recalld_feedback_positive_ratio')).toEqual({});
     expect(valuesOf(samples, 'recalld_feedback_opinions')).toMatchObject({ all: 9 });
@@ -118,7 +118,7 @@ describe('the gauges of feedback', () => {
     });
   });
 
-  it('are of the live window of the config', async () => {
+  it('use the live window of the config', async () => {
     const feedback = [
       ...said(20, { occurredAt: hours(-2) }),
       ...said(10, { sentiment: 'negative', occurredAt: hours(-0.5) }),
@@ -155,7 +155,7 @@ describe('the gauges of feedback', () => {
     expect(of(samples, 'recalld_feedback_drop_evidence_ratio')).toBeGreaterThanOrEqual(1);
   });
 
-  it('show no evidence of a drop without a baseline', async () => {
+  it('show no drop without a baseline', async () => {
     const samples = await gaugesAt(60, said(20, { sentiment: 'negative' }));
     expect(samples.map(({ name }) => name)).not.toContain('recalld_feedback_drop_evidence_ratio');
   });
@@ -165,7 +165,7 @@ describe('the gauges of feedback', () => {
     expect(await gaugesAt(901, said(1))).toEqual([]);
   });
 
-  it('leave out pipelines that the config no longer has, and what does not tell the two apart', async () => {
+  it('omit pipelines that are no longer configured, and details without explicit and implicit counts', async () => {
     expect(await gaugesAt(60, said(1), 'another')).toEqual([]);
     const measurements = latestAt(NOON, aMeasurement({ measure: 'feedback_positive_ratio' }));
     expect(feedbackGauges({ pipelines: ['docs'], intervalSeconds: 300 }, { measurements })(NOON)).toEqual([]);

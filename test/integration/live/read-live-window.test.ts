@@ -40,7 +40,7 @@ const [query] = liveSamples(1, () => ({ id: 'q1', unitHash: 0.25 })) as [LiveSam
 const robots = (unitHash: number) => liveSamples(500, (i) => ({ id: `r${i}`, unitHash }));
 
 describe('reading a window of live queries', () => {
-  it('gives each sample its clicks, its outcome and the tags that are measured', async () => {
+  it('returns each sample with its clicks, outcome and configured tags', async () => {
     const soon = { occurredAt: new Date(hours(-2).getTime() + 60_000) };
     const { read } = await aReader(
       [
@@ -84,12 +84,12 @@ describe('reading a window of live queries', () => {
     });
   });
 
-  it('takes no property that every object has for a tag', async () => {
+  it('does not take inherited properties for tags', async () => {
     const { read } = await aReader([query]);
     expect((await read(['constructor', '__proto__'])).queries[0]?.tags).toEqual({});
   });
 
-  it('is certain of a window in which every rate was 1, and of none that lacked something upstream', async () => {
+  it('is certain only if every rate was 1 and nothing was sampled upstream', async () => {
     const isCertain = async (parts: (index: number) => Partial<LiveSample>) =>
       (await (await aReader(liveSamples(3, parts))).read()).isCertain;
     const certain = { probability: 1, rateProbability: 1 };
@@ -98,7 +98,7 @@ describe('reading a window of live queries', () => {
     expect(await isCertain(() => ({ probability: 1, rateProbability: 0.5, keepReason: 'error' }))).toBe(false);
   });
 
-  it('halves what is too much, raises its weight by as much, and says so', async () => {
+  it('halves a large window, doubles the weights, and logs it', async () => {
     const { pipeline, entries, read } = await aReader(liveSamples(1000), { mostSamples: 300 });
     const { queries, halvings, samples: all, isCertain } = await read();
     expect({ halvings, all, isCertain }).toEqual({ halvings: 2, all: 1000, isCertain: false });
@@ -114,19 +114,19 @@ describe('reading a window of live queries', () => {
     ]);
   });
 
-  it('halves on when one session alone is more than twice the limit', async () => {
+  it('keeps halving when one session exceeds twice the limit', async () => {
     const { read } = await aReader([...liveSamples(100), ...robots(0.1)], { mostSamples: 200 });
     const { queries, halvings } = await read();
     expect(halvings).toBe(3);
     expect(queries).toHaveLength(12);
   });
 
-  it('gives up on a window that does not become smaller', async () => {
+  it('fails for a window that cannot be reduced', async () => {
     const { pipeline, read } = await aReader(robots(0), { mostSamples: 200 });
     await expect(read()).rejects.toThrow(`cannot reduce the samples of ${pipeline} to 200`);
   });
 
-  it('stops at once when it is told to', async () => {
+  it('stops immediately when it is aborted', async () => {
     const { abort, read } = await aReader(liveSamples(10));
     abort.abort(new Error('the daemon stops'));
     await expect(read()).rejects.toThrow('the daemon stops');

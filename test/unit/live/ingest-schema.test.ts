@@ -42,7 +42,7 @@ const anyResult = fc.oneof(
   fc.jsonValue(),
 );
 
-it('results are taken and refused, for the same reason and at the same place, as one schema for each would do', () => {
+it('accepts and rejects results exactly as the schema does, with the same reason and path', () => {
   const reasonOf = (schema: z.ZodType, results: unknown) => {
     const { success, data, error } = z.object({ results: schema }).safeParse({ results });
     return success ? data : error?.issues.map(({ code, path, message }) => ({ code, path, message }));
@@ -139,7 +139,7 @@ const anyItem = fc.record(
   { requiredKeys: ['id', 'pipeline', 'results'] },
 );
 
-it('a query that is judged by hand is taken or left as the schema says, and is what the schema makes of it', () => {
+it('validates and parses queries by hand exactly as the schema does', () => {
   let taken = 0;
   fc.assert(
     fc.property(fc.oneof({ weight: 9, arbitrary: anyItem }, fc.jsonValue()), (item) => {
@@ -155,7 +155,7 @@ it('a query that is judged by hand is taken or left as the schema says, and is w
   expect(taken).toBeGreaterThan(300);
 });
 
-it('what is no plain object is left to the schema', () => {
+it('leaves anything but plain objects to the schema', () => {
   const right = { id: 'q', pipeline: 'docs', results: [] };
   for (const segments of [JSON.parse('{"__proto__": "a"}'), ['a']])
     expect(plainLiveQuery({ ...right, segments })).toBeNull();
@@ -163,8 +163,8 @@ it('what is no plain object is left to the schema', () => {
   expect(plainLiveQuery(right)).not.toBeNull();
 });
 
-it('of the texts of results their length and what they repeat goes on, and no text', () => {
-  const said = 'the secret of the board is told to nobody at all';
+it('keeps the length and the repetitions of result texts, but not the texts', () => {
+  const said = 'the secret of the board must never be stored';
   const body = { id: 'q', pipeline: 'docs', results: ['d1', 'd2'].map((id) => ({ id, score: 1, text: said })) };
   const [query] = readLiveQueries(body).items;
   expect(query).toMatchObject({ context: { characters: 2 * said.length, repeated: 0.5 } });
@@ -175,7 +175,7 @@ it('of the texts of results their length and what they repeat goes on, and no te
   expect(JSON.stringify(query)).not.toContain('secret');
 });
 
-it('of the stages of a retriever goes on how many documents each had, and where it had the results', () => {
+it('keeps the number of documents of each stage, and its ranks of the results', () => {
   const results = [{ id: 'b' }, { text: 'Open it.' }, { id: 'a' }];
   const stages = [
     {
@@ -200,7 +200,7 @@ function parsed(value: unknown): Float32Array | null {
 
 const base64Of = (vector: Float32Array) => Buffer.from(vector.buffer).toString('base64');
 
-it('an embedding is the same vector as numbers and as base64', () => {
+it('parses the same vector from numbers and from base64', () => {
   fc.assert(
     fc.property(fc.float32Array({ minLength: 1, maxLength: 40 }), (vector) => {
       expect(parsed([...vector])).toEqual(vector);
@@ -209,7 +209,7 @@ it('an embedding is the same vector as numbers and as base64', () => {
   );
 });
 
-it('an embedding is refused where a character is none of base64, one is missing, or there are too many', () => {
+it('rejects an embedding with an invalid, missing or surplus base64 character', () => {
   const good = base64Of(Float32Array.from([0.1, 0.2, 0.3, 0.4, 0.5]));
   for (const odd of ['-', '_', ' ', '\n', '!', 'ñ', '=', '\u{1F600}']) {
     for (let at = 0; at < good.length - 1; at++) {
@@ -221,7 +221,7 @@ it('an embedding is refused where a character is none of base64, one is missing,
   }
 });
 
-it('null stands for an optional field that is missing, wherever it stands', () => {
+it('treats null like a missing optional field, at any depth', () => {
   const sent = {
     id: 'q',
     pipeline: 'docs',
@@ -295,14 +295,14 @@ it.each<[object, string, string]>([
   [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
   [{ occurred_at: 1795816800 }, 'invalid_field', 'not a whole number.'],
   [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 text'],
-])('a query with %j is refused by its field, what was expected and what came', (part, code, message) => {
+])('rejects a query with %j and names the field, the expected and the actual value', (part, code, message) => {
   const secret = 'the secret of the board';
   const { rejected } = readLiveQueries([{ id: 'q', pipeline: 'docs', results: [], text: secret, ...part }]);
   expect(rejected).toMatchObject([{ index: 0, code, message: expect.stringContaining(message) }]);
   expect(rejected[0]?.message).not.toContain(secret);
 });
 
-it('feedback is refused by its field, what was expected and what came', () => {
+it('rejects feedback and names the field, the expected and the actual value', () => {
   const sent = { query_id: 'q', pipeline: 'docs', kind: 'thumb' };
   const messageOf = (part: object) => readFeedback({ ...sent, ...part }).rejected[0]?.message;
   expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*, not a text\.$/);
@@ -311,7 +311,7 @@ it('feedback is refused by its field, what was expected and what came', () => {
   expect(messageOf({ query_id: null })).toBe('query_id must be a text, not null.');
 });
 
-it('no refusal holds a value of the item', () => {
+it('never quotes a value of the item in a rejection', () => {
   const secret = 'zq7secret';
   const secrets = fc.constantFrom(secret, [secret], { a: secret }, [{ id: secret, score: secret }]);
   const names = fc.constantFrom(

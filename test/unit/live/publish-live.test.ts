@@ -12,7 +12,7 @@ function gaugesAt(seconds: number, ...series: Parameters<typeof latestAt>[1][]) 
 }
 
 describe('the gauges of live traffic', () => {
-  it('are the value with its bounds and its n', () => {
+  it('export the value with its bounds and its n', () => {
     const labels = { pipeline: 'docs', segment: 'lang=en' };
     expect(gaugesAt(1, aMeasurement({ segment: 'lang=en' }))).toEqual([
       { name: 'recalld_query_error_ratio', labels, value: 0.2 },
@@ -22,13 +22,13 @@ describe('the gauges of live traffic', () => {
     ]);
   });
 
-  it.each(liveMeasures)('are there for %s', (measure) => {
+  it.each(liveMeasures)('exist for %s', (measure) => {
     const names = gaugesAt(1, aMeasurement({ measure })).map(({ name }) => name);
     expect(names).toHaveLength(4);
     expect(names[1]).toBe(`${names[0]}_ci_low`);
   });
 
-  it('say why a value is missing, in the place of the last one', () => {
+  it('replace a missing value by its reason', () => {
     const later = {
       windowEnd: new Date(NOON.getTime() + 300_000),
       measuredAt: new Date(NOON.getTime() + 300_000),
@@ -39,7 +39,7 @@ describe('the gauges of live traffic', () => {
     ]);
   });
 
-  it('are withheld when they are older than three intervals, but for the time of the last success', () => {
+  it('are withheld after three intervals, except the time of the last success', () => {
     const read = aMeasurement({ measure: 'samples_read_ratio', value: 1, ciLow: null, ciHigh: null });
     const outcomes = [aMeasurement(), aGap({ measure: 'zero_results_ratio' }), read];
     const names = (seconds: number) => new Set(gaugesAt(seconds, ...outcomes).map(({ name }) => name));
@@ -51,7 +51,7 @@ describe('the gauges of live traffic', () => {
     expect(gaugesAt(901, ...outcomes)).toMatchObject([{ value: NOON.getTime() / 1000 }]);
   });
 
-  it('leave out pipelines that the config no longer has, and measures of others', () => {
+  it('omit pipelines that are no longer configured, and other measures', () => {
     const others = [aMeasurement({ pipeline: 'gone' }), aMeasurement({ measure: 'query_density' })];
     expect(gaugesAt(1, ...others)).toEqual([]);
   });

@@ -13,7 +13,7 @@ import { type AuthenticationSettings, requireScope } from '../../../platform/acc
 import type { RequestBodies } from '../../../platform/http/request-bodies.ts';
 import type { Meter } from '../../../platform/metrics/meter.ts';
 import type { LiveIngest } from '../../live-ingest.ts';
-import { createOtlpReader, type Found, type OtlpRequest, type TracesRead } from '../../otlp/extraction.ts';
+import { createOtlpReader, type Found, type OtlpRequest, type Unread } from '../../otlp/extraction.ts';
 import { encodeFailure, encodeSuccess, otlpFormat, type PartialSuccess, unknownType } from '../../otlp/parse.ts';
 import { unreadableText } from '../../rules/otel/unreadable-retriever.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
@@ -128,10 +128,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     return outcomeOf(found, await ingestAll(ingest, found.batches));
   };
 
-  const outcomeOf = (
-    { rejected, flaws, misnamed }: Pick<TracesRead, 'rejected' | 'flaws' | 'misnamed'>,
-    refused: readonly Rejection[],
-  ): PartialSuccess => {
+  const outcomeOf = ({ rejected, flaws, misnamed }: Unread, refused: readonly Rejection[]): PartialSuccess => {
     for (const [code, times] of Object.entries(flaws))
       meter.increment('recalld_ingest_rejected_total', { code }, times);
     for (const { code } of refused) meter.increment('recalld_ingest_rejected_total', { code });

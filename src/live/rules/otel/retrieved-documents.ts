@@ -64,31 +64,25 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
   return (listed ?? readDocuments(attributes['output.value']))?.slice(0, MAX_DOCUMENTS) ?? null;
 }
 
-/** Documents with ids, in their original order. */
-export interface IdentifiedDocuments {
-  readonly documents: readonly RetrievedDocument[];
-  /** Number of documents with a placeholder id. */
-  readonly unidentified: number;
-}
-
 /**
  * Identifies documents by their own id, else by metadata, else by a hash of the content (`contentId`), never by the score. A
  * document without any of these keeps its rank with a placeholder id.
  */
-export function identifyDocuments(
-  traced: readonly TracedDocument[],
-  identity: DocumentIdentity,
-  span: Pick<OtlpSpan, 'traceId' | 'spanId'>,
-): IdentifiedDocuments {
+export function identifyDocuments(traced: readonly TracedDocument[], identity: DocumentIdentity, span: OtlpSpan) {
   let unidentified = 0;
-  const documents = traced.map(({ id, score, content, metadata, fields }, rank) => {
+  const documents = traced.map(({ id, score, content, metadata, fields }, rank): RetrievedDocument => {
     const known = id ?? idWithin([metadata, fields], identity);
     const found = known ?? (content === null ? null : contentId(content));
     if (found !== null) return { id: found, score };
     unidentified += 1;
     return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score };
   });
-  return { documents, unidentified };
+  return {
+    /** In the original order. */
+    documents,
+    /** Number of documents with a placeholder id. */
+    unidentified,
+  };
 }
 
 function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: DocumentIdentity): string | null {

@@ -49,13 +49,6 @@ export interface Completable
   readonly versions: Pick<VersionStamps, 'embedder'>;
 }
 
-export interface Completion<Query> {
-  /** In the given order. */
-  readonly queries: readonly Query[];
-  /** Fragments that completed no query. */
-  readonly unused: readonly TraceFragment[];
-}
-
 /**
  * Completes live queries with the fragments of their traces. Existing data is never replaced, except the order of results.
  *
@@ -76,7 +69,12 @@ export interface Completion<Query> {
 export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
   fragments: readonly TraceFragment[],
-): Completion<Query> {
+): {
+  /** In the given order. */
+  readonly queries: readonly Query[];
+  /** Fragments that completed no query. */
+  readonly unused: readonly TraceFragment[];
+} {
   const traces = new Map<string, TraceParts>();
   for (const fragment of fragments) {
     const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [] };

@@ -99,7 +99,7 @@ const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
 const ITSELF = 'set the attribute gen_ai.retrieval.documents to [{"id", "score"}]';
 
 /** Describes the fix as the end of a sentence. */
-function fixOf({ reason, attributes }: Pick<UnreadableRetriever, 'reason' | 'attributes'>): string {
+function fixOf({ reason, attributes }: UnreadableRetriever): string {
   const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
   switch (reason) {
     case 'no_documents':

@@ -14,8 +14,8 @@ function anObservation(pipeline: string, traits: Record<string, string>, at: Dat
   return { pipeline, component: 'index', traits, fingerprint: fingerprintOf(traits), at };
 }
 
-describe('a part of a pipeline that is looked at', () => {
-  it('makes no deployment at first, nor while it stays as it is', async () => {
+describe('the fingerprint of a component', () => {
+  it('records no deployment at first, nor while it is unchanged', async () => {
     const pipeline = aPipeline();
     expect(await deployments().observe(anObservation(pipeline, { m: '16' }, hours(0)))).toBeNull();
     expect(await deployments().observe(anObservation(pipeline, { m: '16' }, hours(1)))).toBeNull();
@@ -24,7 +24,7 @@ describe('a part of a pipeline that is looked at', () => {
     expect(seen).toMatchObject({ since: hours(0), seenAt: hours(1), traits: { m: '16' } });
   });
 
-  it('makes one when it changes, with what changed, however many replicas see it', async () => {
+  it('records one deployment with its changes, even if several replicas detect it', async () => {
     const pipeline = aPipeline();
     await deployments().observe(anObservation(pipeline, { m: '16' }, hours(0)));
     const changed = anObservation(pipeline, { m: '32' }, hours(1));
@@ -44,7 +44,7 @@ describe('a part of a pipeline that is looked at', () => {
     ]);
   });
 
-  it('is not set back by a look that began earlier and ended later', async () => {
+  it('is not overwritten by an older probe', async () => {
     const pipeline = aPipeline();
     await deployments().observe(anObservation(pipeline, { m: '16' }, hours(0)));
     await deployments().observe(anObservation(pipeline, { m: '32' }, hours(2)));
@@ -54,7 +54,7 @@ describe('a part of a pipeline that is looked at', () => {
 });
 
 describe('deployments', () => {
-  it('are listed newest first, page by page, of one pipeline or of all', async () => {
+  it('are listed newest first, in pages, of one or all pipelines', async () => {
     const pipeline = aPipeline();
     const other = aPipeline();
     for (const [index, at] of [hours(2), hours(1), hours(1)].entries()) {

@@ -14,12 +14,12 @@ const fromJson = async (spans: readonly object[]) => {
 };
 
 describe('a span in JSON', () => {
-  it('has its ids in lower case, whatever case they came in', async () => {
+  it('has its ids in lower case', async () => {
     const { items } = await fromJson([{ traceId, spanId, parentSpanId: '' }]);
     expect(items).toMatchObject([{ traceId: traceId.toLowerCase(), spanId: spanId.toLowerCase(), parentSpanId: null }]);
   });
 
-  it('may write 64-bit integers as text or as numbers, and enums as numbers or names', async () => {
+  it('may encode 64-bit integers as strings or numbers, and enums as numbers or names', async () => {
     const { items } = await fromJson([
       { traceId, spanId, kind: 3, startTimeUnixNano: '1544712660300000000', status: { code: 2 } },
       {
@@ -34,7 +34,7 @@ describe('a span in JSON', () => {
     expect(items).toMatchObject([expected, expected]);
   });
 
-  it('has attributes of every type, long integers without a lost digit, and what is unknown skipped', async () => {
+  it('has attributes of every type, exact long integers, and no unknown fields', async () => {
     const values = {
       text: { stringValue: 'x' },
       long: { intValue: '9007199254740993' },
@@ -65,7 +65,7 @@ describe('a span in JSON', () => {
     expect(Object.getPrototypeOf(items[0]?.attributes)).toBe(Object.prototype);
   });
 
-  it('is counted as rejected without a valid trace id and span id', async () => {
+  it('is rejected without a valid trace id and span id', async () => {
     const { items, rejected } = await fromJson([
       { traceId: '0'.repeat(32), spanId },
       { traceId, spanId: 'xyz' },
@@ -77,7 +77,7 @@ describe('a span in JSON', () => {
   });
 });
 
-it('reads protobuf from exporters that write structured attributes and bytes', async () => {
+it('reads protobuf with structured attributes and bytes', async () => {
   const type = messageType('ExportTraceServiceRequest');
   const document = { kvlistValue: { values: [{ key: 'id', value: { stringValue: 'a' } }] } };
   const span = {
@@ -102,7 +102,7 @@ it('reads protobuf from exporters that write structured attributes and bytes', a
   });
 });
 
-it('reads log records from protobuf, with the time of observation where they have no other', async () => {
+it('reads log records from protobuf, with the observed time as fallback', async () => {
   const type = messageType('ExportLogsServiceRequest');
   const logRecords = [
     {
@@ -129,14 +129,14 @@ it('reads log records from protobuf, with the time of observation where they hav
   ]);
 });
 
-describe('an answer', () => {
-  it('is empty when all was taken', () => {
+describe('a response', () => {
+  it('is empty when everything was accepted', () => {
     const answer = encodeSuccess('traces', 'protobuf', null);
     expect(answer).toMatchObject({ contentType: 'application/x-protobuf', body: { length: 0 } });
     expect(String(encodeSuccess('logs', 'json', null).body)).toBe('{}');
   });
 
-  it('tells how many items were rejected, and why', () => {
+  it('contains the number of rejected items and the reasons', () => {
     const partial = { rejected: 3, message: 'why' };
     expect(read('ExportTraceServiceResponse', encodeSuccess('traces', 'protobuf', partial).body)).toEqual({
       partialSuccess: { rejectedSpans: 3, errorMessage: 'why' },
@@ -149,7 +149,7 @@ describe('an answer', () => {
     });
   });
 
-  it('to a request that is refused is a status in the format of the request', () => {
+  it('to a rejected request is a status in the format of the request', () => {
     expect(read('RpcStatus', encodeFailure('protobuf', 3, 'why').body)).toEqual({ code: 3, message: 'why' });
     expect(JSON.parse(String(encodeFailure('json', 3, 'why').body))).toEqual({ code: 3, message: 'why' });
   });

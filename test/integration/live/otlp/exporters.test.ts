@@ -78,7 +78,7 @@ const retrieval: Attributes = {
 };
 
 describe.each(exporters)('a span from the $format exporter', ({ create, type, encoding }) => {
-  it('is the span that the service made', async () => {
+  it('is the span that the service created', async () => {
     const linked = { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), traceFlags: 1 };
     const remote = trace.setSpanContext(ROOT_CONTEXT, {
       traceId: '5b8efff798038103d269b633813fc60c',
@@ -149,7 +149,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
     expect(span?.resource.attributes).toMatchObject({ 'telemetry.sdk.language': 'nodejs' });
   });
 
-  it('becomes a live query, with session and vector from the spans around it', async () => {
+  it('becomes a live query, with session and vector of other spans', async () => {
     await traceWith(create(), (tracer) => {
       const root = tracer.startSpan('chain', { attributes: { 'session.id': 's', 'user.id': 'u' } });
       const inside = trace.setSpan(context.active(), root);
@@ -175,7 +175,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
     expect(queries[0]?.latencyMs).toBeGreaterThanOrEqual(0);
   });
 
-  it('says how much its service left out', async () => {
+  it('has the numbers of dropped attributes and events', async () => {
     const documents = Array.from({ length: 50 }, (_, rank) => [`retrieval.documents.${rank}.document.id`, `d${rank}`]);
     const attributes = { 'openinference.span.kind': 'RETRIEVER', ...Object.fromEntries(documents) };
     const work = (tracer: ReturnType<NodeTracerProvider['getTracer']>) => {
@@ -193,14 +193,14 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
     expect(queries[0]?.results).toHaveLength(30);
   });
 
-  it('comes again after a 503 with Retry-After, and is decoded then', async () => {
+  it('is retried after a 503 with Retry-After, and then decoded', async () => {
     collector.refusals.push({ status: 503, retryAfter: '1' });
     await traceWith(create(), (tracer) => tracer.startSpan('late', { attributes: retrieval }).end());
     expect(collector.requests).toHaveLength(2);
     expect(collector.spans).toMatchObject([{ name: 'late' }]);
   });
 
-  it('is not sent again after a 400, and the exporter understands a partial success', async () => {
+  it('is not retried after a 400, and the exporter accepts a partial success', async () => {
     collector.refusals.push({ status: 400 });
     await traceWith(create(), (tracer) => tracer.startSpan('bad').end());
     expect(collector.requests).toHaveLength(1);
@@ -217,7 +217,7 @@ describe.each(exporters)('a span from the $format exporter', ({ create, type, en
   });
 });
 
-it('reads evaluations from the log exporter as feedback on the span that they were written in', async () => {
+it('reads evaluations of the log exporter as feedback on their span', async () => {
   const exporter = new OTLPLogExporter({ url: `${collector.url}/v1/logs`, compression: gzip });
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] });
   const logger = provider.getLogger('evaluator');

@@ -66,7 +66,7 @@ const bytes = fc.uint8Array({ maxLength: 400 });
 const types = fc.constantFrom(protobufType, jsonType);
 
 describe('broken bodies', () => {
-  it('are refused or read, but never crash, when they are random', () => {
+  it('are rejected or read without a crash when they are random', () => {
     const random = fc.property(bytes, types, isRefusedOrRead);
     expect(fc.check(random, { numRuns: 500 }).counterexample).toBeNull();
     const json = fc.json().map((text) => Buffer.from(text));
@@ -74,7 +74,7 @@ describe('broken bodies', () => {
     expect(fc.check(randomJson).counterexample).toBeNull();
   });
 
-  it('are refused or read, but never crash, when they are real ones, cut off anywhere', () => {
+  it('are rejected or read without a crash when they are truncated anywhere', () => {
     expect(outcome(realProtobuf, protobufType)).toBe('1 spans, 0 rejected');
     expect(outcome(realJson, jsonType)).toBe('1 spans, 0 rejected');
     for (const [body, type] of [
@@ -87,7 +87,7 @@ describe('broken bodies', () => {
     }
   });
 
-  it('are refused or read, but never crash, when bytes of real ones are changed', () => {
+  it('are rejected or read without a crash when bytes are changed', () => {
     const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
     const changes = fc.array(change, { minLength: 1, maxLength: 4 });
     const property = fc.property(types, changes, (type, changes) => {
@@ -103,13 +103,13 @@ describe('broken bodies', () => {
     ['no object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
     ['of fields with wrong types', Buffer.from('{"resourceSpans":{"a":1}}'), jsonType, /resourceSpans .*not a list/],
     ['of an unknown type', Buffer.from('{}'), 'text/plain', /^otlp_malformed: .*Content-Type/],
-  ])('are refused with the reason when they are %s', (_, body, type, message) => {
+  ])('are rejected with the reason when they are %s', (_, body, type, message) => {
     expect(outcome(body, type)).toMatch(message);
   });
 });
 
-describe('bodies that would cost too much', () => {
-  it('are refused when they hold too many fields, in either format', () => {
+describe('bodies that are too expensive', () => {
+  it('are rejected when they have too many fields, in both formats', () => {
     // Two bytes each: an attribute without key and value.
     const attributes = Buffer.alloc(2 * 5000).fill(Buffer.from([0x4a, 0x00]));
     const span = delimited(2, attributes);
@@ -124,14 +124,14 @@ describe('bodies that would cost too much', () => {
     expect(outcome(text, jsonType, { maxFields: 4000 })).toBe('0 spans, 0 rejected');
   });
 
-  it('are refused when they hold too many spans', () => {
+  it('are rejected when they have too many spans', () => {
     const spans = Array.from({ length: 11 }, () => ({}));
     const json = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
     expect(outcome(json, jsonType, { maxItems: 10 })).toMatch(/^body_too_large: .*more than 10 spans/);
     expect(outcome(json, jsonType, { maxItems: 11 })).toBe('0 spans, 11 rejected');
   });
 
-  it('lose only what nests too deep in an attribute, and only where it is read', () => {
+  it('lose only attribute values that are nested too deeply, and only if they are accessed', () => {
     const type = messageType('ExportTraceServiceRequest');
     const flawsOf = (content: Parameters<typeof decodeTraces>[0]) => {
       const { items, flaws } = decodeTraces(content, limits());
@@ -164,10 +164,10 @@ describe('bodies that would cost too much', () => {
     expect(flaws).toEqual({ attribute_too_deep: 1 });
   });
 
-  it('are refused when the body itself nests without an end', () => {
+  it('are rejected when the body itself is nested too deeply', () => {
     const flood = 4_000_000;
     expect(outcome(Buffer.from('['.repeat(flood)), jsonType)).toMatch(/nested too deeply/);
-    // The start of a group in a field that nobody knows, again and again.
+    // The start of a group in an unknown field, repeated.
     expect(outcome(Buffer.alloc(flood, 0x7b), protobufType)).toMatch(/^(otlp_malformed|body_too_large): /);
   });
 });

@@ -95,14 +95,14 @@ it('reads the session of the chain around the retriever', async () => {
   expect(ignoredSpans).toBe(0);
 });
 
-it('reads one query from a retriever that asks others', async () => {
+it('reads one query from a retriever that calls others', async () => {
   await new Ensemble().invoke('how do I reset my password');
   const { queries, ignoredSpans } = await extractAll();
   expect(queries).toMatchObject([{ results: [{ id: 'chunk-1' }, { id: 'chunk-1' }] }]);
   expect(ignoredSpans).toBe(2);
 });
 
-it('reads an empty answer as a query that found nothing', async () => {
+it('reads an empty result as a query without results', async () => {
   await new FakeRetriever({ output: [] }).invoke('how do I reset my password');
   expect(await extractAll()).toMatchObject({
     queries: [{ results: [], error: null }],
@@ -110,13 +110,13 @@ it('reads an empty answer as a query that found nothing', async () => {
   });
 });
 
-it('reads the class of a failure, and not its message, which quotes the query', async () => {
+it('reads the class of an error, but not its message, which may quote the query', async () => {
   await expect(new Broken().invoke('my secret')).rejects.toThrow('my secret');
   const { queries } = await extractAll();
   expect(queries).toMatchObject([{ text: 'my secret', results: [], error: 'RangeError' }]);
 });
 
-it('reads all documents of a span that lost attributes, since the output holds them once more', async () => {
+it('reads all documents of a span with dropped attributes from its output', async () => {
   const many = Array.from(
     { length: 100 },
     (_, rank) => new Document({ id: `d${rank}`, pageContent: `text ${rank}`, metadata: { rank } }),

@@ -82,8 +82,8 @@ const anyResource = fc.oneof(
   fc.record({ resource: fc.jsonValue(), scopeSpans: fc.oneof(fc.jsonValue(), fc.array(anyScope)) }),
 );
 
-describe('a good span is stored as if it had come alone', () => {
-  it('in JSON, whatever stands around it', () => {
+describe('a valid span is stored independent of invalid neighbors', () => {
+  it('in JSON, with any neighbors', () => {
     const lists = fc.tuple(fc.array(anySpan), fc.array(anySpan), fc.array(anyScope), fc.array(anyResource));
     fc.assert(
       fc.property(lists, ([before, after, scopes, resources]) => {
@@ -96,7 +96,7 @@ describe('a good span is stored as if it had come alone', () => {
     );
   });
 
-  it('in protobuf, whatever bytes stand around it', () => {
+  it('in protobuf, with any bytes around it', () => {
     const ids = { traceId: Buffer.from(traceId, 'hex'), spanId: Buffer.from(spanId, 'hex') };
     const span = messageType('Span')
       .encode({ ...good, ...ids })
@@ -125,7 +125,7 @@ describe('a good span is stored as if it had come alone', () => {
     );
   });
 
-  it('without the parts of its own that cannot be read', () => {
+  it('without its own unreadable parts', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), (parts, events) => {
         const attributes = [...parts.filter((part) => !isAttribute(part)), ...good.attributes];
@@ -140,7 +140,7 @@ function isAttribute(part: unknown): boolean {
   return typeof part === 'object' && part !== null && 'key' in part;
 }
 
-it('a document of a structured list that cannot be read costs its own place alone, in both formats', () => {
+it('replaces only the unreadable document of a structured list, in both formats', () => {
   const named = (id: string) => ({ kvlistValue: { values: [text('id', id)] } });
   const within = (values: readonly unknown[]) => ({ kvlistValue: { values } });
   const withDocuments = (values: readonly unknown[]) => ({
@@ -181,7 +181,7 @@ it('a document of a structured list that cannot be read costs its own place alon
   expect(idsOf(ofProtobuf(body))).toEqual([['a', placeholder, 'c'], malformed]);
 });
 
-describe('what cannot be read is counted', () => {
+describe('unreadable data is counted', () => {
   const flawsOf = (spans: readonly unknown[], more: object = {}) => {
     const { rejected, flaws } = ofJson([{ resource, scopeSpans: [{ spans }], ...more }]);
     return { rejected, flaws };
@@ -221,12 +221,12 @@ describe('what cannot be read is counted', () => {
     expect(flawsOf(spans)).toEqual(expected);
   });
 
-  it('a resource that cannot be read, whose spans are read without it', () => {
+  it('an unreadable resource, whose spans are read without it', () => {
     for (const broken of [7, { attributes: { 'service.name': 'rag' } }])
       expect(flawsOf([good], { resource: broken })).toEqual({ rejected: 0, flaws: { resource_malformed: 1 } });
   });
 
-  it('a field by another name, which is told', () => {
+  it('a misspelled field, which is reported', () => {
     const misnamed = (body: object) =>
       readTraces(contentOf(Buffer.from(JSON.stringify(body)), 'application/json'), pipelines).misnamed;
     expect(misnamed({ resource_spans: [] })).toBe('resource_spans');

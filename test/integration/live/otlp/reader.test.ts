@@ -1,4 +1,4 @@
-/** Large bodies, which a thread reads, and small ones, which nobody waits for. */
+/** Reading of large bodies in a thread, and of small ones on the main thread. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 
@@ -67,7 +67,7 @@ describe('a body', () => {
   it.each([
     ['small', 3],
     ['large', 400],
-  ])('that is %s is read to the same queries, fragments and feedback', async (_, traces) => {
+  ])('that is %s gives the same queries, fragments and feedback', async (_, traces) => {
     const body = bodyOf(traces);
     const expected = readTraces({ format: 'json', bytes: body }, pipelines);
     expect(expected).toMatchObject({ liveQueries: traces, rejected: 1 });
@@ -81,7 +81,7 @@ describe('a body', () => {
     expect(batches.length > 3).toBe(traces > 3);
   });
 
-  it('of many traces is cut into batches that hold no trace in halves', async () => {
+  it('of many traces is split into batches that never split a trace', async () => {
     const { batches } = await allOf(reader.traces(bodyOf(600, 30), json));
     for (const { queries, fragments } of batches) {
       expect(queries.length).toBeLessThanOrEqual(300);
@@ -91,7 +91,7 @@ describe('a body', () => {
     expect(new Set(traces).size).toBe(traces.length);
   });
 
-  it('of log records is read to the same feedback', async () => {
+  it('of log records gives the same feedback', async () => {
     const records = Array.from({ length: 1000 }, (_, n) => ({
       eventName: 'gen_ai.evaluation.result',
       timeUnixNano: '1700000000000000000',
@@ -114,7 +114,7 @@ describe('a body', () => {
 });
 
 describe('while a large body is read', () => {
-  it('other work has its turns', async () => {
+  it('other work continues', async () => {
     let turns = 0;
     let isDone = false;
     const turn = (): void => {
@@ -127,7 +127,7 @@ describe('while a large body is read', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('what is wrong with it is told as of a small one', async () => {
+  it('its errors are reported like those of a small body', async () => {
     const body = Buffer.from(`{"resourceSpans": ${' '.repeat(100_000)}`);
     await expect(reader.traces(body, json)).rejects.toMatchObject({
       code: 'otlp_malformed',
@@ -135,7 +135,7 @@ describe('while a large body is read', () => {
     });
   });
 
-  it('more of them than can be read soon are refused, to be sent again', async () => {
+  it('further large bodies are rejected as retryable', async () => {
     const aBody = () => Buffer.from(`{"resourceSpans": []}${' '.repeat(15 * 1024 * 1024)}`);
     const sent = Array.from({ length: 4 }, () => reader.traces(aBody(), json));
     const refused = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');

@@ -57,10 +57,10 @@ async function ids(table: string): Promise<unknown[]> {
 const remembered = async () =>
   (await database.pool.query('select kind, subject, pipeline from erased_subjects order by kind, subject')).rows;
 
-describe('of a person who was erased', () => {
-  beforeEach(() => erase(database.pool, ann, 'somebody', NOON));
+describe('late data of an erased user', () => {
+  beforeEach(() => erase(database.pool, ann, 'operator', NOON));
 
-  it('what they asked before is erased when it comes, with what was said about it, and what they ask again stays', async () => {
+  it('erases earlier queries with their feedback, and keeps later ones', async () => {
     await record(
       late(),
       late({ id: 'back again', occurredAt: at(MINUTE) }),
@@ -76,18 +76,18 @@ describe('of a person who was erased', () => {
     expect(await sweep()).toEqual({ queries: 0, feedback: 0 });
   });
 
-  it('what they said before is erased when it comes, whatever it is about', async () => {
+  it('erases earlier feedback on any query', async () => {
     const before = { queryId: 'not sampled', userHash: ANN, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
       aStoredFeedback({ ...before, id: 'before' }),
       aStoredFeedback({ ...before, id: 'after', occurredAt: at(MINUTE) }),
-      aStoredFeedback({ ...before, id: 'of nobody', userHash: null }),
+      aStoredFeedback({ ...before, id: 'anonymous', userHash: null }),
     ]);
     expect(await sweep()).toEqual({ queries: 0, feedback: 1 });
-    expect(await ids('feedback')).toEqual(['after', 'of nobody']);
+    expect(await ids('feedback')).toEqual(['after', 'anonymous']);
   });
 
-  it('a query goes when a late span says that it was theirs', async () => {
+  it('erases a query when a late span assigns it to the user', async () => {
     await record(aSample({ receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
     const endedAtUnixNano = BigInt(at(-MINUTE).getTime()) * 1_000_000n;
     await traffic.bufferFragments([aPersonFragment({ receivedAt: at(MINUTE), endedAtUnixNano })]);
@@ -97,10 +97,10 @@ describe('of a person who was erased', () => {
   });
 });
 
-describe('of what was erased', () => {
-  it('feedback of somebody who gives no name is erased when it comes, and a query that is sent again', async () => {
+describe('late data of erased queries', () => {
+  it('erases anonymous feedback, and a query that is sent again', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }), late({ id: 'q1', pipeline: 'other', userHash: null }));
-    await erase(database.pool, ann, 'somebody', NOON);
+    await erase(database.pool, ann, 'operator', NOON);
     const nameless = { userHash: null, occurredAt: at(MINUTE), receivedAt: at(MINUTE) };
     await traffic.recordFeedback([
       aStoredFeedback({ ...nameless, id: 'about it', queryId: 'q1' }),
@@ -111,9 +111,9 @@ describe('of what was erased', () => {
     expect(await ids('feedback')).toEqual(['about another']);
   });
 
-  it('the rest of its trace is erased when it comes, but for what others said in it', async () => {
+  it('erases the rest of the trace, except feedback of other users', async () => {
     await record(aSample({ userHash: ANN, receivedAt: at(-MINUTE), occurredAt: at(-MINUTE) }));
-    await erase(database.pool, ann, 'somebody', NOON);
+    await erase(database.pool, ann, 'operator', NOON);
     const rest = { traceId: TRACE, occurredAt: at(-MINUTE), receivedAt: at(MINUTE) };
     await record(aSample({ ...rest, id: queryOf(TRACE, 2) }), aSample({ ...rest, id: 'bob', userHash: 'hash of bob' }));
     await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: at(MINUTE) })]);
@@ -123,9 +123,9 @@ describe('of what was erased', () => {
     expect((await database.pool.query('select from trace_fragments')).rowCount).toBe(0);
   });
 
-  it('a query by its id is not kept when it was waiting in memory', async () => {
-    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, 'somebody', NOON);
-    await erase(database.pool, ann, 'somebody', NOON);
+  it('does not sample an erased query from the buffer', async () => {
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, 'operator', NOON);
+    await erase(database.pool, ann, 'operator', NOON);
     const asked = { pipeline: 'docs', traceId: null, userHash: null, occurredAt: at(-MINUTE) };
     expect(
       await traffic.areErased([
@@ -138,16 +138,16 @@ describe('of what was erased', () => {
   });
 });
 
-describe('whom an erasure was about', () => {
-  it('is remembered while what happened before it is accepted, and for no more than two hours after', async () => {
+describe('the record of an erasure', () => {
+  it('is kept while earlier data is accepted, and at most two hours longer', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await erase(database.pool, ann, 'somebody', NOON);
+    await erase(database.pool, ann, 'operator', NOON);
     await traffic.prune(retention, at(30 * DAY));
     expect(await remembered()).toEqual([
       { kind: 'query', subject: 'q1', pipeline: 'docs' },
       { kind: 'user', subject: ANN, pipeline: '' },
     ]);
-    // Accepted at the last moment, and stored on a day that nobody looked through.
+    // Accepted at the last moment, and stored on a day that was not searched.
     await record(late({ occurredAt: NOON, receivedAt: at(20 * DAY) }));
     await traffic.prune(retention, at(30 * DAY + 61 * MINUTE));
     expect(await ids('live_queries')).toEqual([]);
@@ -157,9 +157,9 @@ describe('whom an erasure was about', () => {
     ]);
   });
 
-  it('is nowhere else: who was erased is in no row of the database after that', async () => {
+  it('is the only trace of the erased user in the database', async () => {
     await record(late({ id: 'q1', receivedAt: at(-MINUTE) }));
-    await erase(database.pool, ann, 'somebody', NOON);
+    await erase(database.pool, ann, 'operator', NOON);
     await traffic.prune(retention, at(31 * DAY));
     const { rows } = await database.pool.query<{ name: string }>(
       `select format('%I', tablename) as name from pg_tables where schemaname = 'public'`,

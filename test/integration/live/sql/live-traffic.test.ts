@@ -52,7 +52,7 @@ async function stored(columns: string, table = 'live_queries'): Promise<Record<s
 }
 
 describe('a query that is sent again', () => {
-  it('is stored once, as it came first', async () => {
+  it('is stored once, in its first version', async () => {
     expect(await record(aSample())).toEqual({ isNew: [true] });
     expect(await record(aSample({ receivedAt: after(MINUTE), text: 'other' }))).toEqual({ isNew: [false] });
     expect(await stored('text, received_at')).toEqual([{ text: 'how do I pay', received_at: NOON }]);
@@ -69,7 +69,7 @@ describe('a query that is sent again', () => {
     ]);
   });
 
-  it('is counted once, in the minute in which it first came, however many replicas it is sent to at once', async () => {
+  it('is counted once, in its first minute, even when sent to several replicas at once', async () => {
     const arrivalsAt = (minute: Date, queries: number) => [
       { pipeline: 'docs', minute, outcome: 'ok' as const, queries },
     ];
@@ -93,7 +93,7 @@ describe('a query that is sent again', () => {
     ]);
   });
 
-  it('has the larger chance also when both come in one batch, and across replicas', async () => {
+  it('has the larger probability also within one batch, and across replicas', async () => {
     const tries = [2, 0, 1].map((level) => aSample({ ...atLevel(level), receivedAt: after(level * MINUTE) }));
     await Promise.all([
       ...tries.map((sample) => record(sample)),
@@ -103,7 +103,7 @@ describe('a query that is sent again', () => {
     expect(await stored('probability, level')).toEqual([{ probability: 0.5, level: 0 }]);
   });
 
-  it('belongs to the minute that gave its chance, which alone closes it', async () => {
+  it('belongs to the minute of its probability, which alone closes it', async () => {
     const later = after(2 * MINUTE);
     await record(aSample({ ...atLevel(3), unitHash: 0.05 }));
     await record(aSample({ ...atLevel(0), unitHash: 0.05, receivedAt: later }));
@@ -127,7 +127,7 @@ describe('feedback without id and time', () => {
       .toSorted((a, b) => Number(a['occurred_at']) - Number(b['occurred_at']))
       .at(-1)?.['id'];
 
-  it('is the last word when the mind changed back', async () => {
+  it('is the latest opinion when it changed back', async () => {
     await says('up', 0);
     await says('down', 2 * MINUTE);
     expect(await says('up', 4 * MINUTE)).toEqual({ isNew: [false] });
@@ -137,7 +137,7 @@ describe('feedback without id and time', () => {
     expect(await stored('id', 'feedback')).toHaveLength(2);
   });
 
-  it('is a retry within a minute, which changes no later mind', async () => {
+  it('is a retry within a minute, and does not replace a later opinion', async () => {
     await says('up', 0);
     await says('down', 5000);
     await says('up', MINUTE - 1);
@@ -154,7 +154,7 @@ describe('feedback without id and time', () => {
     expect(await stored('id', 'feedback')).toHaveLength(2);
   });
 
-  it('is no such thing when its sender gave it an id: then it is the same one', async () => {
+  it('is the same feedback when its sender gave it an id', async () => {
     await says('up', 0, { mayRepeat: false });
     await says('down', 2 * MINUTE, { mayRepeat: false });
     await says('up', 4 * MINUTE, { mayRepeat: false });
@@ -162,7 +162,7 @@ describe('feedback without id and time', () => {
   });
 });
 
-describe('what spans tell of a query that came in another export', () => {
+describe('fragments of a query from another export', () => {
   const fragments = [
     anEmbeddingFragment(),
     aRerankFragment(['c', 'a', 'b'], { endedAtUnixNano: 3n }),
@@ -191,19 +191,19 @@ describe('what spans tell of a query that came in another export', () => {
   };
   const columns = Object.keys(completed).join(', ');
 
-  it('completes it, when it came before', async () => {
+  it('complete it when they arrive after it', async () => {
     await record(aSample());
     for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     expect(await stored(columns)).toEqual([completed]);
   });
 
-  it('completes it, when it comes after', async () => {
+  it('complete it when they arrive before it', async () => {
     for (const fragment of fragments) await traffic.bufferFragments([fragment]);
     await record(aSample());
     expect(await stored(columns)).toEqual([completed]);
   });
 
-  it('completes it, when all comes at once and several times, to two replicas', async () => {
+  it('complete it when everything arrives concurrently and repeatedly at two replicas', async () => {
     const send = (to: LiveTraffic) => [
       to.record({ samples: [aSample()], counts: [], levels: [] }),
       ...fragments.map((fragment) => to.bufferFragments([fragment])),
@@ -214,7 +214,7 @@ describe('what spans tell of a query that came in another export', () => {
     expect((await database.pool.query('select 1 from trace_fragments')).rowCount).toBe(fragments.length);
   });
 
-  it('is the order of the reranker that ended last, whichever came last', async () => {
+  it('apply the order of the reranker that ended last, whichever arrived last', async () => {
     await record(aSample());
     await traffic.bufferFragments([aRerankFragment(['b', 'a', 'c'], { spanId: '9'.repeat(16), endedAtUnixNano: 9n })]);
     await traffic.bufferFragments([aRerankFragment(['c', 'b', 'a'])]);
@@ -229,7 +229,7 @@ describe('what spans tell of a query that came in another export', () => {
     ]);
   });
 
-  it('replaces nothing that the query told itself', async () => {
+  it('replace nothing that the query reported', async () => {
     const own = {
       embedding: Float32Array.of(1, 0),
       embedderVersion: 'e5',
@@ -248,7 +248,7 @@ describe('what spans tell of a query that came in another export', () => {
     ]);
   });
 
-  it('finds the query by the hash of its text where no text is kept, and gives it one when it has none', async () => {
+  it('match the query by the hash of its text, and add a hash when it has none', async () => {
     const hashed = (id: number, textHash: string | null) => aSample({ id: queryOf(TRACE, id), text: null, textHash });
     await record(hashed(1, 'h1'), hashed(5, 'h5'), hashed(6, null));
     const vector = (textHash: string, spanId: string, x: number, within: string | null = null) =>
@@ -267,7 +267,7 @@ describe('what spans tell of a query that came in another export', () => {
     );
   });
 
-  it('may be as odd as spans can be', async () => {
+  it('may be unusual', async () => {
     await record(
       aSample({
         results: [
@@ -295,7 +295,7 @@ describe('what spans tell of a query that came in another export', () => {
     ]);
   });
 
-  it('leaves out a vector of another length, or of another pipeline, and takes the one that fits', async () => {
+  it('skip vectors of other dimensions or another pipeline, and use the one that fits', async () => {
     await traffic.fixDimensions('docs', 3);
     await record(aSample());
     await traffic.bufferFragments([
@@ -313,7 +313,7 @@ describe('what spans tell of a query that came in another export', () => {
     expect(await stored('embedding')).toEqual([{ embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) }]);
   });
 
-  it('teaches a pipeline the length of its vectors, once', async () => {
+  it('set the dimensions of a pipeline once', async () => {
     const other = 'f'.repeat(32);
     await record(aSample(), aSample({ id: queryOf(other, 1), traceId: other }));
     await traffic.bufferFragments([
@@ -324,7 +324,7 @@ describe('what spans tell of a query that came in another export', () => {
     expect(lengths.filter((length) => length !== null)).toEqual([await traffic.dimensions('docs', null)]);
   });
 
-  it('waits for ten minutes at least and twenty at most', async () => {
+  it('are buffered for ten to twenty minutes', async () => {
     const held = async () => (await database.pool.query('select 1 from trace_fragments')).rowCount;
     await traffic.bufferFragments([anEmbeddingFragment(), anEmbeddingFragment()]);
     await traffic.dropOldFragments(NOON);
@@ -342,11 +342,11 @@ describe('what spans tell of a query that came in another export', () => {
   });
 });
 
-describe('feedback on a span that is no query', () => {
+describe('feedback on a span that is not a query', () => {
   const onRoot = aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE });
   const attached = async () => (await stored('query_id', 'feedback')).map((row) => row['query_id']);
 
-  it('is about the only query of its trace, whichever comes first', async () => {
+  it('is about the only query of its trace, in any order of arrival', async () => {
     await record(aSample());
     await traffic.recordFeedback([onRoot]);
     expect(await attached()).toEqual([queryOf(TRACE, 1)]);
@@ -359,7 +359,7 @@ describe('feedback on a span that is no query', () => {
     expect(await attached()).toEqual([queryOf(TRACE, 1)]);
   });
 
-  it('is about none of several, nor about one of another pipeline', async () => {
+  it('is not assigned to one of several queries, nor to another pipeline', async () => {
     await traffic.recordFeedback([onRoot]);
     await record(aSample({ pipeline: 'other' }));
     expect(await attached()).toEqual([queryOf(TRACE, 7)]);
@@ -369,14 +369,14 @@ describe('feedback on a span that is no query', () => {
     expect(await attached()).toEqual([queryOf(TRACE, 7)]);
   });
 
-  it('is about the span itself, when that turns out to be a query', async () => {
+  it('is about the span itself if that turns out to be a query', async () => {
     await record(aSample());
     await traffic.recordFeedback([onRoot]);
     await record(aSample({ id: queryOf(TRACE, 7) }));
     expect(await attached()).toEqual([queryOf(TRACE, 7)]);
   });
 
-  it('finds its query when both come at the same moment', async () => {
+  it('finds its query when both arrive concurrently', async () => {
     const traces = Array.from({ length: 50 }, (_, i) => (i + 1).toString(16).padStart(32, '0'));
     await Promise.all(
       traces.flatMap((traceId) => [
@@ -394,30 +394,30 @@ describe('an erasure', () => {
   const others = 'f'.repeat(32);
   const ofOthers: readonly BufferedFragment[] = [anEmbeddingFragment({ traceId: others })];
 
-  it('of a person reaches what is held of their traces, and what it was copied to', async () => {
+  it('of a user includes fragments of their traces and the queries that these completed', async () => {
     await record(aSample());
     await traffic.bufferFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
-    const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON);
+    const erased = await erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'operator', NOON);
     expect(erased).toEqual({ queries: 1, feedback: 0, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
 
-  it('of a query reaches what is held of its trace before it came, and feedback that was attached elsewhere', async () => {
+  it('of a query includes earlier fragments of its trace, and feedback attached elsewhere', async () => {
     await traffic.bufferFragments([anEmbeddingFragment(), aPersonFragment(), ...ofOthers]);
     await traffic.recordFeedback([aStoredFeedback({ queryId: queryOf(TRACE, 7), traceId: TRACE })]);
     await record(aSample());
-    const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, 'somebody', NOON);
+    const eraseQuery = (id: string) => erase(database.pool, { kind: 'query', id, idHash: 'h' }, 'operator', NOON);
     expect(await eraseQuery(queryOf(TRACE, 7))).toEqual({ queries: 0, feedback: 1, goldenQueries: 0 });
     expect(await held()).toEqual([others]);
   });
 
-  it('of a person leaves nothing behind while their trace is being completed', async () => {
+  it('of a user is complete even while their trace is being completed', async () => {
     for (let round = 0; round < 20; round++) {
       const traceId = (round + 1).toString(16).padStart(32, '0');
       await record(aSample({ id: queryOf(traceId, 1), traceId }));
       await Promise.all([
         traffic.bufferFragments([aPersonFragment({ traceId })]),
-        erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'somebody', NOON),
+        erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'operator', NOON),
       ]);
       // Erased before they came, they are in both; else in none.
       const { rows } = await database.pool.query<{ held: number; copied: number }>(

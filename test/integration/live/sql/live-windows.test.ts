@@ -27,7 +27,7 @@ async function record(...samples: readonly Parameters<typeof aLiveSample>[0][]):
 const aStage = { name: 'candidates', isSide: false, latencyMs: 7.5, documents: 30, ranks: [4, null] };
 
 describe('the samples of a window', () => {
-  it('are those that occurred in it, whenever they were received, as they were stored', async () => {
+  it('are those that occurred in it, whenever they were received', async () => {
     const pipeline = 'whole';
     await record(
       { pipeline, id: 'first', occurredAt: hours(-2), context: { characters: 812, repeated: 0.25 }, stages: [aStage] },
@@ -70,7 +70,7 @@ describe('the samples of a window', () => {
     ]);
   });
 
-  it('are all there, each once, however many occurred at the same instant', async () => {
+  it('are complete and distinct, even if many occurred at the same time', async () => {
     const pipeline = 'many';
     const ids = Array.from({ length: 4500 }, (_, i) => `q${i}`);
     await record(...ids.map((id, i) => ({ pipeline, id, occurredAt: i < 4100 ? NOON : hours(-1) })));
@@ -79,7 +79,7 @@ describe('the samples of a window', () => {
     expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
-  it('tell how much of the traffic the most frequent query makes up, whatever its letter case', async () => {
+  it('contain the share of the most frequent query, ignoring case', async () => {
     const pipeline = 'asked';
     const ask = (id: string, text: string | null, parts: object = {}) => ({
       pipeline,
@@ -98,23 +98,23 @@ describe('the samples of a window', () => {
     );
     const windows = createLiveWindows(database.pool);
     expect(await windows.topQuery(window(pipeline))).toEqual({ share: 0.5, queries: 3, sessions: 3 });
-    expect(await windows.topQuery(window('nobody'))).toEqual({ share: 0, queries: 0, sessions: 0 });
+    expect(await windows.topQuery(window('unknown'))).toEqual({ share: 0, queries: 0, sessions: 0 });
     expect(await windows.texts(window(pipeline), 2)).toEqual([
       { text: 'ping', probability: 1 },
       { text: 'Ping', probability: 1 },
     ]);
   });
 
-  it('tell the 95th percentile of the latencies that the service gave', async () => {
+  it('contain the 95th percentile of the reported latencies', async () => {
     const pipeline = 'timed';
     const latencies = Array.from({ length: 20 }, (_, i) => ({ pipeline, id: `q${i}`, latencyMs: 10 * (i + 1) }));
     await record(...latencies, { pipeline, id: 'failed', outcome: 'timeout', latencyMs: 5000 });
     const windows = createLiveWindows(database.pool);
     expect(await windows.latency95(window(pipeline))).toEqual({ ms: 190, n: 20 });
-    expect(await windows.latency95(window('nobody'))).toBeNull();
+    expect(await windows.latency95(window('unknown'))).toBeNull();
   });
 
-  it('stand for as many as arrived, by outcome, beside those that were counted', async () => {
+  it('estimate the arrivals by outcome, beside the exact counts', async () => {
     const pipeline = 'arrivals';
     const minute = hours(-1);
     const kept = { pipeline, receivedAt: minute, probability: 0.5, rateProbability: 0.5, keepReason: 'rate' } as const;
@@ -136,14 +136,14 @@ describe('the samples of a window', () => {
     expect(arrivals).toEqual({ ok: { counted: 5, estimated: 6 }, error: { counted: 2, estimated: 1 } });
   });
 
-  it('count once when a retry of days later was stored again', async () => {
+  it('count a retry after some days once', async () => {
     const pipeline = 'twice';
     await record({ pipeline, receivedAt: hours(-24) });
     await record({ pipeline, receivedAt: hours(24) });
     expect(await read(window(pipeline))).toHaveLength(1);
   });
 
-  it('when halved, are those that a halved rate would have kept, with its probability', async () => {
+  it('are, when halved, those that a halved rate would have selected, with its probability', async () => {
     const pipeline = 'halved';
     await record(
       { pipeline, id: 'rate-in', unitHash: 0.12 },
@@ -181,14 +181,14 @@ describe('the clicks on queries', () => {
   });
 });
 
-describe('whether there are clicks', () => {
+describe('the presence of clicks', () => {
   it.each([
     ['no feedback', [], false],
     ['an opinion', [{ kind: 'copy' as const }], false],
     ['a click that does not count', [{ counted: false }], false],
     ['a click that was received before', [{ receivedAt: hours(-24) }], false],
     ['a click', [{}], true],
-  ])('is told of %s', async (what, clicks, expected) => {
+  ])('is known for %s', async (what, clicks, expected) => {
     const pipeline = `with ${what}`;
     await store().recordFeedback(clicks.map((click) => aStoredClick({ pipeline, ...click })));
     expect(await createLiveWindows(database.pool).hasClicks(pipeline, hours(-2))).toBe(expected);
@@ -196,7 +196,7 @@ describe('whether there are clicks', () => {
 });
 
 describe('the opinions on queries', () => {
-  it('are the latest of each person and kind that count, without clicks', async () => {
+  it('are the latest counted of each user and kind, without clicks', async () => {
     const pipeline = 'opinions';
     const said = { pipeline, kind: 'thumb' as const, documentId: null };
     await store().recordFeedback(

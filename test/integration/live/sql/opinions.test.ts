@@ -53,21 +53,21 @@ describe('the opinions of a window', () => {
   it.each([
     ['in the order of what was said', [up, down]],
     ['in any other order', [down, up]],
-  ])('hold the thumb down of a user who first gave a thumb up, %s', async (_order, feedback) => {
+  ])('contain the latest thumb of a user who changed it, %s', async (_order, feedback) => {
     expect(await tally(feedback)).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
   });
 
-  it('hold the first opinion again after it was changed and changed back', async () => {
+  it('contain the first opinion again after it changed back', async () => {
     const upAgain = aThumb({ id: 'f3', occurredAt: minutes(2) });
     expect(await tally([up, down, upAgain])).toEqual([thumbs({ feedback: 3 })]);
   });
 
-  it('are not superseded by what occurred before and arrived late', async () => {
+  it('are not replaced by earlier feedback that arrives late', async () => {
     const late = aThumb({ id: 'f9', receivedAt: minutes(600) });
     expect(await tally([up, down, late])).toEqual([thumbs({ sentiment: 'negative', feedback: 3 })]);
   });
 
-  it('are those received last where the times are the same, then those of the greater id', async () => {
+  it('are, at equal times, the last received, then those of the greater id', async () => {
     const later = aThumb({ id: 'f0', sentiment: 'negative', receivedAt: minutes(1) });
     expect(await tally([later, up])).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
     const greater = aThumb({ id: 'g', sentiment: 'neutral', receivedAt: minutes(1) });
@@ -82,12 +82,12 @@ describe('the opinions of a window', () => {
     expect(await tally([up, aThumb({ id: 'f2', ...change })])).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
 
-  it('keep kinds and pipelines apart', async () => {
+  it('are separate by kind and pipeline', async () => {
     const others = [aThumb({ id: 'f2', kind: 'rating' }), aThumb({ id: 'f3', pipeline: 'intranet' })];
     expect(await tally([up, ...others])).toEqual([thumbs({ kind: 'rating' }), thumbs()]);
   });
 
-  it('tell documents apart by rank only where they are not named', async () => {
+  it('distinguish documents by rank only without ids', async () => {
     const byRank = [1, 2].map((rank) => aThumb({ id: `r${rank}`, kind: 'click', rank }));
     const byName = byRank.map((click) => ({
       ...click,
@@ -101,12 +101,12 @@ describe('the opinions of a window', () => {
     ]);
   });
 
-  it('take anonymous feedback on a query as one user’s', async () => {
+  it('treat anonymous feedback on a query as one user', async () => {
     const anonymous = [up, down].map((feedback) => ({ ...feedback, userHash: null }));
     expect(await tally(anonymous)).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
   });
 
-  it('leave the last word beyond the cap to a user whose opinion was counted before, and to no other', async () => {
+  it('can change beyond the cap only if they were already counted', async () => {
     expect(await tally([up, { ...down, counted: false }])).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
     expect(await tally([aThumb({ id: 'f3', userHash: 'bob', counted: false })])).toEqual([
       thumbs({ sentiment: 'negative', feedback: 2 }),
@@ -114,14 +114,14 @@ describe('the opinions of a window', () => {
     ]);
   });
 
-  it('are of feedback from the start of the window to before its end', async () => {
+  it('include the start of the window and exclude its end', async () => {
     const feedback = [-0.01, 0, 59.99, 60].map((at) =>
       aThumb({ id: `at${at}`, queryId: `at${at}`, occurredAt: minutes(at) }),
     );
     expect(await tally(feedback)).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
 
-  it('are what a user thought last within it', async () => {
+  it('are the latest within the window', async () => {
     const late = { ...down, occurredAt: minutes(50) };
     const upAgain = aThumb({ id: 'f3', occurredAt: minutes(70) });
     expect(await tally([up, late, upAgain])).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);
@@ -134,7 +134,7 @@ describe('the segments of opinions', () => {
   const query = (id: string, segments: Record<string, string>, receivedAt = NOON) =>
     aSample({ id, segments, receivedAt, traceId: null });
 
-  it('are those of their queries by the keys that are asked for, of a query of the day before or after too', async () => {
+  it('are those of their queries for the given keys, also of a query of the day before or after', async () => {
     const samples = [
       query('q1', { lang: 'en', tenant: 'a', course: 'x' }),
       query('q2', { lang: 'de' }, new Date(NOON.getTime() - DAY)),
@@ -146,7 +146,7 @@ describe('the segments of opinions', () => {
     expect(found.map(({ segments }) => segments)).toEqual([[], ['lang=de'], ['lang=en', 'tenant=a'], ['lang=fr']]);
   });
 
-  it('are none where no keys are asked for, whatever the queries have', async () => {
+  it('are empty without keys', async () => {
     await traffic.record({ samples: [query('q1', { lang: 'en' })], counts: [], levels: [] });
     expect(await tally([up, aThumb({ id: 'f2', queryId: 'q2' })])).toEqual([thumbs({ feedback: 2, opinions: 2 })]);
   });
@@ -201,7 +201,7 @@ const aList = fc.uniqueArray(
   { maxLength: 30, selector: ({ id }) => id },
 );
 
-it('opinions are one for each user, query, kind and document, whatever was said in whatever order', async () => {
+it('counts one opinion for each user, query, kind and document, in any order of feedback', async () => {
   await fc.assert(
     fc.asyncProperty(aList, async (list) => {
       await database.pool.query('truncate feedback');

@@ -1,4 +1,4 @@
-/** What the doctor is told of retriever spans that gave no query: written once a minute at most, forgotten after a month. */
+/** Unreadable retriever spans for the doctor: written at most once a minute, deleted after a month. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';
@@ -48,7 +48,7 @@ async function ingestWith(traffic: LiveTraffic) {
   };
 }
 
-it('the first of a kind is written at once, and the next ones of a minute together', async () => {
+it('writes the first of a kind immediately, and further ones once a minute', async () => {
   const traffic = createLiveTraffic(database.pool, 'a');
   const { recordUnreadable, pass } = await ingestWith(traffic);
   const spans = async () => (await traffic.unreadableSince(NOON)).map(({ reason, spans: count }) => [reason, count]);
@@ -71,7 +71,7 @@ it('the first of a kind is written at once, and the next ones of a minute togeth
   expect(await traffic.unreadableSince(NOON)).toMatchObject([{ pipeline: 'later' }]);
 });
 
-it('ingest goes on where they cannot be written, and they are written later', async () => {
+it('keeps ingesting when they cannot be written, and writes them later', async () => {
   const stored = createLiveTraffic(database.pool, 'a');
   let isAway = true;
   const recordUnreadable: LiveTraffic['recordUnreadable'] = (...args) =>

@@ -22,7 +22,7 @@ function summaryOf(tallies: readonly OpinionTally[]) {
   return summarizeFeedback({ opinions: async () => tallies }, source, window);
 }
 
-it('counts the latest opinion of each user, and all feedback beside it', async () => {
+it('counts the latest opinion of each user, and all feedback separately', async () => {
   const changed = aTally({ sentiment: 'negative', feedback: 2 });
   const beyondCap = aTally({ opinions: 0 });
   const { kinds, opinions } = await summaryOf([changed, beyondCap]);
@@ -30,7 +30,7 @@ it('counts the latest opinion of each user, and all feedback beside it', async (
   expect(opinions.all.get('all')).toMatchObject({ kind: 'ratio', value: 0, n: 1 });
 });
 
-it('tells what users said from what they did, within the segments of the config', async () => {
+it('separates explicit from implicit feedback, by the segments of the config', async () => {
   const { opinions } = await summaryOf([
     aTally({ feedback: 2, opinions: 2 }),
     aTally({ segments: ['lang=de'] }),

@@ -36,7 +36,7 @@ function aTask() {
 const never = new AbortController().signal;
 
 describe('a semaphore', () => {
-  it('lets no more tasks run than it was made for, and the others in their order', async () => {
+  it('runs at most the given number of tasks, in their order', async () => {
     const semaphore = createSemaphore(2);
     const tasks = [aTask(), aTask(), aTask(), aTask()];
     const work = tasks.map(({ run }) => semaphore(run, never));
@@ -53,13 +53,13 @@ describe('a semaphore', () => {
     expect(await work[3]).toBe('done');
   });
 
-  it('gives the place of a task that fails to the next', async () => {
+  it('starts the next task after a failed one', async () => {
     const semaphore = createSemaphore(1);
     await expect(semaphore(() => Promise.reject(new Error('no')), never)).rejects.toThrow('no');
     expect(await semaphore(async () => 'next', never)).toBe('next');
   });
 
-  it('never starts a task whose time is over before its turn', async () => {
+  it('never starts a task that was aborted in the queue', async () => {
     const semaphore = createSemaphore(1);
     const [first, second, third] = [aTask(), aTask(), aTask()];
     const over = new AbortController();
@@ -101,7 +101,7 @@ async function anAnalyzer(responder: Responder, changes: Partial<PresidioConfig>
 const ada = { entity_type: 'PERSON', start: 3, end: 6, score: 0.85, analysis_explanation: null };
 
 describe('the analyzer of Presidio', () => {
-  it('is asked in its own words, and what it found is understood', async () => {
+  it('receives its request format, and its response is parsed', async () => {
     const analyzer = await anAnalyzer(json([ada]), { entities: ['PERSON'] });
     expect(await analyzer.analyze('is Ada in')).toEqual({
       kind: 'found',
@@ -118,7 +118,7 @@ describe('the analyzer of Presidio', () => {
     });
   });
 
-  it('looks for all that it knows when no types are named', async () => {
+  it('detects all types by default', async () => {
     const analyzer = await anAnalyzer(json([]));
     expect(await analyzer.analyze('who is it')).toEqual({ kind: 'found', entities: [] });
     expect(JSON.parse(server?.requests[0]?.body ?? '')).not.toHaveProperty('entities');
@@ -138,7 +138,7 @@ describe('the analyzer of Presidio', () => {
     ['answers a find with offsets that are texts', json([{ ...ada, start: '3' }]), 'malformed'],
     ['answers a find without a type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
     ['answers finds that are none', json([ada, null]), 'malformed'],
-  ])('is a failure that says nothing of the text when it %s', async (_what, responder, kind) => {
+  ])('fails without quoting the text when it %s', async (_what, responder, kind) => {
     const analyzer = await anAnalyzer(responder);
     const analysis = await analyzer.analyze('is Ada in');
     expect(analysis.kind).toBe(kind);
@@ -151,14 +151,14 @@ describe('the analyzer of Presidio', () => {
   it.each<[string, Responder]>([
     ['never answers', hang()],
     ['stops in the middle of its answer', hangInBody()],
-  ])('is given up when it %s', async (_what, responder) => {
+  ])('times out when it %s', async (_what, responder) => {
     const analyzer = await anAnalyzer(responder, { timeoutMs: 50 });
     const analysis = await analyzer.analyze('is Ada in');
     expect(analysis).toMatchObject({ kind: 'timeout', message: expect.stringContaining('within 50 ms') });
     await waitFor(() => server?.openConnections === 0);
   });
 
-  it('is given no more texts at a time than it should have, and gives up those that get no turn', async () => {
+  it('gets at most the configured number of concurrent texts, and queued ones time out', async () => {
     const analyzer = await anAnalyzer(hang(), { timeoutMs: 2000, concurrency: 3 });
     const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyzer.analyze(`text ${i}`)));
     await waitFor(() => server?.requests.length === 3);
@@ -166,14 +166,14 @@ describe('the analyzer of Presidio', () => {
     expect((await analyses).map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'timeout'));
   });
 
-  it('is given many texts one behind the other on few connections', async () => {
+  it('gets many texts over few connections', async () => {
     const analyzer = await anAnalyzer(json([]), { concurrency: 2 });
     const analyses = await Promise.all(Array.from({ length: 50 }, (_, i) => analyzer.analyze(`text ${i}`)));
     expect(analyses.every(({ kind }) => kind === 'found')).toBe(true);
     expect(server?.connections).toBeLessThanOrEqual(2);
   });
 
-  it('must be at an address that can be called', async () => {
+  it('needs a valid URL', async () => {
     await expect(anAnalyzer(json([]), { url: 'http://user:pass@presidio' })).rejects.toThrow('privacy.presidio.url');
   });
 });

@@ -64,8 +64,8 @@ const findsAda: Responder = (request, response) => {
   json(finds)(request, response);
 };
 
-describe('a service that knows names', () => {
-  it('sees what our own rules left, and what it finds is gone too', async () => {
+describe('a redaction service', () => {
+  it('sees texts after the built-in rules, and its entities are redacted too', async () => {
     const { personalData, outcomes } = await aPrivacy(findsAda);
     const query = aQuery({ text: '😀 Is Ada ada@example.org in?', error: 'no index for Ada' });
     expect(await personalData.toPrivateQuery(query)).toMatchObject({
@@ -84,7 +84,7 @@ describe('a service that knows names', () => {
     ['does not respond in time', hang(), 'timeout'],
     ['answers nonsense', json({ entities: [] }), 'malformed'],
     ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
-  ])('that %s lets no text through: of a query only a hash is kept', async (_what, responder, outcome) => {
+  ])('that %s lets no text through: only a hash of the query is stored', async (_what, responder, outcome) => {
     const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
     const query = aQuery({ error: 'no index for Ada' });
     const [kept, feedback] = await Promise.all([
@@ -101,7 +101,7 @@ describe('a service that knows names', () => {
     expect(JSON.stringify(entries)).not.toContain('Ada');
   });
 
-  it('that is down is logged once a minute, however many texts there are', async () => {
+  it('that is down is logged once a minute', async () => {
     const { personalData, entries, clock } = await aPrivacy(status(500));
     for (let i = 0; i < 5; i++) await personalData.toPrivateQuery(aQuery());
     expect(entries).toMatchObject([
@@ -112,7 +112,7 @@ describe('a service that knows names', () => {
     expect(entries).toHaveLength(2);
   });
 
-  it('is not asked about nothing', async () => {
+  it('is not called for empty texts', async () => {
     const { personalData } = await aPrivacy(findsAda);
     const kept = await Promise.all([null, '', ' '].map((text) => personalData.toPrivateQuery(aQuery({ text }))));
     expect(kept.map(({ text, textHash: hash }) => [text, hash])).toEqual([
@@ -124,12 +124,12 @@ describe('a service that knows names', () => {
   });
 });
 
-describe('without such a service', () => {
+describe('without a redaction service', () => {
   it.each([
     ['redact', 'Is Ada [EMAIL] in?', '[EMAIL] has no index', false],
     ['keep', 'Is Ada ada@example.org in?', '[EMAIL] has no index', false],
     ['hash', null, null, true],
-  ])('texts are kept as the mode %s says', async (mode, text, error, isHashed) => {
+  ])('texts are stored according to the mode %s', async (mode, text, error, isHashed) => {
     const { personalData, outcomes } = await aPrivacy(null, { text: mode });
     const kept = await personalData.toPrivateQuery(aQuery({ error: 'ada@example.org has no index' }));
     expect(kept).toMatchObject({ text, error });
@@ -141,7 +141,7 @@ describe('without such a service', () => {
 describe('a long text', () => {
   const long = `Is ada@example.org in? ${'1.1.1.1 and card '.repeat(6000)} T-1234`;
 
-  it('is redacted in a thread as it would be here, with the patterns of its pipeline', async () => {
+  it('is redacted in a thread with the same result', async () => {
     const patterns = [{ name: 'ticket', regex: 'T-[0-9]{4}' }];
     const { personalData } = await aPrivacy(null, { patterns });
     const redact = createRedactor({ patterns: [{ name: 'ticket', source: 'T-[0-9]{4}' }] });
@@ -151,7 +151,7 @@ describe('a long text', () => {
     expect(kept.error).toBe(kept.text);
   });
 
-  it('that finds no room in its queue is sent back to whoever sent it', async () => {
+  it('is rejected as overloaded when the queue is full', async () => {
     const { personalData } = await aPrivacy(null);
     const sent = await Promise.allSettled(
       Array.from({ length: 2100 }, () => personalData.toPrivateQuery(aQuery({ text: 'a'.repeat(20_001) }))),
@@ -165,8 +165,8 @@ describe('a long text', () => {
   });
 });
 
-describe('the config of such a service', () => {
-  it.each(['hash', 'keep'])('is refused in the mode %s, where it would have no effect', (mode) => {
+describe('the config of a redaction service', () => {
+  it.each(['hash', 'keep'])('is rejected in the mode %s, where it has no effect', (mode) => {
     const parsed = privacySchema.safeParse({ text: mode, presidio: { url: 'http://presidio' } });
     expect(parsed.error?.issues).toMatchObject([
       { path: ['presidio'], message: `has no effect with text: ${mode}; set text: redact, or leave it out` },

@@ -5,7 +5,7 @@ function queries(count: number, name: string, parts: Partial<ContextQuery>): Con
   return Array.from({ length: count }, (_, i) => ({ cluster: `${name}${i}`, probability: 1, context: null, ...parts }));
 }
 
-describe('what the texts of answers cost', () => {
+describe('the context size', () => {
   // Forty short ones were kept of forty, and twenty long ones of forty; of thirty more no text is known.
   const sampled = [
     ...queries(40, 'short', { context: { characters: 1000, repeated: 0 } }),
@@ -13,18 +13,18 @@ describe('what the texts of answers cost', () => {
     ...queries(30, 'unknown', {}),
   ];
 
-  it('is a mean over all queries whose texts are known, each with the weight of those it stands for', () => {
+  it('is a weighted mean over all queries with texts', () => {
     expect(contextCharacters(sampled)).toMatchObject({ value: expect.closeTo(2500, 9) as number, n: 60 });
     expect(repeatedContext(sampled)).toMatchObject({ value: expect.closeTo(0.25, 9) as number, n: 60 });
   });
 
-  it('has bounds around it, which are closer where there are more sessions, and none below 0', () => {
+  it('has bounds that narrow with the number of sessions, and are never negative', () => {
     const more = Array.from({ length: 9 }, (_, i) =>
       sampled.map((query) => ({ ...query, cluster: `${query.cluster} ${i}` })),
     ).flat();
     for (const measure of [contextCharacters, repeatedContext]) {
       const [few, many] = [measure(sampled), measure(more)];
-      if (few.kind !== 'rate' || many.kind !== 'rate') throw new Error('both can be told');
+      if (few.kind !== 'rate' || many.kind !== 'rate') throw new Error('both must have a rate');
       expect(few.low).toBeLessThan(few.value);
       expect(few.high).toBeGreaterThan(few.value);
       expect((few.high - few.low) / (many.high - many.low)).toBeGreaterThan(2.5);
@@ -36,7 +36,7 @@ describe('what the texts of answers cost', () => {
     expect(contextCharacters(uneven)).toMatchObject({ low: 0 });
   });
 
-  it('is not told of one session', () => {
+  it('is unknown with one session', () => {
     expect(contextCharacters(queries(1, 'a', { context: { characters: 5, repeated: 0 } }))).toMatchObject({
       kind: 'insufficient_data',
     });

@@ -46,7 +46,7 @@ function find(outcomes: readonly LiveMeasureOutcome[], measure: LiveMeasure): Li
 }
 
 describe('the measures of live traffic', () => {
-  it('weigh each sample by how many queries it stands for', () => {
+  it('weight each sample by the number of queries that it represents', () => {
     // A tenth of 1000 good queries was kept, and all of 100 empty and 50 failed ones.
     const sampled = [
       ...queries(100, () => ({ probability: 0.1 })),
@@ -63,7 +63,7 @@ describe('the measures of live traffic', () => {
     expect(find(outcomes, 'error_ratio')).toMatchObject({ value: expect.closeTo(50 / 1150, 9), n: 250 });
   });
 
-  it('have bounds also where every query was kept: what the service is like is known only from so many', () => {
+  it('have bounds even if every query was sampled, because the number of queries is finite', () => {
     const whole = queries(50, (i) => ({ outcome: i < 5 ? 'empty' : 'ok' }));
     const boundsOf = (sampled: readonly SampledQuery[], isComplete: boolean) => {
       const outcome = find(measureSegment(sampled, traits({ isComplete })), 'zero_results_ratio');
@@ -78,7 +78,7 @@ describe('the measures of live traffic', () => {
     expect(boundsOf(drawn, false)).toEqual([expect.closeTo(low, 9), expect.closeTo(high, 9)]);
   });
 
-  it('are as sure as there are sessions, however many queries each has', () => {
+  it('have a precision that depends on sessions, not on queries per session', () => {
     const highOf = (sessions: number) => {
       const asked = queries(60, (i) => ({ cluster: `s${i % sessions}`, outcome: i % sessions === 0 ? 'error' : 'ok' }));
       const outcome = find(measureSegment(asked, traits({ isComplete: true })), 'error_ratio');
@@ -87,7 +87,7 @@ describe('the measures of live traffic', () => {
     expect(highOf(10)).toBeGreaterThan(0.35);
   });
 
-  it('tell how often and where users click, of queries that have had the time to be clicked', () => {
+  it('measure how often and where users click, over queries with complete clicks', () => {
     const settled = queries(40, (i) => ({ clickedRanks: i % 4 === 0 ? [2, 12] : [], shown: 20 }));
     const fresh = queries(40, (i) => ({ cluster: `new${i}`, occurredAtMs: NOON.getTime() }));
     const outcomes = measureSegment([...settled, ...fresh], traits());
@@ -126,7 +126,7 @@ describe('the measures of live traffic', () => {
       { clicks_over_expected_ratio: 'no_baseline' },
     ],
     [
-      'failures alone, of which nobody knows how many queries they are of',
+      'failures alone, out of an unknown number of queries',
       queries(5, () => ({ outcome: 'error' })),
       {},
       { queries: 'too_few_sessions', error_ratio: 'too_few_sessions' },
@@ -137,14 +137,14 @@ describe('the measures of live traffic', () => {
       {},
       { error_ratio: 'too_few_sessions', click_through_ratio: 'too_few_sessions' },
     ],
-  ])('say why there are none: %s', (_what, sampled, parts, reasons) => {
+  ])('have a reason when they are missing: %s', (_what, sampled, parts, reasons) => {
     const outcomes = measureSegment(sampled, traits(parts));
     for (const [measure, reason] of Object.entries(reasons)) {
       expect(find(outcomes, measure as LiveMeasure)).toEqual({ kind: 'no_data', measure, reason });
     }
   });
 
-  it('are all there, each a finite value within finite bounds or a reason, whatever was sampled', () => {
+  it('always have a finite value within finite bounds, or a reason', () => {
     const query = fc.record({
       cluster: fc.nat(6),
       probability: fc.constantFrom(1, 0.5, 0.1, 1e-6),
@@ -179,7 +179,7 @@ describe('the measures of live traffic', () => {
 });
 
 describe('the segments of live traffic', () => {
-  it('are all queries, the most sampled values by name, and the rest as one', () => {
+  it('are all queries, the largest segments by name, and the rest as one', () => {
     const sampled = ['en', 'en', 'en', 'de', 'de', 'fr', 'it'].map((lang) => aQuery({ tags: { lang } }));
     const segments = liveSegments([...sampled, aQuery()], ['lang'], 2);
     expect(segments.map((segment) => [segment.name, segment.queries.length])).toEqual([
@@ -191,10 +191,10 @@ describe('the segments of live traffic', () => {
   });
 });
 
-describe('what was counted on arrival', () => {
+describe('counted arrivals', () => {
   const none = { kind: 'no_data', measure: 'error_ratio', reason: 'no_queries' } as const;
 
-  it('is the volume of all traffic, in place of an estimate of it', () => {
+  it('replace the estimated volume of all traffic', () => {
     const estimate = {
       kind: 'value',
       measure: 'queries',
@@ -209,7 +209,7 @@ describe('what was counted on arrival', () => {
     expect(withArrivals(estimate, 0)).toEqual(estimate);
   });
 
-  it('tells a window without a sample from one without a query', () => {
+  it('distinguish a window without samples from one without queries', () => {
     expect(withArrivals(none, 119)).toEqual({ ...none, reason: 'none_sampled' });
     expect(withArrivals(none, 0)).toEqual(none);
     expect(withArrivals({ ...none, reason: 'no_clicks' }, 119)).toEqual({ ...none, reason: 'no_clicks' });

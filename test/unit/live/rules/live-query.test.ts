@@ -20,25 +20,25 @@ describe('a live query', () => {
     ['a time an hour ahead', { occurredAt: ago(-3_600_000) }, 'occurred_in_future'],
     ['a time before the retention', { occurredAt: ago(31 * 86_400_000) }, 'occurred_too_long_ago'],
   ];
-  it.each(refusals)('with %s is refused with a code of its own', (_, parts, code) => {
+  it.each(refusals)('with %s is rejected with its own code', (_, parts, code) => {
     expect(checkLiveQuery(aLiveQuery(parts), limits, NOW)).toMatchObject({ code });
   });
 
-  it('whose time is in milliseconds where nanoseconds are read is refused with the unit that the field has', () => {
+  it('with a time in milliseconds instead of nanoseconds is rejected with a hint on the unit', () => {
     const occurredAt = new Date(NOW.getTime() / 1e6);
     expect(checkLiveQuery(aLiveQuery({ occurredAt }), limits, NOW)?.message).toContain(
       'It was parsed as 1970-01-01T00:29',
     );
   });
 
-  it('of a pipeline that the config does not have is refused by name', () => {
+  it('of an unknown pipeline is rejected with its name', () => {
     expect(checkLiveQuery(aLiveQuery(), null, NOW)).toEqual({
       code: 'unknown_pipeline',
       message: 'The config has no pipeline "docs"; add it under pipelines or correct the name.',
     });
   });
 
-  it('is taken with a good vector, without one, and with the first vector of its pipeline', () => {
+  it('is accepted with a valid vector, without one, and with the first vector of its pipeline', () => {
     const vector = new Float32Array([3e38, 1e-38]);
     expect(checkLiveQuery(aLiveQuery({ embedding: vector }), limits, NOW)).toBeNull();
     expect(checkLiveQuery(aLiveQuery(), limits, NOW)).toBeNull();
@@ -47,7 +47,7 @@ describe('a live query', () => {
   });
 });
 
-it('puts up with clocks that differ by minutes', () => {
+it('tolerates clocks that differ by minutes', () => {
   expect(checkOccurredAt(ago(-4 * 60_000), 30, NOW)).toBeNull();
   expect(checkOccurredAt(ago(30 * 86_400_000), 30, NOW)).toBeNull();
   expect(checkOccurredAt(null, 30, NOW)).toBeNull();

@@ -19,11 +19,11 @@ const measured = (...groups: readonly ReturnType<typeof queries>[]) =>
   Object.fromEntries(measureStages(groups.flat()).map((stage) => [stage.name, stage]));
 
 describe('the stages of live queries', () => {
-  it('are none where nobody tells of any', () => {
+  it('are empty when no query reports stages', () => {
     expect(measureStages(queries(30, () => []))).toEqual([]);
   });
 
-  it('take what 95 of 100 of them take, weighted by how many each sample stands for', () => {
+  it('have a weighted 95th percentile of their latency', () => {
     const timed = (ms: number) => [aStage('rerank', { latencyMs: ms })];
     const slow = queries(10, () => timed(900));
     const { rerank } = measured(
@@ -41,13 +41,13 @@ describe('the stages of live queries', () => {
     expect(weighted['rerank']?.latencyP95Ms?.ciHigh).toBeGreaterThan(86);
   });
 
-  it('tell no 95th percentile of less than twenty, nor a time that nobody told', () => {
+  it('have no 95th percentile with fewer than twenty latencies', () => {
     const { rerank, fuse } = measured(queries(19, () => [aStage('rerank', { latencyMs: 5 }), aStage('fuse')]));
     expect(rerank).toMatchObject({ n: 19, timed: 19, latencyP95Ms: null });
     expect(fuse).toMatchObject({ timed: 0, latencyP95Ms: null });
   });
 
-  it('leave nothing of what came before them, which is no loss of theirs where nothing came', () => {
+  it('count as emptied only if the previous stage returned documents', () => {
     const stages = (found: number, left: number) => [
       aStage('candidates', { documents: found, ranks: [] }),
       aStage('filtered', { documents: left, ranks: [] }),
@@ -61,7 +61,7 @@ describe('the stages of live queries', () => {
     expect(filtered?.emptied?.ciHigh).toBeLessThan(0.5);
   });
 
-  it('are beside each other, of which one alone may find nothing', () => {
+  it('may be parallel, where one of them may return nothing', () => {
     const side = (name: string, documents: number) => aStage(name, { isSide: true, documents });
     const { words, vectors, fused } = measured(
       queries(30, () => [side('words', 0), side('vectors', 5), aStage('fused', { documents: 0 })]),
@@ -69,7 +69,7 @@ describe('the stages of live queries', () => {
     expect([words, vectors, fused].map((stage) => stage?.emptied?.value)).toEqual([1, 0, 1]);
   });
 
-  it('say how much of the answer would be the same without what comes after', () => {
+  it('measure how much of the final results they already had at the top', () => {
     const { candidates, reranked } = measured(
       queries(30, (index) => [
         aStage('candidates', { ranks: index % 2 === 0 ? [1, 2, 3, 4] : [1, 9, null, 17] }),
@@ -80,7 +80,7 @@ describe('the stages of live queries', () => {
     expect(reranked).toMatchObject({ answered: { value: 1, ciHigh: 1 } });
   });
 
-  it('are bounded in number, those of the most queries, in the order of their work', () => {
+  it('are limited to the most frequent ones, in their order', () => {
     const many = Array.from({ length: 14 }, (_, index) => queries(2 + index, () => [aStage(`stage ${index}`)]));
     const names = measureStages([...many.flat(), ...queries(9, () => [aStage('first'), aStage('stage 13')])]).map(
       ({ name }) => name,

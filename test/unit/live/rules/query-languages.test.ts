@@ -8,7 +8,7 @@ const asked = (english: number, german: number) => [
 ];
 const days = (count: number) => new Date(NOON.getTime() + count * 86_400_000);
 
-it('takes the most frequent language for the usual one at first, and keeps it when another one takes over', () => {
+it('starts with the most frequent language as the usual one, and keeps it when another one takes over', () => {
   const first = languageShare(asked(90, 10), null, NOON);
   expect(first).toMatchObject({ value: 0.9, n: 100, usual: { language: 'English', since: NOON } });
   expect(languageShare(asked(20, 80), first?.usual ?? null, days(1))).toMatchObject({
@@ -17,27 +17,27 @@ it('takes the most frequent language for the usual one at first, and keeps it wh
   });
 });
 
-it('gives a language up that has been in the minority for two weeks', () => {
+it('replaces a usual language after two weeks in the minority', () => {
   const usual = { language: 'English', since: NOON };
   expect(languageShare(asked(20, 80), usual, days(15))).toMatchObject({ value: 0.8, usual: { language: 'German' } });
   expect(languageShare(asked(60, 40), usual, days(15))).toMatchObject({ value: 0.6, usual: { language: 'English' } });
 });
 
-it('leaves out what a few words are taken for, each language seldom', () => {
+it('ignores rare languages, which are often misdetected', () => {
   const scattered = ['Dutch', 'French', 'Italian', 'Polish', 'Danish'].flatMap((language) =>
     Array.from({ length: 4 }, () => ({ language, probability: 1 })),
   );
   expect(languageShare([...asked(36, 4), ...scattered], null, NOON)).toMatchObject({ value: 0.9, n: 40 });
 });
 
-it('weighs by inclusion probability, and says nothing of fewer than 30 texts that tell', () => {
+it('weights by inclusion probability, and needs 30 detected texts', () => {
   const weighed = asked(50, 50).map((one) => ({ ...one, probability: one.language === 'German' ? 0.25 : 1 }));
   expect(languageShare(weighed, null, NOON)).toMatchObject({ value: 0.8, usual: { language: 'German' } });
   const untold = Array.from({ length: 100 }, () => ({ language: null, probability: 1 }));
   expect(languageShare([...asked(29, 0), ...untold], null, NOON)).toBeNull();
 });
 
-it('tells texts in Latin script apart by language, and others by script', () => {
+it('distinguishes texts in Latin script by language, and others by script', () => {
   expect(languageOrScript('how do I change the address of my account')).toBe('English');
   expect(languageOrScript('wie kann ich die Adresse von meinem Konto ändern')).toBe('German');
   expect(languageOrScript('как изменить адрес')).toBe('Cyrillic');

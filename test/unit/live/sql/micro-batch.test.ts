@@ -41,7 +41,7 @@ describe('calls that arrive together', () => {
     expect(await Promise.all([first, second])).toEqual([[10, 20], [30]]);
   });
 
-  it('wait for the write before theirs while they are few, and then go at once', async () => {
+  it('wait for the previous write while they are few, and are then written at once', async () => {
     const { writes, call } = aBatch();
     const calls = [call([1])];
     await turn();
@@ -55,7 +55,7 @@ describe('calls that arrive together', () => {
     expect((await Promise.all(calls)).flat()).toEqual([10, 20, 30]);
   });
 
-  it('are written beside the write before theirs when they fill a batch', async () => {
+  it('are written concurrently with the previous write when they fill a batch', async () => {
     const { writes, call } = aBatch();
     const calls = [call([1])];
     await turn();
@@ -66,7 +66,7 @@ describe('calls that arrive together', () => {
     await Promise.all(calls);
   });
 
-  it('fail together, and those after them are written all the same', async () => {
+  it('fail together, without affecting later calls', async () => {
     const { writes, call } = aBatch();
     const failed = [call([1]), call([2])];
     await turn();
@@ -78,7 +78,7 @@ describe('calls that arrive together', () => {
     expect(await next).toEqual([30]);
   });
 
-  it('are refused when too many wait', async () => {
+  it('are rejected when too many are waiting', async () => {
     const { writes, call } = aBatch();
     const calls = [call([1, 2, 3, 4, 5]), call([6, 7, 8, 9, 10])];
     await turn();

@@ -4,8 +4,8 @@ import { fingerprintOf, traitChanges } from '../../../../../src/live/deployments
 
 const traits = fc.dictionary(fc.string(), fc.string());
 
-describe('the fingerprint of a part', () => {
-  it('does not depend on the order in which its traits are named', () => {
+describe('the fingerprint of a component', () => {
+  it('does not depend on the order of its traits', () => {
     fc.assert(
       fc.property(traits, (some) => {
         const reversed = Object.fromEntries(Object.entries(some).toReversed());
@@ -23,8 +23,8 @@ describe('the fingerprint of a part', () => {
   });
 });
 
-describe('what changed', () => {
-  it('is named with its old and its new value', () => {
+describe('the changes of traits', () => {
+  it('have their old and new values', () => {
     expect(traitChanges({ index: 'hnsw', m: '16', metric: 'l2' }, { index: 'hnsw', m: '32', ef: '40' })).toEqual([
       { trait: 'ef', before: null, after: '40' },
       { trait: 'm', before: '16', after: '32' },
@@ -32,7 +32,7 @@ describe('what changed', () => {
     ]);
   });
 
-  it('is nothing exactly when the fingerprints agree', () => {
+  it('are empty exactly when the fingerprints are equal', () => {
     fc.assert(
       fc.property(traits, traits, (a, b) => {
         expect(traitChanges(a, b).length === 0).toBe(fingerprintOf(a) === fingerprintOf(b));

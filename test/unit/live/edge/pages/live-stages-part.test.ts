@@ -3,7 +3,7 @@ import { liveStagesSection } from '../../../../../src/live/edge/pages/traffic-pa
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { NOON } from '../../../../support/builders.ts';
 
-it('shows what each stage of the retriever takes, brings and leaves, with bounds, and what nobody told', () => {
+it('shows latency, documents and losses of each retriever stage with bounds, and marks unknown values', () => {
   const bounded = (value: number) => ({ value, ciLow: value / 2, ciHigh: value * 1.5 });
   const shown = liveStagesSection(
     [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findByRules } from '../../../../../src/live/privacy/rules/detector.ts';
 
 describe('the finds of several rules', () => {
-  it('become one where they overlap, so that no part of either is left', () => {
+  it('are merged where they overlap', () => {
     const rules = [{ pattern: /bcd/gu }, { pattern: /cdef/gu }, { pattern: /d/gu }, { pattern: /gh/gu }];
     expect(findByRules('abcdefgh', rules)).toEqual([
       { start: 1, end: 6 },
@@ -17,18 +17,18 @@ describe('the finds of several rules', () => {
     ]);
   });
 
-  it('are looked for again inside what was not accepted only where the rule asks for it', () => {
+  it('are searched again inside a rejected match only if the rule retries', () => {
     const rule = { pattern: /\d{1,3}/gu, accepts: (value: string) => value.startsWith('2') };
     expect(findByRules('123', [rule])).toEqual([]);
     expect(findByRules('123', [{ ...rule, retries: true }])).toEqual([{ start: 1, end: 3 }]);
   });
 
-  it('are the same however often a pattern was used before', () => {
+  it('do not depend on earlier uses of a pattern', () => {
     const rules = [{ pattern: /a/gu }];
     expect(findByRules('aa', rules)).toEqual(findByRules('aa', rules));
   });
 
-  it('hold no empty match, and end where one stands before a surrogate pair', () => {
+  it('contain no empty match, even before a surrogate pair', () => {
     expect(findByRules('😀b😀', [{ pattern: /(?=😀)|b/gu }])).toEqual([{ start: 2, end: 3 }]);
   });
 });

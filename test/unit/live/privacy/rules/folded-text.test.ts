@@ -21,11 +21,11 @@ describe('a folded text', () => {
     ['dashes and spaces of every kind', 'a‐b–c—d−e\u00a0f\u3000g\u202fh', 'a-b-c-d-e f g h'],
     ['invisible characters', 'a\u200bb\u00adc\u2060d\ufefee\u202af', 'abcd\ufefeef'],
     ['everything else as it is', 'é ß 日本 😀 \ud800 ½ ﬁ', 'é ß 日本 😀 \ud800 ½ ﬁ'],
-  ])('has %s in plain writing', (_name, original, expected) => {
+  ])('normalizes %s', (_name, original, expected) => {
     expect(foldText(original).text).toBe(expected);
   });
 
-  it('leads back to the part of the original that it stands for', () => {
+  it('maps to the corresponding part of the original', () => {
     const original = 'x😀ｊｏ\u200bｅ𝟗y';
     const folded = foldText(original);
     const start = folded.text.indexOf('joe9');
@@ -33,7 +33,7 @@ describe('a folded text', () => {
     expect(original.slice(span.start, span.end)).toBe('ｊｏ\u200bｅ𝟗');
   });
 
-  it('stands for the whole original in order, for any text', () => {
+  it('covers the whole original in order', () => {
     fc.assert(
       fc.property(anyText, (original) => {
         const folded = foldText(original);

@@ -6,12 +6,12 @@ function aFind(start: number, end: number, parts: Partial<FoundEntity> = {}): Fo
   return { entityType: 'PERSON', start, end, score: 0.85, ...parts };
 }
 
-describe('what a service found', () => {
+describe('the entities of a service', () => {
   it.each<[string, string, FoundEntity[], string]>([
     ['nothing', 'who is it', [], 'who is it'],
     ['a name', 'is Ada in', [aFind(3, 6)], 'is [PERSON] in'],
     ['all of it', 'Ada', [aFind(0, 3)], '[PERSON]'],
-    ['two names, told in any order', 'Ada and Bob', [aFind(8, 11), aFind(0, 3)], '[PERSON] and [PERSON]'],
+    ['two names in any order', 'Ada and Bob', [aFind(8, 11), aFind(0, 3)], '[PERSON] and [PERSON]'],
     ['names without a gap', 'AdaBob', [aFind(0, 3), aFind(3, 6)], '[PERSON][PERSON]'],
     ['a name behind a character of two code units', '😀 Ada 😀', [aFind(2, 5)], '😀 [PERSON] 😀'],
     ['a name of such characters', 'is 𝒜𝒹𝒶 in', [aFind(3, 6)], 'is [PERSON] in'],
@@ -32,7 +32,7 @@ describe('what a service found', () => {
     ['a part of an earlier placeholder', 'mail [EMAIL] now', [aFind(6, 11)], 'mail [PERSON] now'],
     ['a text that ends in one', 'Ada at [EMAIL] now', [aFind(0, 10)], '[PERSON] now'],
     ['what stands beside one', 'Ada [EMAIL]', [aFind(0, 3)], '[PERSON] [EMAIL]'],
-  ])('goes, when it is %s', (_what, text, found, redacted) => {
+  ])('are redacted when they are %s', (_what, text, found, redacted) => {
     expect(redactFound(text, found)).toBe(redacted);
   });
 
@@ -46,11 +46,11 @@ describe('what a service found', () => {
     ['counts code units, so that it ends beyond the code points', aFind(3, 10)],
     ['has a type that is no name', aFind(3, 6, { entityType: 'a person' })],
     ['has no score', aFind(3, 6, { score: Number.NaN })],
-  ])('makes the text unusable when a find %s', (_what, find) => {
+  ])('make the text unusable when one %s', (_what, find) => {
     expect(redactFound('is 😀da in', [aFind(0, 2), find])).toBeNull();
   });
 
-  it('is gone from the text, and only that, for any text and finds', () => {
+  it('are removed from the text, and nothing else', () => {
     const text = fc.array(fc.constantFrom('a', 'é', '😀', '𝒜', ' ', '字'), { maxLength: 30 });
     const cuts = fc.array(fc.nat(30), { maxLength: 8 });
     fc.assert(

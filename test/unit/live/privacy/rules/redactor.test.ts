@@ -26,20 +26,20 @@ const anyText = fc
   .map((parts) => parts.join(''));
 
 describe('a redacted text', () => {
-  it.each(positives)('hides what is private in %j', (text, expected) => {
+  it.each(positives)('hides personal data in %j', (text, expected) => {
     expect(redact(text).text).toBe(expected);
   });
 
-  it.each(negatives)('is the text itself when nothing is private: %j', (text) => {
+  it.each(negatives)('is unchanged without personal data: %j', (text) => {
     expect(redact(text)).toEqual({ text, counts: {} });
   });
 
-  it('comes with the number of finds of each kind', () => {
+  it('has the number of finds of each kind', () => {
     const { counts } = redact('a@b.co, c@d.org, 4111 1111 1111 1111 and password=swordfish');
     expect(counts).toEqual({ email: 2, card: 1, secret: 1 });
   });
 
-  it('stays as it is when it is redacted again', () => {
+  it('does not change when it is redacted again', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const once = redact(text);
@@ -49,7 +49,7 @@ describe('a redacted text', () => {
     );
   });
 
-  it('keeps every character that is not part of a find', () => {
+  it('keeps every character outside finds', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const { text: redacted, counts } = redact(text);
@@ -88,19 +88,23 @@ describe('a hostile text', () => {
     '"a@|SG.aaaaaaaaaaaaaaaa|\u200b|１|😀|\ud800|[|hooks.slack.com/services/'
   ).split('|');
 
-  it.each(fragments)('of 100 kB made of %j comes back, of bounded length', { timeout: 20_000 }, (fragment) => {
-    const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
-    // The shortest find for its placeholder is the `a` of `a://a@`.
-    expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
-  });
+  it.each(fragments)(
+    'of 100 kB made of %j is redacted in time, with bounded length',
+    { timeout: 20_000 },
+    (fragment) => {
+      const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
+      // The shortest find for its placeholder is the `a` of `a://a@`.
+      expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
+    },
+  );
 
-  it('that never settles is replaced as a whole', () => {
+  it('that keeps changing is replaced as a whole', () => {
     expect(redact('(415) 555-2671'.repeat(20))).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
   });
 });
 
 describe('a redactor that fails', () => {
-  it('replaces the whole text, never lets it through', () => {
+  it('replaces the whole text', () => {
     const fromUntypedCode = redact as (text: unknown) => ReturnType<Redactor>;
     for (const value of [null, undefined, 7, { text: 'a@b.co' }]) {
       expect(fromUntypedCode(value)).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
@@ -114,13 +118,13 @@ describe('patterns of the config', () => {
     { name: 'patient', source: 'patient no\\. (?<value>\\d+)' },
   ];
 
-  it('are replaced by their name, or only their value is', () => {
+  it('are replaced by their name, as a whole or only their value', () => {
     const { text, counts } = createRedactor({ patterns })('EMP-12345 saw patient no. 77 (ＥＭＰ－１２３４)');
     expect(text).toBe('[EMPLOYEE_ID] saw patient no. [PATIENT] ([EMPLOYEE_ID])');
     expect(counts).toEqual({ employee_id: 2, patient: 1 });
   });
 
-  it('never touch what was replaced before them, so that redacting twice is redacting once', () => {
+  it('never change earlier placeholders, so that redaction is idempotent', () => {
     const greedy = createRedactor({
       patterns: [
         { name: 'word', source: '[A-Za-z]+' },
@@ -136,7 +140,7 @@ describe('patterns of the config', () => {
     );
   });
 
-  it('that match nothing in places do not hang', () => {
+  it('that match empty strings do not hang', () => {
     const redactor = createRedactor({ patterns: [{ name: 'gap', source: '(?=😀)|b' }] });
     expect(redactor('😀b😀').text).toBe('😀[GAP]😀');
   });
@@ -153,7 +157,7 @@ describe('patterns of the config', () => {
     ['a', '(a+)+b', 'has an unbounded repetition inside a repetition'],
     ['a', '(?:x(a*)y){2,}b', 'has an unbounded repetition inside a repetition'],
     ['a', '(?:[)]\\)a{2,}){5}b', 'has an unbounded repetition inside a repetition'],
-  ])('named %j with source %j are refused with a sentence', (name, source, reason) => {
+  ])('named %j with source %j are rejected with a reason', (name, source, reason) => {
     const create = () => createRedactor({ patterns: [{ name, source }] });
     expect(create).toThrow(RecalldError);
     expect(create).toThrow(
@@ -181,7 +185,7 @@ describe('patterns of the config', () => {
 const builtIn = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 const units = ['a', 'e', 'x', '1', '9', '@', '.', ':', '::', '/', '-', '+', '=', '"', '%', '(', ')', 'é', '密码', ' '];
 
-it('nothing of a known kind is shorter than five characters, so that shorter gaps need no look', () => {
+it('has no find shorter than five characters, so that shorter gaps can be skipped', () => {
   const shorter = fc.array(fc.constantFrom(...units), { maxLength: 4 }).map((parts) => parts.join('').slice(0, 4));
   const property = fc.property(shorter, (text) => builtIn.every(({ find }) => find(text).length === 0));
   expect(fc.check(property, { numRuns: 20_000 })).toMatchObject({ failed: false });

@@ -22,8 +22,8 @@ function referenceOf(queries: readonly ClickedQuery[], cutoff?: number): Baselin
   return reference;
 }
 
-describe('the reference CTR', () => {
-  it('is the share of clicked documents at each rank, smoothed towards that over all ranks', () => {
+describe('the baseline CTR', () => {
+  it('is the share of clicked documents at each rank, smoothed towards the overall share', () => {
     const { rates, queries, sessions, clicks } = referenceOf(baseline(200));
     expect(rates[0]).toBeCloseTo((200 * 0.2 + 0.15) / 201, 12);
     expect(rates[1]).toBeCloseTo((200 * 0.1 + 0.15) / 201, 12);
@@ -40,7 +40,7 @@ describe('the reference CTR', () => {
     expect(rates.reduce((sum, rate) => sum + rate, 0) * 200).toBeCloseTo(60, 9);
   });
 
-  it('is above 0 at a rank that nobody clicked', () => {
+  it('is above 0 at a rank without clicks', () => {
     const { rates } = referenceOf(baseline(200, { shown: 3 }));
     expect(rates[2]).toBeCloseTo(0.1 / 201, 12);
   });
@@ -50,13 +50,13 @@ describe('the reference CTR', () => {
     expect(referenceOf(baseline(200, { shown: 20 })).rates).toHaveLength(10);
   });
 
-  it('stops where too few sessions were shown a document to know its rate', () => {
+  it('ends at the first rank with too few sessions', () => {
     const queries = [...baseline(200), ...baseline(99, { shown: 9 })];
     expect(referenceOf(queries).rates).toHaveLength(2);
     expect(referenceOf([...queries, aClickedQuery({ cluster: 1000, shown: 4 })]).rates).toHaveLength(4);
   });
 
-  it('weighs a sampled query by the queries that it stands for', () => {
+  it('weights a sampled query by the queries that it represents', () => {
     // Those who click were always kept, the others to a quarter: unweighted, rank 1 would have 1/2.
     const queries = Array.from({ length: 400 }, (_, cluster) =>
       aClickedQuery({
@@ -80,7 +80,7 @@ describe('the reference CTR', () => {
     expect(covariance[0]?.[1]).toBeCloseTo(covariance[1]?.[0] ?? 1, 15);
   });
 
-  it('of a baseline that repeats each query has twice the variance for its number of queries', () => {
+  it('has twice the variance per query when each query is repeated', () => {
     const queries = baseline(400);
     const once = referenceOf(queries).covariance[0]?.[0] ?? 0;
     const twice = referenceOf([...queries, ...queries]).covariance[0]?.[0] ?? 0;
@@ -98,7 +98,7 @@ describe('the reference CTR', () => {
     ['one session of many queries', baseline(500, { cluster: 's1' }), { of: 'sessions', have: 1, need: 100 }],
     ['no clicks', baseline(500, { clickedRanks: [] }), { of: 'clicks', have: 0, need: 20 }],
     ['nothing shown', baseline(500, { shown: 0, clickedRanks: [] }), { of: 'sessions', have: 0, need: 100 }],
-  ])('of a baseline with %s is insufficient data and never NaN', (_what, queries, lack) => {
+  ])('is insufficient data with %s, never NaN', (_what, queries, lack) => {
     expect(baselineCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
   });
 
@@ -107,10 +107,10 @@ describe('the reference CTR', () => {
   });
 });
 
-describe('a stored reference', () => {
+describe('a stored baseline CTR', () => {
   const reference = aBaselineCtr([0.3, 0.1]);
 
-  it('is read as it was, also after a way through JSON', () => {
+  it('is read unchanged from JSON', () => {
     const stored = JSON.parse(JSON.stringify(reference)) as Record<string, unknown>;
     expect(parseBaselineCtr(stored)).toEqual(reference);
   });
@@ -134,7 +134,7 @@ describe('a stored reference', () => {
       },
     ],
     ['no number of clicks', { clicks: 'many' }],
-  ])('is none when it holds %s', (_what, parts) => {
+  ])('is rejected with %s', (_what, parts) => {
     expect(parseBaselineCtr({ ...reference, ...parts })).toBeNull();
   });
 });

@@ -43,15 +43,15 @@ describe('the clicked ranks of a query', () => {
     ]);
   });
 
-  it('are where a document was shown rather than where the click says', () => {
+  it('are the ranks at which documents were shown, not those of the click', () => {
     expect(ranksOf(aClick({ documentId: 'd2', rank: 1 }))).toEqual([2]);
   });
 
-  it('are those of the clicks where no document is named', () => {
+  it('are those of the click without a document id', () => {
     expect(ranksOf(aClick({ rank: 2 }))).toEqual([2]);
   });
 
-  it('count a document that was shown twice where it was shown first', () => {
+  it('use the first rank of a document that was shown twice', () => {
     const twice = { ...query, documentIds: ['d1', 'd2', 'd2'] };
     expect(clickedQueries([twice], [aClick({ documentId: 'd2' })]).queries[0]?.clickedRanks).toEqual([2]);
   });
@@ -68,12 +68,12 @@ describe('the clicked ranks of a query', () => {
     expect(leftOut).toEqual({ otherQuery: 0, notShown: 0, late: 0, [reason]: 1 });
   });
 
-  it('hold a click at the very end of its time, and one from a clock that is behind', () => {
+  it('include a click at the very end of its time, and one from a clock that is behind', () => {
     expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(30) }))).toEqual([1]);
     expect(ranksOf(aClick({ rank: 1, occurredAt: minutesAfterNoon(-1) }))).toEqual([1]);
   });
 
-  it('are none for a query without results', () => {
+  it('are empty for a query without results', () => {
     const empty = { ...query, documentIds: [] };
     expect(clickedQueries([empty], [aClick({ rank: 1 })]).queries).toEqual([
       { cluster: 's1', probability: 0.1, shown: 0, clickedRanks: [] },
@@ -81,7 +81,7 @@ describe('the clicked ranks of a query', () => {
   });
 });
 
-it('windows are settled once the clicks of their last query can no longer come', () => {
+it('considers clicks complete once the attribution time of the last query is over', () => {
   const last = clicksCompleteUntil(NOON);
   expect(NOON.getTime() - last.getTime()).toBe(CLICK_ATTRIBUTION_MS);
 });
@@ -132,11 +132,11 @@ describe('raw click rates', () => {
     ['clicks of what was shown down to rank 2', () => clickThroughRate(three, 2), 2 / 6, 3],
     ['queries with a click, one without results among those without', () => clickedQueryRate(three), 1 / 2, 4],
     ['reciprocal ranks of the best clicked documents', () => clickedReciprocalRank(three), 3 / 4, 2],
-  ])('are worked out by hand: %s', (_what, measure, value, n) => {
+  ])('equal hand-computed values: %s', (_what, measure, value, n) => {
     expect(rateOf(measure())).toMatchObject({ value, n });
   });
 
-  it('weigh a sampled query by the queries that it stands for', () => {
+  it('weight a sampled query by the queries that it represents', () => {
     const queries = [
       aClickedQuery({ cluster: 's1', probability: 0.25, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', probability: 1 }),
@@ -144,7 +144,7 @@ describe('raw click rates', () => {
     expect(rateOf(clickThroughRate(queries, 1)).value).toBeCloseTo(4 / 5, 12);
   });
 
-  it('have bounds that enclose them within 0 and 1, for any queries', () => {
+  it('lie within their bounds, which lie within 0 and 1', () => {
     fc.assert(
       fc.property(fc.array(aQuery, { maxLength: 20 }), (queries) => {
         const outcomes = [
@@ -159,7 +159,7 @@ describe('raw click rates', () => {
     );
   });
 
-  it('have nearly the Wilson interval when each of many sessions is one query', () => {
+  it('have nearly the Wilson interval when each session has one query', () => {
     const queries = Array.from({ length: 2000 }, (_, cluster) =>
       aClickedQuery({ cluster, clickedRanks: cluster % 4 === 0 ? [1] : [] }),
     );
@@ -177,7 +177,7 @@ describe('raw click rates', () => {
     expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(2, 1);
   });
 
-  it('have the bounds of single queries when those of a session do not depend on each other', () => {
+  it('have the bounds of single queries when queries of a session are independent', () => {
     // Sessions of two queries that click neither, the first, the second or both, equally often.
     const queries = Array.from({ length: 800 }, (_, i) => {
       const cluster = Math.floor(i / 2);
@@ -191,7 +191,7 @@ describe('raw click rates', () => {
     expect(high).toBeCloseTo(wilson.high, 3);
   });
 
-  it('say next to nothing when two sessions disagree', () => {
+  it('have very wide bounds when two sessions disagree', () => {
     const queries = [aClickedQuery({ cluster: 's1', clickedRanks: [1] }), aClickedQuery({ cluster: 's2' })];
     const { low, high } = rateOf(clickThroughRate(queries, 1));
     expect(low).toBeLessThan(0.01);
@@ -205,7 +205,7 @@ describe('raw click rates', () => {
     expect(high).toBeGreaterThan(0.16);
   });
 
-  it.each([15, 100])('hold the truth in about 95 % of windows of %d sessions', (sessions) => {
+  it.each([15, 100])('cover the truth in about 95 % of windows of %d sessions', (sessions) => {
     const uniform = uniforms(5);
     const chances = [0.4, 0.2, 0.1];
     let covered = 0;
@@ -229,7 +229,7 @@ describe('raw click rates', () => {
     expect(covered / windows).toBeLessThan(0.99);
   });
 
-  it('of no queries are insufficient data and never NaN', () => {
+  it('are insufficient data without queries, never NaN', () => {
     for (const outcome of [clickThroughRate([], 10), clickedQueryRate([]), clickedReciprocalRank(three.slice(2))]) {
       expect(outcome).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 0, need: 2 });
     }
@@ -256,7 +256,7 @@ function sessions(count: number, seed: number): RatioTerm[] {
 }
 
 describe('a ratio over sessions', () => {
-  it('is worked out by hand for two sessions', () => {
+  it('equals the hand-computed value for two sessions', () => {
     // Sums 2 + 2/0.5 = 6 and 4 + 4/0.5 = 12, so 1/2. Residuals of s1: 1 - 0.5 * 3 + 1 - 0.5 = 0; of s2: (2 - 2)/0.5.
     const even = [
       { cluster: 's1', probability: 1, numerator: 1, denominator: 3 },
@@ -279,7 +279,7 @@ describe('a ratio over sessions', () => {
     expect(ratioOf(uneven)).toMatchObject({ value: 0.5, variance: 1 / 16, effectiveSessions: 2 });
   });
 
-  it('has the variance that leaving out one session at a time gives', () => {
+  it('has the jackknife variance over sessions', () => {
     const terms = sessions(300, 1);
     const names = [...new Set(terms.map(({ cluster }) => cluster))];
     const values = names.map((name) => ratioOf(terms.filter(({ cluster }) => cluster !== name)).value);
@@ -296,20 +296,20 @@ describe('a ratio over sessions', () => {
     expect(ratioOf(halved).variance).toBeCloseTo(ratioOf(terms).variance, 12);
   });
 
-  it('does not change with queries for which nothing was shown', () => {
+  it('ignores queries without results', () => {
     const terms = sessions(20, 3);
     const empty = { cluster: 'empty', probability: 1, numerator: 0, denominator: 0 };
     expect(ratioOf([...terms, empty])).toEqual(ratioOf(terms));
   });
 
-  it('of fewer than two sessions is insufficient data and never NaN', () => {
+  it('is insufficient data with fewer than two sessions, never NaN', () => {
     const one = { cluster: 's1', probability: 1, numerator: 1, denominator: 1 };
     const outcome = { kind: 'insufficient_data', of: 'sessions', need: 2 };
     expect(sessionRatio([])).toEqual({ ...outcome, have: 0 });
     expect(sessionRatio([one, one])).toEqual({ ...outcome, have: 1 });
   });
 
-  it('refuses a probability that is none, and one so small that weights overflow', () => {
+  it('rejects invalid probabilities, and those so small that weights overflow', () => {
     fc.assert(
       fc.property(fc.constantFrom(0, -0.1, 1.1, Number.NaN, 1e-160, 1e-320), (probability) => {
         const terms = ['s1', 's2'].map((cluster) => ({ cluster, probability, numerator: 1, denominator: 2 }));

@@ -24,20 +24,20 @@ describe('the interval of a weighted count', () => {
     expect(Math.abs(interval.high / high - 1)).toBeLessThan(Math.min(relative, 0.01));
   });
 
-  it('of no events reaches from 0 to 3.7 of them', () => {
+  it('of no events is 0 to 3.7', () => {
     const { low, high } = weightedCountInterval(0, 0, 2, Z);
     expect(low).toBe(0);
     expect(Math.abs(high / (2 * 3.6889) - 1)).toBeLessThan(0.01);
   });
 
-  it('grows with the weight of the events as the count does', () => {
+  it('scales with the weight of the events', () => {
     const one = weightedCountInterval(12, 12, 1, Z);
     const ten = weightedCountInterval(120, 1200, 10, Z);
     expect(ten.low).toBeCloseTo(10 * one.low, 9);
     expect(ten.high).toBeCloseTo(10 * one.high, 9);
   });
 
-  it('encloses the count, is finite and never below 0', () => {
+  it('contains the count, and is finite and never negative', () => {
     const size = fc.double({ min: 0, max: 1e9, noNaN: true });
     const weight = fc.double({ min: 1, max: 1e6, noNaN: true });
     const quantile = fc.double({ min: 1, max: 700, noNaN: true });
@@ -75,7 +75,7 @@ function coecOfTwo(clickedRanks: readonly number[], shown: number): ClicksOverEx
 }
 
 describe('clicks over expected clicks', () => {
-  it('are worked out by hand', () => {
+  it('equal the hand-computed value', () => {
     const queries = [
       aClickedQuery({ cluster: 's1', shown: 2, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', shown: 1 }),
@@ -87,7 +87,7 @@ describe('clicks over expected clicks', () => {
     expect(coec).toMatchObject({ clicks: 3, depth: 2, n: 3, sessions: 3 });
   });
 
-  it('weigh clicks and expected clicks alike, by the queries that a sampled one stands for', () => {
+  it('weight clicks and expected clicks alike, by the queries that a sample represents', () => {
     const queries = [
       aClickedQuery({ cluster: 's1', probability: 0.1, shown: 1, clickedRanks: [1] }),
       aClickedQuery({ cluster: 's2', probability: 1, shown: 2 }),
@@ -96,7 +96,7 @@ describe('clicks over expected clicks', () => {
     expect(coecOf(queries).clicks).toBe(1);
   });
 
-  it.each([0, 8])('are the same for every rate of sampling, here with %d clicks', (clicks) => {
+  it.each([0, 8])('do not depend on the sampling rate, here with %d clicks', (clicks) => {
     const queries = (probability: number) =>
       Array.from({ length: 30 }, (_, cluster) =>
         aClickedQuery({ cluster, probability, shown: 2, clickedRanks: cluster < clicks ? [1] : [] }),
@@ -107,17 +107,17 @@ describe('clicks over expected clicks', () => {
     expect(sampled.high).toBeCloseTo(whole.high, 12);
   });
 
-  it('look no deeper than the reference knows', () => {
+  it('ignore ranks beyond the baseline', () => {
     expect(coecOfTwo([1, 3, 7], 10)).toEqual(coecOfTwo([1], 2));
   });
 
-  it('leave out queries for which nothing was shown', () => {
+  it('ignore queries without results', () => {
     const queries = ['s1', 's2'].map((cluster) => aClickedQuery({ cluster, clickedRanks: [1] }));
     const empty = aClickedQuery({ cluster: 's3', shown: 0, probability: 0.001 });
     expect(coecOf([...queries, empty])).toEqual(coecOf(queries));
   });
 
-  it('claim no certainty when nobody clicked', () => {
+  it('claim no certainty without clicks', () => {
     const queries = Array.from({ length: 50 }, (_, cluster) => aClickedQuery({ cluster, shown: 2 }));
     const { value, low, high } = coecOf(queries);
     expect([value, low]).toEqual([0, 0]);
@@ -134,7 +134,7 @@ describe('clicks over expected clicks', () => {
     expect(high).toBeGreaterThan(3.3);
   });
 
-  it('have wider bounds with a reference that is uncertain itself', () => {
+  it('have wider bounds with an uncertain baseline', () => {
     const queries = Array.from({ length: 200 }, (_, cluster) =>
       aClickedQuery({ cluster, shown: 2, clickedRanks: cluster % 5 < 2 ? [1] : [] }),
     );
@@ -150,7 +150,7 @@ describe('clicks over expected clicks', () => {
     expect(unsure.high - unsure.low).toBeGreaterThan(1.2 * (sure.high - sure.low));
   });
 
-  it('of fewer than two sessions are insufficient data and never NaN', () => {
+  it('are insufficient data with fewer than two sessions, never NaN', () => {
     const outcome = { kind: 'insufficient_data', of: 'sessions', need: 2 };
     expect(clicksOverExpectedClicks([], reference)).toEqual({ ...outcome, have: 0 });
     expect(clicksOverExpectedClicks([aClickedQuery()], reference)).toEqual({ ...outcome, have: 1 });
@@ -160,7 +160,7 @@ describe('clicks over expected clicks', () => {
     });
   });
 
-  it('lie within their bounds, which are finite and never below 0, for any queries', () => {
+  it('lie within their bounds, which are finite and never negative', () => {
     const aQuery = fc.record({
       cluster: fc.integer({ min: 0, max: 5 }),
       probability: fc.constantFrom(1, 0.5, 0.01, 1e-6),

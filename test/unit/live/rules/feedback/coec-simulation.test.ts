@@ -87,7 +87,7 @@ describe('clicks over expected clicks, by simulation', () => {
     ['that are clicked half as often', { sessions: 600 }, { sessions: 150, lift: 0.5 }],
     ['in which fewer documents are shown', { sessions: 600 }, { sessions: 150, shown: fewShown }],
     ['in which a varying number of documents is shown', { sessions: 1500, shown: anyShown }, { sessions: 150 }],
-  ])('tell the truth, and bounds hold it in nineteen of twenty windows %s', (_what, base, window) => {
+  ])('are unbiased, and bounds cover the truth in 95 % of windows %s', (_what, base, window) => {
     const { mean, coverage } = simulate(11, base, window);
     // 300 windows against 15 baselines: beyond these limits it would be no chance.
     expect(Math.abs(mean / (window.lift ?? 1) - 1)).toBeLessThan(0.03);
@@ -95,7 +95,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(coverage).toBeLessThan(0.98);
   });
 
-  it('tell the truth of all queries from a sample that holds more of the discontent', () => {
+  it('are unbiased in a sample that contains more negative feedback', () => {
     const { mean, coverage } = simulate(12, { sessions: 800, keep }, { sessions: 200, keep });
     expect(Math.abs(mean - 1)).toBeLessThan(0.03);
     expect(coverage).toBeGreaterThan(0.92);
@@ -110,7 +110,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(biased.kind === 'coec' && biased.high).toBeLessThan(0.8);
   });
 
-  it('are moved by how often users click and not by where documents are shown, which moves the raw CTR', () => {
+  it('depend on how often users click, but not on positions, in contrast to the raw CTR', () => {
     const ten = simulate(14, { sessions: 600 }, { sessions: 100 });
     const three = simulate(14, { sessions: 600 }, { sessions: 100, shown: fewShown });
     const less = simulate(14, { sessions: 600 }, { sessions: 100, lift: 0.7 });
@@ -119,7 +119,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(Math.abs(less.mean / ten.mean - 0.7)).toBeLessThan(0.03);
   });
 
-  it('are the same every time', () => {
+  it('are reproducible', () => {
     const twice = [1, 2].map(() => {
       const uniform = uniforms(16);
       const reference = referenceOf(uniform, { sessions: 300 });

@@ -53,12 +53,12 @@ describe('a drop of feedback', () => {
     expect(Math.abs(sinceMs - 200 * BUCKET)).toBeLessThan(20 * BUCKET);
   });
 
-  it('is found in few opinions, between which there are hours without any', () => {
+  it('is found in sparse opinions with hours between them', () => {
     const sparse = opinions(24, 6, 0.33).map((bucket, hour) => ({ ...bucket, startMs: hour * 12 * BUCKET }));
     expect(dropOf(sparse).evidenceRatio).toBeGreaterThan(1);
   });
 
-  it('is not reported in a hundred days without one, looked at after every bucket', () => {
+  it('is not reported in a hundred days without a drop, evaluated after every bucket', () => {
     let [days, fired] = [0, 0];
     for (let seed = 1; seed <= 100; seed++) {
       const day = opinions(PER_DAY, 2, 0.8, { seed });
@@ -72,14 +72,14 @@ describe('a drop of feedback', () => {
     expect(dropOf(opinions(PER_DAY, 50, 0.76)).evidenceRatio).toBeLessThan(1);
   });
 
-  it('is over once the latest opinions are as before', () => {
+  it('is over once the latest opinions have recovered', () => {
     const bad = opinions(144, 2, 0.33, { seed: 3 });
     expect(dropOf(bad).evidenceRatio).toBeGreaterThan(1);
     const back = opinions(30, 2, 0.8, { seed: 4, startMs: 144 * BUCKET });
     expect(dropOf([...bad, ...back]).evidenceRatio).toBe(0);
   });
 
-  it('weighs less where the usual share varies more than by chance', () => {
+  it('has a smaller e-value when the usual share varies more than by chance', () => {
     const bad = opinions(40, 1, 0.5, { seed: 5 });
     expect(dropOf(bad, { ...usual, phi: 4 }).evidenceRatio).toBeLessThan(dropOf(bad).evidenceRatio);
   });
@@ -91,14 +91,14 @@ describe('a drop of feedback', () => {
 });
 
 describe('the baseline of feedback', () => {
-  it('counts its opinions, and varies by chance alone where nothing else varies', () => {
+  it('counts its opinions, and has no overdispersion when only chance varies', () => {
     const baseline = feedbackBaseline(opinions(7 * PER_DAY, 1, 0.8));
     if ('kind' in baseline) throw new Error('there are opinions');
     expect(baseline.positive + baseline.negative).toBe(7 * PER_DAY);
     expect(baseline.phi).toBeLessThan(2);
   });
 
-  it('sees that days differ from nights, and not that one day was bad', () => {
+  it('reflects differences between days and nights, but not one bad day', () => {
     const days = Array.from({ length: 14 }, (_, half) =>
       opinions(PER_DAY / 2, 4, half % 2 === 0 ? 0.95 : 0.65, { seed: half + 1, startMs: (half * DAY) / 2 }),
     ).flat();
@@ -109,12 +109,12 @@ describe('the baseline of feedback', () => {
     expect(feedbackBaseline(oneBad)).toMatchObject({ phi: expect.toSatisfy((phi: number) => phi < 2) });
   });
 
-  it('takes 50 opinions', () => {
+  it('needs 50 opinions', () => {
     expect(feedbackBaseline(opinions(49, 1, 0.8))).toMatchObject({ kind: 'insufficient_data', have: 49, need: 50 });
     expect(feedbackBaseline(opinions(50, 1, 0.8))).not.toHaveProperty('kind');
   });
 
-  it('cuts a day into buckets of 5 minutes, and no window finer than by the minute', () => {
+  it('splits a day into buckets of 5 minutes, with a minimum of one minute', () => {
     expect([DAY, 3_600_000, 300_000].map(bucketLengthMs)).toEqual([300_000, 60_000, 60_000]);
   });
 });

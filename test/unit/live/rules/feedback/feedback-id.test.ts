@@ -28,7 +28,7 @@ const anyFeedback = fc.record({
 });
 
 describe('the id of a feedback', () => {
-  it('is the one that its sender gave', () => {
+  it('is the given id', () => {
     expect(idOf({ id: 'mine' })).toBe('mine');
   });
 
@@ -51,13 +51,13 @@ describe('the id of a feedback', () => {
     expect(idOf(change)).not.toBe(idOf({}));
   });
 
-  it('tells apart what only looks alike', () => {
+  it('distinguishes similar feedback', () => {
     expect(idOf({ value: 1 })).not.toBe(idOf({ value: '1' }));
     expect(idOf({ documentId: '' })).not.toBe(idOf({ documentId: null }));
     expect(idOf({ queryId: 'q1,thumb', pipeline: 'a' })).not.toBe(idOf({ queryId: 'thumb', pipeline: 'a,q1' }));
   });
 
-  it('is new for another user, and for nobody', () => {
+  it('differs for another user, and for anonymous feedback', () => {
     const ids = [idOf({}), idOf({}, 'hash-of-bob'), idOf({}, null)];
     expect(new Set(ids).size).toBe(3);
   });
@@ -66,11 +66,11 @@ describe('the id of a feedback', () => {
     ['has neither id nor time', {}, true],
     ['has an id', { id: 'mine' }, false],
     ['has a time, and so an id of its own', { occurredAt: NOON }, false],
-  ])('may come again for a mind that changed back, when the feedback %s', (_what, parts, expected) => {
+  ])('may be repeated by an opinion that changed back, when the feedback %s', (_what, parts, expected) => {
     expect(mayRepeat(aFeedback({ id: null, occurredAt: null, ...parts }))).toBe(expected);
   });
 
-  it('is shared by two feedbacks only if they say the same', () => {
+  it('is equal only for equal feedback', () => {
     fc.assert(
       fc.property(anyFeedback, anyFeedback, aName, aName, (a, b, authorA, authorB) => {
         const saysTheSame =
@@ -81,7 +81,7 @@ describe('the id of a feedback', () => {
     );
   });
 
-  it('does not hold the user as the service knows them', () => {
+  it('does not contain the user id of the service', () => {
     let hashed = '';
     feedbackId(aFeedback({ userId: 'ada@example.org' }), 'hash-of-ada', (text) => {
       hashed = text;

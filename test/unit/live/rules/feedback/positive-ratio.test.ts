@@ -41,7 +41,7 @@ describe('the positive ratio', () => {
     );
   });
 
-  it('says how many opinions there are when they are fewer than asked for', () => {
+  it('returns the number of opinions when there are too few', () => {
     expect(positiveRatio({ positive: 3, negative: 1 }, 5)).toEqual({
       kind: 'insufficient_data',
       of: 'opinions',
@@ -57,7 +57,7 @@ describe('the positive ratio', () => {
 });
 
 describe('the positive ratios of a window', () => {
-  it('are given for all feedback and for each segment', () => {
+  it('cover all feedback and each segment', () => {
     const ratios = positiveRatios([
       opinions(3, { segments: ['language=en', 'tenant=a'] }),
       opinions(2, { segments: ['language=de', 'tenant=a'], sentiment: 'negative' }),
@@ -72,19 +72,19 @@ describe('the positive ratios of a window', () => {
     ]);
   });
 
-  it('count an opinion once in a segment that stands for several of its query', () => {
+  it('count an opinion once in a merged segment', () => {
     expect(positiveRatios([opinions(2, { segments: ['other', 'other'] })]).get('other')).toMatchObject({
       n: 2,
     });
   });
 
-  it('count feedback on queries that are not known or were not sampled', () => {
+  it('count feedback on unknown and unsampled queries', () => {
     const ratios = positiveRatios([opinions(2, { segments: ['language=en'] }), opinions(3)]);
     expect(ratios.get('all')).toMatchObject({ n: 5 });
     expect(ratios.get('language=en')).toMatchObject({ n: 2 });
   });
 
-  it('leave out neutral opinions and those beyond the cap of their user', () => {
+  it('exclude neutral opinions and those beyond the cap of their user', () => {
     const ratios = positiveRatios([
       opinions(2),
       opinions(4, { sentiment: 'neutral' }),
@@ -94,19 +94,19 @@ describe('the positive ratios of a window', () => {
     expect(ratios.get('language=en')).toMatchObject({ kind: 'insufficient_data', have: 0 });
   });
 
-  it('can be taken of explicit or of implicit feedback alone', () => {
+  it('can be restricted to explicit or implicit feedback', () => {
     const feedback = [opinions(1, { sentiment: 'negative' }), opinions(9, { kind: 'click' })];
     expect(positiveRatios(feedback, 'all').get('all')).toMatchObject({ value: 0.9 });
     expect(positiveRatios(feedback, 'explicit').get('all')).toMatchObject({ value: 0, n: 1 });
     expect(positiveRatios(feedback, 'implicit').get('all')).toMatchObject({ value: 1, n: 9 });
   });
 
-  it('of nothing are insufficient data and never NaN', () => {
+  it('are insufficient data without opinions, never NaN', () => {
     expect([...positiveRatios([])]).toEqual([['all', { kind: 'insufficient_data', of: 'opinions', have: 0, need: 1 }]]);
   });
 });
 
-it('every kind of feedback is either explicit or implicit', () => {
+it('classifies every kind of feedback as explicit or implicit', () => {
   expect([...kindsOf('explicit'), ...kindsOf('implicit')].toSorted()).toEqual([...feedbackKinds].toSorted());
   expect(kindsOf('explicit')).toEqual(['thumb', 'rating', 'relevance']);
 });

@@ -33,7 +33,7 @@ describe('a thumb', () => {
     },
   );
 
-  it.each(['none', 'neutral', 'None'])('that was taken back as %j is neutral', (value) => {
+  it.each(['none', 'neutral', 'None'])('that was retracted as %j is neutral', (value) => {
     expect(read('thumb', value)).toEqual(reading('neutral', 0));
   });
 
@@ -62,7 +62,7 @@ describe('a rating', () => {
     expect(read('rating', value)).toEqual(reading(sentiment, value));
   });
 
-  it('is read on the scale of the config', () => {
+  it('uses the scale of the config', () => {
     const rating: Scale = { min: 0, max: 10, positiveFrom: 9, negativeTo: 6 };
     expect(read('rating', 9, { rating })).toEqual(reading('positive', 9));
     expect(read('rating', 7, { rating })).toEqual(reading('neutral', 7));
@@ -111,20 +111,20 @@ describe('behaviour', () => {
     for (const value of [null, true, 1]) expect(read(kind, value)).toEqual(reading(sentiment, 1));
   });
 
-  it('with a value that could hold the text of a query is refused without quoting it', () => {
+  it('with a value that may contain a query text is rejected without quoting it', () => {
     const outcome = read('reformulation', 'where does Ada Lovelace live');
     expect(outcome).toEqual({ kind: 'refused', message: expect.stringContaining('value must be left out') });
     expect(JSON.stringify(outcome)).not.toContain('Ada');
   });
 
-  it('that did not happen is refused', () => {
+  it('that did not happen is rejected', () => {
     expect(read('click', false)).toMatchObject({ kind: 'refused' });
     expect(read('copy', 0)).toMatchObject({ kind: 'refused' });
   });
 });
 
 describe('a sentiment in the config', () => {
-  it.each(feedbackKinds)('holds for every %s, whatever its value, and for no other kind', (changed) => {
+  it.each(feedbackKinds)('applies to every %s, whatever its value, and to no other kind', (changed) => {
     for (const kind of feedbackKinds) {
       const value = kind === 'rating' ? 5 : true;
       const before = read(kind, value);
@@ -134,18 +134,18 @@ describe('a sentiment in the config', () => {
     }
   });
 
-  it('leaves a rating without a scale, so that every number fits', () => {
+  it('makes every number a valid rating, because there is no scale', () => {
     expect(read('rating', 87, { rating: 'neutral' })).toEqual(reading('neutral', 87));
     expect(read('rating', 'a lot', { rating: 'neutral' })).toMatchObject({ kind: 'refused' });
   });
 
-  it('still refuses a thumb that is none', () => {
+  it('still rejects an invalid thumb', () => {
     expect(read('thumb', 'maybe', { thumb: 'neutral' })).toMatchObject({ kind: 'refused' });
   });
 });
 
 describe('a scale', () => {
-  it('of the default mapping is sound', () => {
+  it('of the default mapping is valid', () => {
     expect(scaleProblem(outOfFive)).toBeNull();
     expect(scaleProblem(usualSentimentMapping.relevance as Scale)).toBeNull();
   });
@@ -157,7 +157,7 @@ describe('a scale', () => {
     [{ positiveFrom: 6 }, 'nothing is positive'],
     [{ positiveFrom: Number.NaN }, 'finite'],
     [{ max: Number.NaN }, 'min below max'],
-  ])('with %j is not, and is told why', (changes, problem) => {
+  ])('with %j is invalid, with the reason', (changes, problem) => {
     expect(scaleProblem({ ...outOfFive, ...changes })).toContain(problem);
   });
 });

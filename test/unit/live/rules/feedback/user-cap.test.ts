@@ -66,7 +66,7 @@ describe('the cap of a user', () => {
     expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [], caps)).toEqual([true]);
   });
 
-  it('sees what the store has counted before in the same hour and day', () => {
+  it('includes what is already counted in the same hour and day', () => {
     const row = {
       pipeline: 'support-docs',
       subject: capSubjectOf(aCandidate()),
@@ -85,7 +85,7 @@ describe('the cap of a user', () => {
     expect(withinCaps([...several(3), ...several(1, change)], [], caps)).toEqual([true, true, false, true]);
   });
 
-  it('holds for clicks and copies together and over all queries of a user', () => {
+  it('applies to clicks and copies together, over all queries of a user', () => {
     const batch = [
       aCandidate({ id: 'a' }),
       aCandidate({ id: 'b', kind: 'copy' }),
@@ -94,22 +94,22 @@ describe('the cap of a user', () => {
     expect(withinCaps(batch, [], caps)).toEqual([true, true, false]);
   });
 
-  it('is a cap of the query for anonymous feedback', () => {
+  it('applies per query to anonymous feedback', () => {
     const batch = [...several(3, { author: null }), ...several(1, { author: null, queryId: 'q2' })];
     expect(withinCaps(batch, [], caps)).toEqual([true, true, false, true]);
   });
 
-  it('does not mistake a query for a user of the same name', () => {
+  it('distinguishes a query from a user of the same name', () => {
     const batch = [...several(2, { author: 'q1' }), ...several(2, { author: null })];
     expect(withinCaps(batch, [], caps)).toEqual([true, true, true, true]);
   });
 
-  it('gives a feedback that the batch repeats one answer and one place', () => {
+  it('counts a repeated item of a batch once', () => {
     const [a, b] = [aCandidate({ id: 'a' }), aCandidate({ id: 'b' })];
     expect(withinCaps([a, a, a, b], [], caps)).toEqual([true, true, true, true]);
   });
 
-  it('never counts more than the caps, and the same whether feedback comes in one batch or in two', () => {
+  it('never exceeds the caps, and does not depend on how feedback is split into batches', () => {
     fc.assert(
       fc.property(aBatch, fc.nat({ max: 40 }), (batch, cut) => {
         const answers = withinCaps(batch, [], caps);
@@ -130,7 +130,7 @@ describe('the cap of a user', () => {
     );
   });
 
-  it('asks the store for each day and subject once', () => {
+  it('requests each day and subject once', () => {
     const batch = [
       ...several(3),
       ...several(2, { author: null }),
@@ -158,7 +158,7 @@ describe('the cap of a user', () => {
     ]);
   });
 
-  it('lets a diligent user through by default and stops a script', () => {
+  it('accepts a diligent user by default, and stops a script', () => {
     const answers = withinCaps(several(1000, { kind: 'thumb', occurredAt: NOON }), [], defaultFeedbackCaps);
     expect(answers.filter(Boolean)).toHaveLength(defaultFeedbackCaps.explicit.perHour);
   });

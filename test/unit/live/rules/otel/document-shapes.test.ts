@@ -282,14 +282,14 @@ describe('documents are read from', () => {
     ['null', 'null', 'no_documents'],
     ['None', 'None', 'no_documents'],
     ['a hidden value', '__REDACTED__', 'hidden'],
-  ])('no nonsense, but told as unreadable: %s', (_, output, reason) => {
+  ])('nothing, but with the reason: %s', (_, output, reason) => {
     const value = typeof output === 'string' ? output : JSON.stringify(output);
     const attributes = { 'openinference.span.kind': 'RETRIEVER', 'output.value': value };
     expect(extract([aSpan({ attributes })])).toMatchObject({ queries: [], unreadableRetrievers: [{ reason }] });
   });
 });
 
-it('ids of documents without an id never depend on their scores, whatever form they come in', () => {
+it('derives ids of documents independent of their scores, in every format', () => {
   const forms: ((content: string, score: number) => unknown)[] = [
     (content, score) => [{ content, score }],
     (content, score) => [[content, score]],
@@ -317,7 +317,7 @@ it('ids of documents without an id never depend on their scores, whatever form t
   );
 });
 
-it('a document without an id and a text keeps its rank under an id that no other answer has', () => {
+it('keeps the rank of a document without id and text under a unique id', () => {
   const output = [{ id: 'a' }, { score: 0.5 }, { id: 'c' }];
   expect(resultsOf(output)?.map(([id]) => id)).toEqual(['a', `unidentified:${queryId(1)}#2`, 'c']);
 });
@@ -371,7 +371,7 @@ describe('the query is read from', () => {
   });
 });
 
-describe('retrievers that are not called so', () => {
+describe('retrievers without a retriever type', () => {
   const documents = JSON.stringify([
     { pageContent: 'x', metadata: {}, id: 'a' },
     { pageContent: 'y', metadata: { source: 'b' } },
@@ -381,7 +381,7 @@ describe('retrievers that are not called so', () => {
       aSpan({ attributes: { 'langfuse.observation.type': 'span', 'langfuse.observation.input': 'how?', ...more } }),
     ]);
 
-  it('of Langfuse’s handler for LangChain.js are found by their documents', () => {
+  it('of Langfuse’s LangChain.js handler are recognized by their documents', () => {
     expect(langfuse({ 'langfuse.observation.output': documents }).queries).toMatchObject([
       { text: 'how?', results: [{ id: 'a' }, { id: 'b' }] },
     ]);
@@ -397,7 +397,7 @@ describe('retrievers that are not called so', () => {
       });
   });
 
-  it('of MLflow are found by its type, and its texts are read as the JSON that they are', () => {
+  it('of MLflow are recognized by its type, and its JSON-encoded texts are parsed', () => {
     const mlflow = (type: string, input: unknown) =>
       extract([
         aSpan({
@@ -413,7 +413,7 @@ describe('retrievers that are not called so', () => {
     expect(mlflow('CHAIN', 'how?')).toMatchObject({ queries: [], unreadableRetrievers: [] });
   });
 
-  it('of Spring AI write quotes around texts and escape none within', () => {
+  it('of Spring AI may have quoted texts without escapes', () => {
     const attributes = {
       'db.vector.query.content': 'how?',
       'db.vector.query.response.documents': '["He said "hi"\nand left", "two"]',
@@ -426,7 +426,7 @@ describe('retrievers that are not called so', () => {
     expect(raw).toEqual(escaped);
   });
 
-  it('of LangSmith’s exporter are no embeddings, and its chains are no retrievers', () => {
+  it('of LangSmith’s exporter are not taken for embeddings, nor its chains for retrievers', () => {
     const langSmith = (kind: string) =>
       extract([
         aSpan({
@@ -443,7 +443,7 @@ describe('retrievers that are not called so', () => {
   });
 });
 
-it('the latency is unknown where a span tells no times, or ends before it starts', () => {
+it('has no latency for a span without times, or that ends before it starts', () => {
   const latencyOf = (startTimeUnixNano: bigint, endTimeUnixNano: bigint) =>
     extract([
       aSpan({

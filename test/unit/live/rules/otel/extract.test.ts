@@ -111,20 +111,20 @@ describe('which spans are live queries', () => {
   });
 });
 
-describe('what a live query says', () => {
-  it('tells when it was asked and how long the answer took', () => {
+describe('a live query', () => {
+  it('has its time and its latency', () => {
     const [query] = extract([aRetriever(['a'])]).queries;
     expect(query).toMatchObject({ occurredAt: new Date(startMs), latencyMs: 250, traceId });
   });
 
-  it('tells no time that a span without clock makes up', () => {
+  it('has no time when the span has an invalid clock', () => {
     const span = aRetriever(['a'], { startTimeUnixNano: 0n, endTimeUnixNano: 1_000_000_000_000_000_000n });
     expect(extract([span]).queries).toMatchObject([{ occurredAt: null, latencyMs: null }]);
     const backwards = aRetriever(['a'], { endTimeUnixNano: 5n });
     expect(extract([backwards]).queries).toMatchObject([{ latencyMs: null }]);
   });
 
-  it('takes session, user and segments from the spans around it', () => {
+  it('gets session, user and segments from its ancestors', () => {
     const root = {
       'session.id': 's',
       'user.id': 'u',
@@ -137,7 +137,7 @@ describe('what a live query says', () => {
         aSpan({ id: 2, parent: 1 }),
         aRetriever(['a'], { id: 3, parent: 2, attributes: { 'user.id': 'own' } }),
       ],
-      { segmentKeysOf: () => ['tenant', 'language', 'seats', 'service.version', 'nobody'] },
+      { segmentKeysOf: () => ['tenant', 'language', 'seats', 'service.version', 'missing'] },
     );
     expect(queries).toMatchObject([{ sessionId: 's', userId: 'own' }]);
     expect({ ...queries[0]?.segments }).toEqual({
@@ -157,14 +157,14 @@ describe('what a live query says', () => {
     ['a bundle inside', '{"str_or_query_bundle":{"query_str":"reset"}}', 'reset'],
     ['a redacted query', '__REDACTED__', null],
     ['a query with NUL and half a surrogate pair', 'a\0b\uD800c\n', 'a\uFFFDb\uFFFDc\n'],
-  ])('reads as the query from %s what the user asked', (_, input, text) => {
+  ])('reads the query from %s', (_, input, text) => {
     const span = aSpan({
       attributes: { 'openinference.span.kind': 'RETRIEVER', 'input.value': input, 'output.value': '[]' },
     });
     expect(extract([span]).queries).toMatchObject([{ text }]);
   });
 
-  it('keeps the rank of documents by their ids, whatever is missing of them', () => {
+  it('keeps the ranks of documents by id, whatever else is missing', () => {
     const span = aSpan({
       attributes: {
         'gen_ai.operation.name': 'retrieval',
@@ -183,7 +183,7 @@ describe('what a live query says', () => {
     ]);
   });
 
-  it('takes ids at the same rank from the output only where it is about the same document', () => {
+  it('takes ids from the output only at ranks with the same document', () => {
     const span = aSpan({
       attributes: {
         'openinference.span.kind': 'RETRIEVER',
@@ -195,7 +195,7 @@ describe('what a live query says', () => {
     expect(extract([span]).queries).toMatchObject([{ results: [{ id: 'one.md' }] }]);
   });
 
-  it('takes no ids from an output that is longer or shorter than the list of documents', () => {
+  it('ignores ids of an output with another length', () => {
     const span = aSpan({
       attributes: {
         'openinference.span.kind': 'RETRIEVER',
@@ -243,7 +243,7 @@ describe('what a live query says', () => {
     ['an attribute', { attributes: { 'sampling.probability': 0.1 } }, 0.1],
     ['an impossible attribute', { attributes: { 'sampling.probability': 0 } }, 1],
     ['a sample rate', { attributes: { SampleRate: 20 } }, 0.05],
-  ])('tells the probability of the service’s own sampling by %s', (_, parts, probability) => {
+  ])('reads the sampling probability of the service from %s', (_, parts, probability) => {
     expect(extract([aRetriever(['a'], parts)]).queries).toMatchObject([{ upstreamProbability: probability }]);
   });
 
@@ -284,7 +284,7 @@ describe('failed retrievals', () => {
       { status: { code: 'error', message: 'no answer to: help\n\nSecretError: mine' } },
       'error',
     ],
-    ['no class that is told', { status: { code: 'error', message: 'password not found' } }, 'error'],
+    ['no class', { status: { code: 'error', message: 'password not found' } }, 'error'],
     ['an error type that is a sentence', { attributes: { 'error.type': 'no answer to my question' } }, 'error'],
     [
       'Langfuse’s level',
@@ -304,7 +304,7 @@ describe('failed retrievals', () => {
   });
 });
 
-it('reads nothing from a service that no pipeline is fed by', () => {
+it('ignores a service without a pipeline', () => {
   const resource = { serviceName: 'billing', attributes: {} };
   expect(extract([aRetriever(['a'], { resource })])).toMatchObject({
     queries: [],
@@ -313,7 +313,7 @@ it('reads nothing from a service that no pipeline is fed by', () => {
   });
 });
 
-it('gives the same live queries when an export is retried', () => {
+it('returns the same live queries when an export is retried', () => {
   const spans = [aRetriever(['a']), aSpan({ id: 2, parent: 1 })];
   expect(extract(spans)).toEqual(extract(spans.toReversed()));
 });

@@ -14,7 +14,7 @@ const link = (id: number, trace = traceId) => ({ traceId: trace, spanId: spanId(
 
 const thumb = { name: 'user_feedback', label: 'thumbs_down', annotator_kind: 'HUMAN' };
 
-describe('what annotations of OpenInference say', () => {
+describe('annotations of OpenInference', () => {
   it.each([
     ['a thumb by its label', { name: 'thumbs', label: 'thumbs-up' }, 'thumb', 'up'],
     ['a thumb by a score', { name: 'helpful', score: 0 }, 'thumb', 'down'],
@@ -44,19 +44,19 @@ describe('what annotations of OpenInference say', () => {
     ],
     ['has a name that says nothing, and a label', { name: 'qa', label: 'correct' }, { unusableAnnotations: 1 }],
     ['has a label whose sense is unknown', { name: 'thumb', label: 'sideways' }, { unusableAnnotations: 1 }],
-  ])('counts but does not take what %s', (_, fields, counts) => {
+  ])('counts but ignores what %s', (_, fields, counts) => {
     expect(extract([aRetriever(['a'], { attributes: flat('', 'evaluation', fields) })])).toMatchObject({
       feedback: [],
       ...counts,
     });
   });
 
-  it('takes a judgment that is told in both forms once', () => {
+  it('counts an annotation in both forms once', () => {
     const attributes = { ...flat('', 'annotation', thumb), ...flat('', 'evaluation', thumb) };
     expect(extract([aRetriever(['a'], { attributes })]).feedback).toHaveLength(1);
   });
 
-  it('tells who, when, about which document and in which words', () => {
+  it('reads user, time, document and comment', () => {
     const fields = {
       ...thumb,
       explanation: 'not what I asked',
@@ -75,7 +75,7 @@ describe('what annotations of OpenInference say', () => {
     expect(feedback?.id).toBe(JSON.stringify(['span', queryId(1), 'user_feedback', 'form-1']));
   });
 
-  it('tells no rank that a list of results cannot have', () => {
+  it('ignores an impossible rank', () => {
     for (const position of [-1, 0.5, 10_000, 1e300]) {
       const metadata = JSON.stringify({ document_position: position });
       const attributes = flat('', 'annotation', { ...thumb, metadata });
@@ -83,7 +83,7 @@ describe('what annotations of OpenInference say', () => {
     }
   });
 
-  it('gives a changed judgment with an identifier the id of the former, and another target another', () => {
+  it('gives a changed annotation with an identifier the same id, and another target another id', () => {
     const idOf = (label: string, id: number) => {
       const attributes = flat('', 'annotation', { ...thumb, label, identifier: 'form-1' });
       return extract([aRetriever(['a'], { id, attributes })]).feedback[0]?.id;
@@ -95,16 +95,16 @@ describe('what annotations of OpenInference say', () => {
   });
 });
 
-describe('what feedback is about', () => {
+describe('the target of feedback', () => {
   const inline = flat('', 'annotation', thumb);
   const carrier = { 'openinference.span.kind': 'EVALUATOR', ...flat('', 'evaluation', thumb) };
 
-  it('is the only retrieval below the span of the answer that was judged', () => {
+  it('is the only retrieval below the annotated span', () => {
     const { feedback } = extract([aSpan({ id: 9, attributes: inline }), aRetriever(['a'], { parent: 9 })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
   });
 
-  it('is left open when the answer used several retrievals, or comes without them', () => {
+  it('is unresolved when the answer used several retrievals, or none in this export', () => {
     const several = extract([
       aSpan({ id: 9, attributes: inline }),
       aRetriever(['a'], { id: 1 }),
@@ -115,13 +115,13 @@ describe('what feedback is about', () => {
     expect(alone.feedback).toMatchObject([{ queryId: queryId(9), traceId, isResolved: false }]);
   });
 
-  it('is the span that the only link of a carrier leads to, and never its parent', () => {
+  it('is the target of the only link of a carrier, never its parent', () => {
     const linked = aSpan({ id: 8, parent: 2, attributes: carrier, links: [link(1)] });
     const { feedback } = extract([linked, aRetriever(['a'], { id: 1 }), aRetriever(['b'], { id: 2 })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
   });
 
-  it('is the linked span of another export, for the caller to find', () => {
+  it('is an unresolved linked span of another export', () => {
     const other = 'a'.repeat(32);
     const unknownKind = aSpan({ id: 8, attributes: inline, links: [link(3, other)] });
     expect(extract([unknownKind]).feedback).toMatchObject([
@@ -129,7 +129,7 @@ describe('what feedback is about', () => {
     ]);
   });
 
-  it('is the retriever around the judged span', () => {
+  it('is the retriever around the annotated span', () => {
     const inner = aRetriever(['a'], { id: 2, parent: 1, attributes: inline });
     const { feedback } = extract([aRetriever(['a']), inner, aRetriever(['b'], { id: 3 })]);
     expect(feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
@@ -140,7 +140,7 @@ describe('what feedback is about', () => {
     expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(77), isResolved: false }]);
   });
 
-  it('is the trace, when it says so', () => {
+  it('is the trace of a trace annotation', () => {
     const attributes = { 'openinference.span.kind': 'EVALUATOR', ...flat('trace.', 'annotation', thumb) };
     const linked = aSpan({ id: 8, traceId: 'b'.repeat(32), attributes, links: [link(77)] });
     expect(extract([linked, aRetriever(['a'])]).feedback).toMatchObject([{ queryId: queryId(1), isResolved: true }]);
@@ -150,11 +150,11 @@ describe('what feedback is about', () => {
     ['a carrier without a link', aSpan({ attributes: carrier })],
     ['a carrier with two links', aSpan({ attributes: carrier, links: [link(1), link(2)] })],
     ['a judgment of a session', aSpan({ attributes: flat('session.', 'annotation', thumb) })],
-  ])('is nothing for %s, which is counted', (_, span) => {
+  ])('is missing for %s, which is counted', (_, span) => {
     expect(extract([span])).toMatchObject({ feedback: [], unusableAnnotations: 1 });
   });
 
-  it('is a span with one link itself, when a convention says what it is', () => {
+  it('is a span with one link itself, when it has a known convention', () => {
     const attributes = { 'openinference.span.kind': 'CHAIN', ...inline };
     const consumer = aSpan({ id: 9, attributes, links: [link(5, 'c'.repeat(32))] });
     expect(extract([consumer, aRetriever(['a'], { parent: 9 })]).feedback).toMatchObject([{ queryId: queryId(1) }]);

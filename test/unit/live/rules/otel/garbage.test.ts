@@ -97,7 +97,7 @@ const span = fc
 /** What a column of PostgreSQL or the HTTP contract would refuse. */
 const unstorable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
-it('gives only live queries and feedback that can be stored, and never fails', () => {
+it('returns only live queries and feedback that can be stored, and never fails', () => {
   let queryCount = 0;
   fc.assert(
     fc.property(fc.array(span, { maxLength: 6 }), (spans) => {
@@ -161,7 +161,7 @@ it('reads a vector as float32, whether it comes as numbers or as JSON text', () 
   );
 });
 
-it('takes no rounded integer, over-long text or redacted value for an id', () => {
+it('rejects rounded integers, overlong texts and redacted values as ids', () => {
   expect([2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', null, true].map((value) => readId(value))).toEqual(
     Array.from({ length: 7 }, () => null),
   );

@@ -55,7 +55,7 @@ describe('the vector of a query', () => {
     expect(vector(extract([anEmbedding(5, ['rewritten']), aRetriever(['a'])]).queries[0])).toEqual([5, 1]);
   });
 
-  it('comes from the embedding span inside of the retriever, when there are several queries', () => {
+  it('comes from the embedding span inside the retriever, when there are several queries', () => {
     const { queries } = extract([
       aRetriever(['a'], { id: 1 }),
       anEmbedding(5, ['rewritten'], 1),
@@ -84,14 +84,14 @@ describe('the vector of a query', () => {
     ['empty', []],
     ['beyond float32', [1e300, 1]],
     ['not only numbers', [1, '2']],
-  ])('is none when the vector is %s', (_, value) => {
+  ])('is missing when the vector is %s', (_, value) => {
     const attributes = { 'gen_ai.retrieval.query.text': text, 'embedding.vector': value };
     expect(extract([aRetriever(['a'], { attributes })]).queries).toMatchObject([{ embedding: null }]);
   });
 });
 
 describe('the order of the results', () => {
-  it('is that of the reranker, cut off where it cut off, with the scores of the retriever', () => {
+  it('is that of the reranker, with its length and the scores of the retriever', () => {
     const { queries, fragments } = extract([
       aRetriever(['a', 'b', 'c'], { attributes: { 'gen_ai.retrieval.top_k': 3 } }),
       aReranker(2, ['c', 'a'], { 'reranker.top_k': 2 }),
@@ -119,7 +119,7 @@ describe('the order of the results', () => {
     ['merges the results of another retriever', aReranker(2, ['b', 'x', 'a'])],
     ['ranks for another query', aReranker(2, ['b', 'a'], { 'reranker.query': 'another' })],
     ['keeps its documents to itself', aReranker(2, [])],
-    ['has a document that cannot be told', aReranker(2, ['b', ''])],
+    ['has an unidentified document', aReranker(2, ['b', ''])],
   ])('stays when the reranker %s', (_, reranker) => {
     const { queries } = extract([aRetriever(['a', 'b']), reranker]);
     expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -130,14 +130,14 @@ describe('the stages of a query', () => {
   const answered = { ranks: [1, 2] };
   const stagesOf = (spans: Parameters<typeof extract>[0]) => extract(spans).queries[0]?.stages;
 
-  it('are what was retrieved and what a reranker beside it made of that, with the time of each', () => {
+  it('are the retrieval and a sibling reranker, each with its time', () => {
     expect(stagesOf([aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'a'])])).toEqual([
       { name: 'retrieval', isSide: false, latencyMs: 250, documents: 3, ranks: [3, 1] },
       { name: 'rerank', isSide: false, latencyMs: 250, documents: 2, ...answered },
     ]);
   });
 
-  it('are, within a retriever, what all inner ones brought and what its reranker made of that', () => {
+  it('are, inside a retriever, the merged inner retrievers and its reranker', () => {
     const spans = [
       aRetriever(['c', 'a'], { id: 1 }),
       aRetriever(['a', 'b'], { id: 2, parent: 1 }),
@@ -154,18 +154,18 @@ describe('the stages of a query', () => {
     expect(completeQueries(late.queries, early.fragments).queries).toMatchObject([{ stages }]);
   });
 
-  it('tell the time of a reranker that keeps its documents to itself, by the name that no convention has yet', () => {
+  it('include the time of a reranker without documents, under a name that is not standardized yet', () => {
     const reranker = aSpan({ id: 2, attributes: { 'gen_ai.operation.name': 'rerank' } });
     const stage = { name: 'rerank', isSide: false, latencyMs: 250, documents: null, ranks: [] };
     expect(stagesOf([aRetriever(['a', 'b']), reranker])).toEqual([stage]);
     expect(stagesOf([aRetriever(['a'], { id: 1 }), aRetriever(['b'], { id: 3 }), reranker])).toEqual([]);
   });
 
-  it('stay those that the service told', () => {
+  it('remain those that the service reported', () => {
     const own = { name: 'reranked', isSide: false, latencyMs: 9, documents: 2, ranks: [1, 2] };
-    const told = extract([aRetriever(['a', 'b'])]).queries.map((query) => ({ ...query, stages: [own] }));
+    const reported = extract([aRetriever(['a', 'b'])]).queries.map((query) => ({ ...query, stages: [own] }));
     const { fragments } = extract([aReranker(2, ['b', 'a'])]);
-    expect(completeQueries(told, fragments).queries).toMatchObject([
+    expect(completeQueries(reported, fragments).queries).toMatchObject([
       { results: [{ id: 'b' }, { id: 'a' }], stages: [{ ...own, ranks: [2, 1] }] },
     ]);
   });
@@ -179,7 +179,7 @@ describe('spans of one trace in several exports', () => {
     aSpan({ id: 9, attributes: { 'session.id': 's', 'user.id': 'u' } }),
   ];
 
-  it('give the same live query as in one, when the fragments are added as they come', () => {
+  it('give the same live query as one export, when fragments are added as they arrive', () => {
     const [whole] = extract(spans).queries;
     const exports = spans.map((span) => extract([span]));
     const fragments = exports.flatMap((extraction) => extraction.fragments);
@@ -194,22 +194,22 @@ describe('spans of one trace in several exports', () => {
     expect(completeQueries(joined.queries, fragments).queries).toEqual([whole]);
   });
 
-  it('know the query that a fragment lies within before that query has come', () => {
+  it('assign a fragment to its query before that query has arrived', () => {
     const { fragments } = extract([anEmbedding(5, ['rewritten'], 1)]);
     expect(fragments).toMatchObject([{ traceId, within: queryId(1), text: 'rewritten', model: 'bge-m3' }]);
   });
 
-  it('do not pass on the vectors of documents that a service embeds for its store', () => {
+  it('drop vectors of documents that a service embeds for its store', () => {
     expect(extract([anEmbedding(5, ['one', 'two', 'three'])]).fragments).toEqual([]);
   });
 
-  it('tell who asked also when a query has it, for another query of the trace that came before or comes later', () => {
+  it('keep fragments of people for other queries of the trace, even if a query already has them', () => {
     const { queries, fragments } = extract([aPersonOf(5, 's'), aRetriever(['a'])]);
     expect(queries).toMatchObject([{ sessionId: 's' }]);
     expect(fragments).toMatchObject([{ kind: 'person', sessionId: 's', pipeline: 'support' }]);
   });
 
-  it('tell a session once, and not at all when spans disagree on it', () => {
+  it('set a session once, and not at all when spans disagree', () => {
     expect(extract([aPersonOf(5, 's'), aPersonOf(6, 's')]).fragments).toHaveLength(1);
     const { queries } = extract([aPersonOf(5, 's'), aPersonOf(6, 't'), aRetriever(['a'])]);
     expect(queries).toMatchObject([{ sessionId: null }]);

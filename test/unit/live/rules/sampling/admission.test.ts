@@ -32,7 +32,7 @@ function minutes(arriving: readonly number[], done: number, capacity: number): {
   return { levels, waiting };
 }
 
-describe('what is admitted', () => {
+describe('the admitted share', () => {
   it.each([
     ['all that fits', { arrived: 300 }, 0],
     ['half of what is a little too much', { arrived: 301 }, 1],
@@ -43,7 +43,7 @@ describe('what is admitted', () => {
     expect(nextAdmission(openAdmission, aLoad(load), 0).level).toBe(level);
   });
 
-  it('is less when the oldest waits too long and the queue does not shrink', () => {
+  it('decreases when the oldest query waits too long and the queue does not shrink', () => {
     const late = aLoad({ arrived: 20, admitted: 100, oldestMs: 11 * MINUTE });
     const first = nextAdmission(openAdmission, late, 0);
     expect(first).toMatchObject({ level: 0, isOverdue: true });
@@ -51,7 +51,7 @@ describe('what is admitted', () => {
     expect(nextAdmission(first, aLoad({ ...late, admitted: 50 }), MINUTE).level).toBe(0);
   });
 
-  it('is all again one halving at a time after a burst, with minutes between', () => {
+  it('recovers one level at a time after a burst, minutes apart', () => {
     const quiet = Array.from({ length: 40 }, () => 10);
     const { levels } = minutes([5000, ...quiet], 60, 300);
     expect(levels[0]).toBe(5);
@@ -64,7 +64,7 @@ describe('what is admitted', () => {
     }
   });
 
-  it('settles under a steady overload and does not flap', () => {
+  it('is stable under a steady overload', () => {
     const { levels, waiting } = minutes(
       Array.from({ length: 240 }, () => 230),
       60,
@@ -93,8 +93,8 @@ function after(loads: readonly AdmissionLoad[]): Admission {
   );
 }
 
-describe('whatever comes', () => {
-  it('the chance is a power of two in (0, 1], so that thinning twice is thinning once', () => {
+describe('for any load', () => {
+  it('the probability is a power of two in (0, 1]', () => {
     assert(
       property(array(load, { maxLength: 30 }), (loads) => {
         const { level } = after(loads);
@@ -104,7 +104,7 @@ describe('whatever comes', () => {
     );
   });
 
-  it('what is admitted now fits the room that is left, or its least share', () => {
+  it('the admitted queries fit the remaining capacity, or its minimum share', () => {
     assert(
       property(array(load, { maxLength: 20 }), load, (loads, now) => {
         const { level } = nextAdmission(after(loads), now, loads.length * MINUTE);
@@ -114,7 +114,7 @@ describe('whatever comes', () => {
     );
   });
 
-  it('the chance at most doubles from one decision to the next', () => {
+  it('the probability at most doubles between two decisions', () => {
     assert(
       property(array(load, { maxLength: 20 }), load, (loads, now) => {
         const before = after(loads);
@@ -124,7 +124,7 @@ describe('whatever comes', () => {
     );
   });
 
-  it('more work never lets more of it in', () => {
+  it('more queries never raise the probability', () => {
     assert(
       property(array(load, { maxLength: 20 }), load, nat(100_000), (loads, now, more) => {
         const before = after(loads);
@@ -136,7 +136,7 @@ describe('whatever comes', () => {
     );
   });
 
-  it('all is admitted in the end when nothing comes any more', () => {
+  it('everything is admitted eventually when no more queries arrive', () => {
     assert(
       property(array(load, { maxLength: 20 }), (loads) => {
         const quiet = Array.from({ length: (MAX_LEVEL + 2) * 6 }, () => aLoad());

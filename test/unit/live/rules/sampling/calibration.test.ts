@@ -5,7 +5,7 @@ import { calibrationOf } from '../../../../../src/live/rules/sampling/estimate.t
 import { uniforms } from '../../../../support/uniforms.ts';
 
 describe('calibrationOf', () => {
-  it('is what was counted over what the samples stand for', () => {
+  it('divides the counted by the estimated number', () => {
     expect(calibrationOf({ ok: { counted: 90, estimated: 100 }, error: { counted: 10, estimated: 10 } })).toEqual({
       ok: 0.9,
       error: 1,
@@ -14,7 +14,7 @@ describe('calibrationOf', () => {
     });
   });
 
-  it('leaves the weights of what nobody counted, or of which nothing was sampled', () => {
+  it('keeps the weights of outcomes without counts or samples', () => {
     const none = { counted: 0, estimated: 40 };
     expect(calibrationOf({ ok: none, empty: { counted: 7, estimated: 0 } })).toEqual({
       ok: 1,
@@ -54,7 +54,7 @@ describe('a share with calibrated weights', () => {
     return { plain, calibrated };
   }
 
-  it('is the share that was counted in every draw, where plain weights are too large on average and scatter', () => {
+  it('equals the counted share in every draw, while plain weights are biased and scatter', () => {
     const { plain, calibrated } = shares(2000);
     for (const share of calibrated) expect(share).toBeCloseTo(0.06, 12);
     const mean = plain.reduce((sum, share) => sum + share, 0) / plain.length;

@@ -27,7 +27,7 @@ describe('the rate of a query', () => {
     expect(rateFor(segments, rates)).toBe(expected);
   });
 
-  it.each([-0.1, 1.1, Number.NaN])('is refused when it is %s', (rate) => {
+  it.each([-0.1, 1.1, Number.NaN])('is rejected when it is %s', (rate) => {
     expect(() => rateFor({}, { rate, segments: {} })).toThrow(RangeError);
     expect(() => rateFor({ a: 'b' }, { rate: 0.5, segments: { 'a=b': rate } })).toThrow(RangeError);
   });
@@ -71,18 +71,18 @@ describe('the decision on a live query', () => {
     expect(decision).toMatchObject({ isSampled: false, probability: 0, reason: 'not_sampled' });
   });
 
-  it('does not keep an error that no rule asks for', () => {
+  it('does not sample an error without a rule', () => {
     expect(decide(aQuery({ outcome: 'error' }), withRate(0), 0).isSampled).toBe(false);
   });
 
-  it('multiplies the probability with that of sampling upstream, for rules as well', () => {
+  it('multiplies the probability by that of upstream sampling, even for rules', () => {
     const policy = aPolicy({ rates: { rate: 0.5, segments: {} }, alwaysKeep: everyRule });
     const ordinary = aQuery({ upstreamProbability: 0.1 });
     expect(decide(ordinary, policy, 1).probability).toBeCloseTo(0.025, 15);
     expect(decide({ ...ordinary, outcome: 'empty' }, policy, 1).probability).toBe(0.1);
   });
 
-  it('keeps the same queries whatever was sampled upstream, whose draws were other ones', () => {
+  it('selects the same queries independent of upstream sampling', () => {
     const kept = (upstreamProbability: number) =>
       Array.from({ length: 100 }, (_, i) => aQuery({ sessionId: `s${i}`, upstreamProbability }))
         .filter((query) => decide(query, withRate(0.5), 0).isSampled)
@@ -91,11 +91,11 @@ describe('the decision on a live query', () => {
     expect(kept(1).length).toBeGreaterThan(20);
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('refuses an upstream probability of %s', (upstreamProbability) => {
+  it.each([0, -1, 1.5, Number.NaN])('rejects an upstream probability of %s', (upstreamProbability) => {
     expect(() => decide(aQuery({ upstreamProbability }), aPolicy(), 0)).toThrow(RangeError);
   });
 
-  it('gives a query whose rule fires later what it would have got at once', () => {
+  it('gives a query whose rule matches later the same probability', () => {
     const policy = aPolicy({ alwaysKeep: everyRule });
     const atOnce = decide(aQuery({ hasNegativeFeedback: true }), policy, 3);
     const before = decide(aQuery(), policy, 3);
@@ -104,7 +104,7 @@ describe('the decision on a live query', () => {
     expect([before.hash, before.rateProbability]).toEqual([atOnce.hash, atOnce.rateProbability]);
   });
 
-  it('keeps all at rate 1 and none at rate 0', () => {
+  it('samples all at rate 1 and none at rate 0', () => {
     fc.assert(
       fc.property(sessionId, (id) => {
         expect(decide(aQuery({ sessionId: id }), withRate(1), 0)).toMatchObject({
@@ -119,7 +119,7 @@ describe('the decision on a live query', () => {
     );
   });
 
-  it('keeps a session whole or leaves it whole', () => {
+  it('samples a session as a whole or not at all', () => {
     fc.assert(
       fc.property(sessionId, fc.array(fc.string(), { minLength: 2 }), rate, level, (id, queries, p, l) => {
         const kept = queries.map((query) => decide(aQuery({ id: query, sessionId: id }), withRate(p), l).isSampled);
@@ -128,7 +128,7 @@ describe('the decision on a live query', () => {
     );
   });
 
-  it('never drops a session because its rate rose or its level fell', () => {
+  it('never drops a session when its rate rises or its level drops', () => {
     fc.assert(
       fc.property(sessionId, rate, rate, level, level, (id, r1, r2, l1, l2) => {
         const query = aQuery({ sessionId: id });
@@ -141,7 +141,7 @@ describe('the decision on a live query', () => {
 });
 
 describe('closing a minute', () => {
-  it('makes of every sample what the closing level would have made of it at once, in one step or two', () => {
+  it('gives every sample the decision of the closing level, in one step or two', () => {
     fc.assert(
       fc.property(
         sessionId,
@@ -172,13 +172,13 @@ describe('a query as it arrives', () => {
     expect(decision).toEqual(decide(aQuery(), withRate(0.25), 0));
   });
 
-  it('does not count when a rule keeps it, so that an outage leaves the rate of other queries alone', () => {
+  it('does not count if a rule selects it, so that an outage does not change the rate of other queries', () => {
     const policy = aPolicy({ alwaysKeep: everyRule, budget: 1 });
     const { load } = sampleArrival(aQuery({ outcome: 'error' }), policy, null, 7);
     expect(load).toEqual({ minute: 7, expected: 0, level: 0 });
   });
 
-  it('is decided at the level that it itself made necessary', () => {
+  it('is decided at the level that it causes', () => {
     const policy = aPolicy({ rates: { rate: 1, segments: {} }, budget: 1 });
     const { load, decision } = sampleArrival(aQuery(), policy, { minute: 7, expected: 1, level: 0 }, 7);
     expect(load.level).toBe(1);
@@ -220,7 +220,7 @@ describe('the sampling hash', () => {
     );
   });
 
-  it('keeps kinds, pipelines and their borders apart', () => {
+  it('distinguishes kinds, pipelines and their boundaries', () => {
     const hashes = [
       samplingHash('p', { kind: 'session', id: '7' }),
       samplingHash('p', { kind: 'trace', id: '7' }),
@@ -232,7 +232,7 @@ describe('the sampling hash', () => {
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  it('is uniform over session ids that differ little', () => {
+  it('is uniform over similar session ids', () => {
     const counts = Array.from({ length: 20 }, () => 0);
     const n = 20_000;
     for (let i = 0; i < n; i++) {

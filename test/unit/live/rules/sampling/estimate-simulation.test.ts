@@ -147,8 +147,8 @@ function simulate(options: {
   replications: number;
   upstream: Upstream;
   upstreamOf: (session: number) => number;
-  /** What the estimators are told of a member; left out, the truth. */
-  told?: (member: Member) => Member;
+  /** Input of the estimators for a member; default: the truth. */
+  seen?: (member: Member) => Member;
 }): Map<string, Tally> {
   const runs = estimands.map((estimand) => ({ ...estimand, covered: 0, errors: [] as number[] }));
   for (const seed of populationSeeds) {
@@ -157,7 +157,7 @@ function simulate(options: {
     const samples = Array.from({ length: options.replications }, () => draw(members, uniform, options.upstream));
     for (const run of runs) {
       const target = run.truth(members);
-      const estimate = run.estimator(options.told === undefined ? members : members.map(options.told));
+      const estimate = run.estimator(options.seen === undefined ? members : members.map(options.seen));
       for (const kept of samples) {
         const outcome = estimate(kept);
         if (outcome.kind === 'insufficient_data') throw new Error('A draw had too few samples.');
@@ -198,13 +198,13 @@ function isCoverageStated({ coverage }: Tally, name: string): boolean {
 describe('estimates over samples', { timeout: 30_000 }, () => {
   const every = estimands.map(({ name }) => name);
 
-  it('equal the truth within their bounds in 95 % of draws, with unequal rates and failures always kept', () => {
+  it('cover the truth in 95 % of draws, with unequal rates and all failures sampled', () => {
     const tallies = simulate({ sessions: 500, replications: 200, upstream: 'none', upstreamOf: () => 1 });
     expect(biased(tallies)).toEqual([]);
     expect(namesOf(tallies, isCoverageStated)).toEqual(every);
   });
 
-  it('also do so when half of the sessions were sampled upstream', () => {
+  it('cover it too when half of the sessions were sampled upstream', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 100,
@@ -215,7 +215,7 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
     expect(namesOf(tallies, isCoverageStated)).toEqual(every);
   });
 
-  it('cover the truth no less often when queries were sampled upstream one by one', () => {
+  it('cover it at least as often when single queries were sampled upstream', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 100,
@@ -226,13 +226,13 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
     expect(namesOf(tallies, ({ coverage }) => coverage > 0.93)).toEqual(every);
   });
 
-  it('would be wrong with equal weights, so that the weights are what these tests measure', () => {
+  it('are wrong with equal weights, which shows that these tests measure the weights', () => {
     const tallies = simulate({
       sessions: 500,
       replications: 20,
       upstream: 'none',
       upstreamOf: () => 1,
-      told: (member) => ({ ...member, probability: 0.2 }),
+      seen: (member) => ({ ...member, probability: 0.2 }),
     });
     expect(biased(tallies)).toContain('share of bad queries');
     expect(namesOf(tallies, ({ coverage }) => coverage < 0.7)).toContain('share of bad queries');
@@ -240,7 +240,7 @@ describe('estimates over samples', { timeout: 30_000 }, () => {
 });
 
 describe('estimates over decisions by the real hash', () => {
-  it('cover the truth as often as they say', () => {
+  it('cover the truth with the nominal probability', () => {
     const replications = 400;
     const sessions = 120;
     const members = population(7, sessions, () => 1);

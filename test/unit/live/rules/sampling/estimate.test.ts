@@ -35,16 +35,16 @@ function varianceByPairs(rows: ReturnType<typeof samplesOf>): number {
 }
 
 describe('the estimated total', () => {
-  it('is not known without samples of a sampled window', () => {
+  it('is unknown without samples of a sampled window', () => {
     expect(horvitzThompsonTotal([], sampled)).toEqual({ kind: 'insufficient_data', have: 0, need: 2 });
   });
 
-  it('is not known from one session, however many queries it has', () => {
+  it('is unknown with one session, however many queries it has', () => {
     const rows = samplesOf(['a', 0.5, 1], ['a', 0.5, 0], ['a', 0.5, 1]);
     expect(horvitzThompsonTotal(rows, sampled)).toEqual({ kind: 'insufficient_data', have: 1, need: 2 });
   });
 
-  it('is not known from queries that were kept by rule alone, because nothing tells of the others', () => {
+  it('is unknown from queries sampled by rule alone', () => {
     const rows = samplesOf(['a', 1, 1], ['b', 1, 0], ['c', 1, 1]);
     expect(horvitzThompsonTotal(rows, sampled)).toEqual({ kind: 'insufficient_data', have: 0, need: 2 });
   });
@@ -67,15 +67,15 @@ describe('the estimated total', () => {
     });
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('refuses a probability of %s', (probability) => {
+  it.each([0, -1, 1.5, Number.NaN])('rejects a probability of %s', (probability) => {
     expect(() => horvitzThompsonTotal(samplesOf(['a', probability, 1], ['b', 0.5, 1]), sampled)).toThrow(RangeError);
   });
 
-  it('refuses a complete window with a probability below 1', () => {
+  it('rejects a complete window with a probability below 1', () => {
     expect(() => horvitzThompsonTotal(samplesOf(['a', 0.5, 1]), complete)).toThrow(RangeError);
   });
 
-  it('refuses a value that is not a number', () => {
+  it('rejects a value that is not a number', () => {
     expect(() => horvitzThompsonTotal(samplesOf(['a', 0.5, Number.NaN], ['b', 0.5, 1]), sampled)).toThrow(RangeError);
   });
 
@@ -97,7 +97,7 @@ describe('the estimated total', () => {
     );
   });
 
-  it('weighs by the inverse probability, with t bounds by the degrees of freedom of its variance', () => {
+  it('weights by the inverse probability, with t bounds by the degrees of freedom of its variance', () => {
     const rows = samplesOf(['a', 0.5, -3], ['b', 0.25, 2], ['c', 1, 4]);
     const { value, low, high, standardError } = estimateOf(horvitzThompsonTotal(rows, sampled));
     expect(value).toBe(-6 + 8 + 4);
@@ -108,7 +108,7 @@ describe('the estimated total', () => {
     expect(low).toBeCloseTo(2 * value - high, 10);
   });
 
-  it('is at least what was seen when nothing counts negatively', () => {
+  it('is at least the observed sum of nonnegative values', () => {
     const rows = samplesOf(['a', 0.5, 3], ['b', 0.5, 2]);
     expect(estimateOf(horvitzThompsonTotal(rows, sampled)).low).toBe(5);
   });
@@ -123,7 +123,7 @@ describe('the estimated total', () => {
     });
   });
 
-  it('refuses to overflow', () => {
+  it('rejects an overflow', () => {
     const rows = samplesOf(['a', 1e-200, 1e200], ['b', 0.5, 1]);
     expect(() => horvitzThompsonTotal(rows, sampled)).toThrow(RangeError);
   });

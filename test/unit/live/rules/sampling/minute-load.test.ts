@@ -21,7 +21,7 @@ describe('the share of the cap', () => {
     [Number.NaN, 1],
     [600, 0],
     [600, 1.5],
-  ])('is refused for %s samples and %s replicas', (maxPerMinute, replicas) => {
+  ])('is rejected for %s samples and %s replicas', (maxPerMinute, replicas) => {
     expect(() => budgetShare(maxPerMinute, replicas)).toThrow(RangeError);
   });
 });
@@ -39,7 +39,7 @@ describe('the level of a minute', () => {
     expect(after(count, rate, 600.000001).level).toBe(level);
   });
 
-  it('starts at what the minute before needed, and not at what it had', () => {
+  it('starts at the level that the previous minute needed, not the one it had', () => {
     const heavy = after(2400, 1, 600);
     const next = countArrival(heavy, 2, 1, 600);
     expect(next).toEqual({ minute: 2, expected: 1, level: 2 });
@@ -47,7 +47,7 @@ describe('the level of a minute', () => {
     expect(countArrival(quiet, 3, 1, 600).level).toBe(0);
   });
 
-  it('starts anew after a minute without traffic', () => {
+  it('starts at 0 after a minute without traffic', () => {
     expect(countArrival(after(2400, 1, 600), 3, 1, 600)).toEqual({ minute: 3, expected: 1, level: 0 });
   });
 
@@ -56,7 +56,7 @@ describe('the level of a minute', () => {
     expect(countArrival(load, 4, 1, 600)).toEqual({ minute: 5, expected: 11, level: 0 });
   });
 
-  it('never falls within a minute, and keeps the expected samples of every closed minute within the budget', () => {
+  it('never drops within a minute, and keeps every closed minute within the budget', () => {
     const arrivals = fc.array(
       fc.tuple(
         fc.integer({ min: 0, max: 3 }),

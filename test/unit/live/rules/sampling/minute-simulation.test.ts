@@ -98,7 +98,7 @@ describe('minutes under the cap', () => {
     expect(error / truth).toBeLessThan(0.03);
   });
 
-  it('expect no more samples than the cap once they are closed, bursts and the cold start included', () => {
+  it('expect at most the cap after closing, even in bursts and cold starts', () => {
     for (const minute of traffic.keys()) {
       const { mean, error } = average(
         (arrivals) => arrivals.filter((a) => a.minute === minute && isOrdinary(a) && a.atClosing.isSampled).length,
@@ -107,7 +107,7 @@ describe('minutes under the cap', () => {
     }
   });
 
-  it('keep every query of the same rate with one probability once they are closed, whichever replica took it', () => {
+  it('have one probability for all queries of the same rate after closing, on every replica', () => {
     const arrivals = replicate(0).filter(isOrdinary);
     for (const minute of traffic.keys()) {
       const ofMinute = arrivals.filter((a) => a.minute === minute && a.query.segments['tenant'] === undefined);
@@ -116,13 +116,13 @@ describe('minutes under the cap', () => {
     }
   });
 
-  it('do not favour who came first once they are closed, as they do before', () => {
+  it('do not favor early queries after closing, in contrast to before', () => {
     const closed = placeOfKept('atClosing');
     expect(Math.abs(closed.mean - 0.5)).toBeLessThan(4 * closed.error);
     expect(placeOfKept('atArrival').mean).toBeLessThan(0.4);
   });
 
-  it('keep the ordinary queries of a session whole once they are closed, over all replicas', () => {
+  it('sample sessions as a whole after closing, over all replicas', () => {
     const sessions = new Map<string, Set<boolean>>();
     for (const arrivals of replications.slice(0, 5)) {
       for (const { query, atClosing } of arrivals.filter(isOrdinary)) {
@@ -134,7 +134,7 @@ describe('minutes under the cap', () => {
     expect([...sessions.values()].filter((kept) => kept.size > 1)).toEqual([]);
   });
 
-  it('keep every query without results, in the worst minute too', () => {
+  it('sample every query without results, even in the worst minute', () => {
     const empty = replications.flat().filter(({ query }) => query.outcome === 'empty');
     expect(empty.length).toBeGreaterThan(100);
     expect(empty.every(({ atClosing }) => atClosing.isSampled && atClosing.probability === 1)).toBe(true);
