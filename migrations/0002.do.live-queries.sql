@@ -1,15 +1,15 @@
--- What do users ask, what were they given, and what did they think of it?
--- Partitioned by the day of receipt (UTC): a retry meets the row that it repeats, and old days are dropped whole.
+-- Sampled live queries and feedback.
+-- Partitioned by the day of receipt (UTC), so that retries conflict with their first row, and old days are dropped whole.
 create table live_queries (
   received_on date not null,
   pipeline text not null,
   id text not null,
   received_at timestamptz not null,
   occurred_at timestamptz not null,
-  -- Keyed hash of the session, else of the trace, else of the query: what is sampled as a whole.
+  -- Keyed hash of the session, else of the trace, else of the query: the sampling unit.
   session_hash text not null,
   trace_id text,
-  -- Null in hash mode, and when the service sent none.
+  -- Null in hash mode, and if the service sent none.
   text text,
   text_hash text,
   -- float32, little-endian.
@@ -28,15 +28,15 @@ create table live_queries (
   retriever_version text,
   probability double precision not null check (probability > 0 and probability <= 1),
   keep_reason text not null,
-  -- What closing the minute needs: the draw of the session, its rate, and the halvings that held at its arrival.
+  -- Data for closing the minute: the draw of the session, its rate, and the level at its arrival.
   unit_hash double precision not null,
   rate_probability double precision not null,
   level smallint not null,
-  -- UTF-16 code units of the texts of all results; null where texts are not given, as the next one.
+  -- UTF-16 code units of the texts of all results; null without texts, like the next column.
   context_characters integer,
-  -- Share of their runs of five words that an earlier result of the list had too.
+  -- Share of their five-word runs that an earlier result already contains.
   context_repeated double precision,
-  -- [{name, isSide, latencyMs, documents, ranks}, ...] in the order in which they worked; ranks are those of the results.
+  -- [{name, isSide, latencyMs, documents, ranks}, ...] in order; ranks are those of the final results.
   stages jsonb,
   primary key (received_on, pipeline, id)
 ) partition by range (received_on);
@@ -63,9 +63,9 @@ create table feedback (
   rank integer,
   user_hash text,
   comment text,
-  -- False for what is beyond the cap of one user: kept, but in no rate.
+  -- False for feedback beyond the cap of its user: stored, but not counted in rates.
   counted boolean not null,
-  -- Feedback on a span that is not known to be a query: the span, as the id of the query that it would be, and its trace.
+  -- Feedback on a span that may not be a query: the span as a query id, and its trace.
   -- query_id is then the only query of that trace, else the span.
   trace_id text,
   judged_id text,
@@ -87,7 +87,7 @@ create table live_query_counts (
   primary key (pipeline, minute, outcome)
 );
 
--- How often each replica halved the sampling rate in a minute; the most of them hold for the whole minute.
+-- Halvings of the sampling rate per replica and minute; the maximum applies to the whole minute.
 create table sampling_minutes (
   pipeline text not null,
   minute timestamptz not null,
@@ -99,11 +99,11 @@ create table sampling_minutes (
 
 create index sampling_minutes_time on sampling_minutes (minute);
 
--- The length of the vectors of a pipeline, learnt from the first one unless the config says it.
+-- Dimensions of the vectors of a pipeline, from the config or the first vector.
 create table pipeline_dimensions (
   pipeline text primary key,
   dimensions integer not null
 );
 
--- Vectors of models do not compress, and to try takes time with every row that is kept.
+-- Vectors do not compress, and trying would slow down every insert.
 alter table live_queries alter column embedding set storage external;

@@ -1,18 +1,18 @@
--- What OpenTelemetry spans tell about live queries of their trace, and feedback on spans that are no query. Either may
--- come in another export than the query, before or after it.
--- A ring of three partitions by the time of receipt: one is written, one is kept, one is empty. Old ones are truncated.
+-- Fragments of OpenTelemetry traces that complete live queries. They may arrive in another export than the query, before
+-- or after it.
+-- A ring of three partitions by time of receipt: one is written, one is only read, one is empty. Old ones are truncated.
 create table trace_fragments (
   slot smallint not null,
   trace_id text not null,
-  -- Of the span, and of the fragment within it: a retry meets what it repeats.
+  -- Span, and index of the fragment within it; a retry conflicts with its first row.
   span_id text not null,
   part integer not null,
-  -- When the span ended; 64 bits without a sign.
+  -- End of the span; unsigned 64 bits.
   ended_at_unix_nano numeric(20) not null,
-  -- Null when the span tells no pipeline; then the fragment has no text.
+  -- Null without a pipeline; the fragment then has no text.
   pipeline text,
   kind text not null check (kind in ('embedding', 'rerank', 'person')),
-  -- Id of the live query that the span lies within, or would.
+  -- Id of the live query that contains the span, if its parent is a retriever.
   within text,
   text text,
   text_hash text,
@@ -23,10 +23,10 @@ create table trace_fragments (
   -- [[document id, score or null], ...], best first.
   results jsonb,
   session_hash text,
-  -- What stands in live_queries for the session of a query of this trace that has none.
+  -- Session hash in live_queries of queries of this trace without a session.
   trace_hash text,
   user_hash text,
-  -- What a reranker took, which is the time of a stage.
+  -- Latency of a reranker, as the time of a stage.
   latency_ms double precision,
   primary key (slot, trace_id, span_id, part)
 ) partition by list (slot);
@@ -38,17 +38,17 @@ create table trace_fragments_2 partition of trace_fragments for values in (2);
 create index trace_fragments_trace on trace_fragments (trace_id);
 create index trace_fragments_user on trace_fragments (user_hash) where user_hash is not null;
 
--- Retriever spans that gave no live query, by kind, for people who set up tracing. Names of attributes, never a value.
+-- Retriever spans that gave no live query, by kind, for `recalld doctor`. Names of attributes, never values.
 create table unreadable_retrievers (
   pipeline text not null,
   instrumentation text not null,
   reason text not null,
-  -- Of the latest such span.
+  -- Attributes of the latest such span.
   attributes text[] not null,
   spans bigint not null,
   last_seen_at timestamptz not null,
   primary key (pipeline, instrumentation, reason)
 );
 
--- Vectors of models do not compress, and to try takes time with every row that is kept.
+-- Vectors do not compress, and trying would slow down every insert.
 alter table trace_fragments alter column embedding set storage external;

@@ -1,5 +1,5 @@
--- What were the scheduled measures of a pipeline, when, over which window, and why is there none?
--- Partitioned by the month (UTC) in which the window ended, so that old months are dropped whole.
+-- Values of scheduled measures.
+-- Partitioned by the month (UTC) of the window end, so that old months are dropped whole.
 create table measurements (
   pipeline text not null,
   measure text not null,
@@ -7,7 +7,7 @@ create table measurements (
   window_start timestamptz not null,
   window_end timestamptz not null check (window_end >= window_start),
   measured_at timestamptz not null,
-  -- NaN is above infinity in the order of PostgreSQL, so that these keep out all that is not finite.
+  -- PostgreSQL sorts NaN above infinity, so these checks exclude all values that are not finite.
   value double precision not null check (value > '-infinity' and value < 'infinity'),
   ci_low double precision check (ci_low > '-infinity' and ci_low < 'infinity'),
   ci_high double precision check (ci_high > '-infinity' and ci_high < 'infinity'),
@@ -17,20 +17,20 @@ create table measurements (
   primary key (pipeline, measure, segment, window_end)
 ) partition by range (window_end);
 
--- The lowest and the highest value of each hour with its bounds, so that a page over months reads no row of five minutes.
--- Made of `measurements` with each row that is written there, and partitioned likewise.
+-- Lowest and highest value per hour with bounds, so that charts over months need not read all rows.
+-- Updated with every write to `measurements`, and partitioned likewise.
 create table measurement_hours (
   pipeline text not null,
   measure text not null,
   segment text not null,
   hour timestamptz not null,
-  -- When the window ended, what it came to, and its bounds; an infinite bound stands for none.
+  -- [value, window end, lower bound, upper bound]; a missing bound is infinite.
   lowest double precision[] not null,
   highest double precision[] not null,
   primary key (pipeline, measure, segment, hour)
 ) partition by range (hour);
 
--- The newest of each series, so that a scrape has nothing to search.
+-- Latest value of each series, for fast scrapes.
 create table latest_measurements (
   pipeline text not null,
   measure text not null,
@@ -47,7 +47,7 @@ create table latest_measurements (
   primary key (pipeline, measure, segment)
 );
 
--- Why the latest attempt at a series came to no value; gone when a later or the same window has one.
+-- Reason why the latest measurement of a series has no value; deleted once the same or a later window has one.
 create table measurement_gaps (
   pipeline text not null,
   measure text not null,

@@ -1,4 +1,4 @@
--- What changed in a pipeline, when, and who says so?
+-- Changes of pipelines, annotated or detected.
 create table deployments (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -40,24 +40,24 @@ create table annotations (
   subject text not null check (subject in ('run', 'deployment')),
   subject_id text not null,
   text text not null,
-  -- Name of the API key; null where none is needed.
+  -- Name of the API key; null where keys are not required.
   author text,
   created_at timestamptz not null
 );
 
 create index annotations_subject on annotations (subject, subject_id, id);
 
--- What does the config in force have, since when is a part no longer in it, and how long are the rows of a pipeline kept?
+-- Items of the configs of running schedulers, when they were removed, and the retention of each pipeline.
 create table configured_items (
   pipeline text not null,
   kind text not null check (kind in ('pipeline', 'golden_set', 'check')),
-  -- Of the golden set or the check; that of the pipeline itself for a pipeline.
+  -- Name of the golden set or check; for a pipeline, its own name.
   name text not null,
-  -- Days that its live queries are kept; of pipelines alone.
+  -- Retention of live queries; only for pipelines.
   retention_days integer,
   -- When a scheduler last had it in its config.
   seen_at timestamptz not null,
-  -- Since when no scheduler has it; null while one does.
+  -- When it was removed from the last config; null while it is configured.
   ended_at timestamptz,
   primary key (pipeline, kind, name)
 );

@@ -1,4 +1,4 @@
-/** From queries and clicks over HTTP to the gauges of live traffic. */
+/** Queries and clicks sent over HTTP appear in the gauges of live traffic. */
 import { describe, expect, it } from 'vitest';
 import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
 import { anInstallation, type InstalledDaemon, startJobs } from '../support/installation.ts';
@@ -21,7 +21,7 @@ async function send(daemon: InstalledDaemon, where: string, items: unknown): Pro
   expect(await daemon.post(where, items)).toMatchObject({ status: 202, body: { rejected: [] } });
 }
 
-/** Queries of sessions of their own, so many hours ago, with one document. */
+/** Queries of separate sessions some hours ago, with one document each. */
 function queries(prefix: string, count: number, hoursAgo: number, more: (index: number) => object = () => ({})) {
   const occurredAt = new Date(Date.now() - hoursAgo * HOUR_MS).toISOString();
   return Array.from({ length: count }, (_, index) => ({

@@ -1,4 +1,4 @@
-/** What is stored of each export under test/fixtures/live-spans. */
+/** Expected rows of each export under test/fixtures/live-spans. */
 import { expect } from 'vitest';
 
 export interface Stored {

@@ -1,4 +1,4 @@
-/** Exports in the shapes that users' services send, to a running daemon: what is stored of each, and what is answered. */
+/** Exports of users' services to a running daemon: the stored rows and the responses. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const folder = path.join(import.meta.dirname, '../fixtures/live-spans');
 
-/** The fixture with its times moved to the last minutes, so that they are never older than the retention. */
+/** Moves the times of a fixture to the last minutes, so that they are within the retention. */
 async function fixture(name: string): Promise<string> {
   const body = await readFile(path.join(folder, `${name}.json`), 'utf8');
   const time = /("(?:startTimeUnixNano|endTimeUnixNano|timeUnixNano)": "?)(\d{10})(\d{9})/g;

@@ -1,8 +1,8 @@
-/** Live traffic that is sent again until it is accepted, by clients that remember what they were promised. */
+/** Clients that retry live traffic until it is accepted, and record what was accepted. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface LiveLoadSettings {
-  /** The APIs that are up; clients take turns with them. */
+  /** Running APIs; clients rotate over them. */
   readonly apis: () => readonly string[];
   /** Null for a daemon that needs none. */
   readonly key: string | null;
@@ -11,7 +11,7 @@ export interface LiveLoadSettings {
   readonly clients: number;
   /** Between two batches of one client. */
   readonly pauseMs: number;
-  /** A client that has no answer by then sends again, perhaps to another API; then two may work on the same batch. */
+  /** Timeout after which a client retries, perhaps at another API; two may then process the same batch. */
   readonly patienceMs: number;
 }
 
@@ -19,11 +19,11 @@ export interface LiveLoad {
   /** Ids that were answered with 202: live queries, including those from OpenTelemetry spans, and feedback. */
   readonly queries: ReadonlySet<string>;
   readonly feedback: ReadonlySet<string>;
-  /** How often another status than 202 came back; 0 stands for no answer at all. */
+  /** Number of responses by status other than 202; 0 means no response. */
   readonly refusals: ReadonlyMap<number, number>;
-  /** Of requests that were accepted, by route; the tries before are not counted. */
+  /** Latencies of accepted requests by route, without earlier attempts. */
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
-  /** Lets every client bring its last batch home. */
+  /** Waits until every client has finished its last batch. */
   stop(): Promise<void>;
   /** Stops immediately, for when the daemon no longer answers. */
   abandon(): Promise<void>;
@@ -112,7 +112,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
   };
 }
 
-/** A batch of queries, what users thought of some of them, and a query that an OpenTelemetry span tells. */
+/** A batch of queries, feedback on some of them, and a query in an OpenTelemetry span. */
 function shipmentsOf(pipeline: string, client: number, batch: number): Shipment[] {
   const prefix = `${client}-${batch}`;
   const ids = Array.from({ length: QUERIES_IN_A_BATCH }, (_, index) => `${prefix}-${index}`);

@@ -1,16 +1,16 @@
-/** Live queries and clicks as they are stored, for tests of what measures them. */
+/** Stored live queries and clicks, for tests of measures. */
 import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import { documents } from './builders.ts';
 import { aSample, aStoredFeedback } from './live-traffic.ts';
 import { hours } from './measurements.ts';
 
-/** A sample of `docs` at noon without a trace, of a rate of a half, with the documents `d1` and `d2`. */
+/** A sample of `docs` at noon without a trace, at a rate of 1/2, with the documents `d1` and `d2`. */
 export function aLiveSample(parts: Partial<LiveSample> = {}): LiveSample {
   return aSample({ id: 'q1', traceId: null, results: documents('d1', 'd2'), unitHash: 0.25, ...parts });
 }
 
-/** Samples `q0`, `q1`, ... of two hours before noon, of sessions of their own, whose draws are spread evenly below a half. */
+/** Samples `q0`, `q1`, ... two hours before noon, of separate sessions, with draws spread evenly below 1/2. */
 export function liveSamples(count: number, parts: (index: number) => Partial<LiveSample> = () => ({})): LiveSample[] {
   return Array.from({ length: count }, (_, index) =>
     aLiveSample({ id: `q${index}`, occurredAt: hours(-2), unitHash: (0.5 * (index + 0.5)) / count, ...parts(index) }),

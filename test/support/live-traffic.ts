@@ -1,4 +1,4 @@
-/** Rows of live traffic with values that do not matter, so that a test names only those that do. */
+/** Builders of live traffic rows with defaults, so that tests name only relevant values. */
 import type { StoredFeedback } from '../../src/live/sql/feedback-rows.ts';
 import type { LiveSample } from '../../src/live/sql/record-arrivals.ts';
 import type { BufferedFragment } from '../../src/live/sql/trace-fragments.ts';
@@ -11,7 +11,7 @@ export const queryOf = (traceId: string, span: number) => `${traceId}-${spanOf(s
 
 const spanOf = (span: number) => span.toString(16).padStart(16, '0');
 
-/** The query of span 1 of the trace, kept with a rate of 1/2. */
+/** The query of span 1 of the trace, sampled at a rate of 1/2. */
 export function aSample(parts: Partial<LiveSample> = {}): LiveSample {
   return {
     pipeline: 'docs',
@@ -87,7 +87,7 @@ const nothing = {
   userHash: null,
 };
 
-/** Of span 2 of the trace: the vector of the text of `aSample`. */
+/** Fragment of span 2 of the trace: the vector of the text of `aSample`. */
 export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
@@ -102,7 +102,7 @@ export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): Buff
   };
 }
 
-/** Of span 3 of the trace: an order of the documents of `aSample`. */
+/** Fragment of span 3 of the trace: a reranked order of the documents of `aSample`. */
 export function aRerankFragment(order: readonly string[], parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
@@ -116,7 +116,7 @@ export function aRerankFragment(order: readonly string[], parts: Partial<Buffere
   };
 }
 
-/** Of span 4 of the trace: who asked. */
+/** Fragment of span 4 of the trace: session and user. */
 export function aPersonFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,

@@ -33,7 +33,7 @@ const aRerank = (parts: Partial<TraceFragment> = {}) =>
     ...parts,
   }) as TraceFragment;
 
-/** The hold of pipelines `docs`, with vectors of two numbers, and `private`, which keeps no text. */
+/** A buffer for the pipelines `docs`, with vectors of two numbers, and `private`, which stores no text. */
 function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
   const traffic = createLiveTraffic(database.pool, 'a');
   const clock = new SteerableClock();

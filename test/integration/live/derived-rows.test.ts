@@ -1,4 +1,4 @@
-/** What is made of live queries goes with them: by retention of pipelines that left the config too, and by erasure. */
+/** Data derived from live queries is deleted with them: by retention, even of removed pipelines, and by erasure. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../src/app/erasure/erase.ts';
 import { pruneLive } from '../../../src/live/sql/prune-live.ts';
@@ -16,7 +16,7 @@ const tables = [
   'judge_panel_pairs',
 ];
 
-/** A judged live query with everything that is made of one, whose live row is gone. */
+/** A judged live query with all its derived data, whose own row is deleted. */
 async function made(pipeline: string, id: string, receivedAt: string): Promise<void> {
   const { pool } = database;
   const values = [pipeline, id, receivedAt];
@@ -60,7 +60,7 @@ async function topic(pipeline: string, id: string, examples: readonly string[], 
   );
 }
 
-/** Ids of the queries of which a table still has something. */
+/** Returns the ids of the queries that a table still contains. */
 async function left(): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const table of tables) {

@@ -1,4 +1,4 @@
-/** Traffic of which everything is known goes through sampling and PostgreSQL; the measures must find it again. */
+/** Fully known traffic goes through sampling and PostgreSQL; the measures must recover it. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QueryOutcome } from '../../../src/core/model.ts';
@@ -20,11 +20,11 @@ import { hours } from '../../support/measurements.ts';
 import { SteerableClock } from '../../support/steerable-clock.ts';
 import { uniforms } from '../../support/uniforms.ts';
 
-/** Worlds alike but for chance, so that it can be counted how often bounds hold the truth. */
+/** Random replications, to count how often bounds cover the truth. */
 const WORLDS = 20;
 const SESSIONS = 150;
 const BASELINE_SESSIONS = 400;
-/** Chance of a click at the ranks 1 to 3. */
+/** Probability of a click at ranks 1 to 3. */
 const CHANCES = [0.5, 0.3, 0.15];
 
 const policy: SamplingPolicy = {
@@ -36,11 +36,11 @@ const policy: SamplingPolicy = {
 interface World {
   readonly samples: LiveSample[];
   readonly clicks: StoredFeedback[];
-  /** What is true of all queries of the window, by measure. */
+  /** True values over all queries of the window, by measure. */
   readonly truth: Readonly<Record<LiveMeasure, number>>;
 }
 
-/** Sessions of 1 to 4 queries; a session fails or finds nothing more often than another, or clicks more often. */
+/** Sessions of 1 to 4 queries, which differ in their rates of failures, zero results and clicks. */
 function makeWorld(pipeline: string, seed: number): World {
   const uniform = uniforms(seed);
   const samples: LiveSample[] = [];

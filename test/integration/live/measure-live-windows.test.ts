@@ -65,7 +65,7 @@ function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) 
         counts: [],
         levels: [],
       }),
-    /** The first document of each of these queries, a minute after it. */
+    /** Clicks on the first document of each query, a minute later. */
     click: (queries: readonly LiveSample[]) =>
       traffic().recordFeedback(
         queries.map(({ id, occurredAt }) => {

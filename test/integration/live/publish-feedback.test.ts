@@ -1,4 +1,4 @@
-/** From what people said in a window to the gauges of feedback. */
+/** Feedback of a window appears in the gauges. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureFeedback } from '../../../src/live/measure-feedback.ts';
@@ -29,7 +29,7 @@ const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeed
     return aStoredFeedback({ id: person, userHash: person, occurredAt: hours(-1), ...parts });
   });
 
-/** The gauges so many seconds after noon, when this was measured. */
+/** Returns the gauges some seconds after the measurement at noon. */
 async function gaugesAt(
   seconds: number,
   feedback: readonly StoredFeedback[],
@@ -68,7 +68,7 @@ function valuesOf(samples: readonly GaugeSample[], name: string, segment = 'all'
   );
 }
 
-/** The value of a gauge that a pipeline has one of. */
+/** Returns the value of a gauge that a pipeline has only once. */
 const of = (samples: readonly GaugeSample[], name: string) => samples.find((sample) => sample.name === name)?.value;
 
 describe('the gauges of feedback', () => {

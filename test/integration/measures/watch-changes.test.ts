@@ -1,4 +1,4 @@
-/** From stored measurements to the gauges that say which measure left its normal range. */
+/** Stored measurements appear in the gauges of measures outside their normal range. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../../src/app/config/schema.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../src/live/ingest-schema.ts';
 import { identifier } from '../../../src/platform/http/fields.ts';
 
-/** What results are, said without regard to cost. */
+/** Reference schema of results, without regard to speed. */
 const plain = z
   .array(
     z
@@ -59,7 +59,7 @@ it('accepts and rejects results exactly as the schema does, with the same reason
   expect(reasonOf(resultsSchema, many)).toEqual(reasonOf(plain, many));
 });
 
-/** Mostly right, now and then not. */
+/** Mostly valid values. */
 function mostly(right: fc.Arbitrary<unknown>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> {
   const others = fc.oneof(fc.constantFrom(null, 7, '', {}, [], ...wrong), fc.jsonValue());
   return fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: others });

@@ -1,4 +1,4 @@
-/** The gauges of `docs` so many seconds after noon, when it was read last; measured every 5 minutes. */
+/** Returns the gauges of `docs` some seconds after they were read at noon; measured every 5 minutes. */
 import { describe, expect, it } from 'vitest';
 import { liveGauges } from '../../../src/live/publish-live.ts';
 import { liveMeasures } from '../../../src/live/rules/live-measures.ts';

@@ -1,4 +1,4 @@
-/** A small server in the place of recalld: decodes with the adapter under test and keeps what came. */
+/** A small server that replaces recalld: decodes with the adapter under test and records requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { decodeLogs, decodeTraces } from '../../../../src/live/otlp/decode.ts';
@@ -18,11 +18,11 @@ export interface Collector {
   /** All that was taken. */
   readonly spans: OtlpSpan[];
   readonly records: OtlpLogRecord[];
-  /** Bodies and headers of all requests, as they came. */
+  /** Raw bodies and headers of all requests. */
   readonly requests: CollectedRequest[];
-  /** What the next answers are, in place of a success. */
+  /** Responses to send instead of a success. */
   readonly refusals: Refusal[];
-  /** What every success says. */
+  /** Body of every success. */
   partial: PartialSuccess | null;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Bodies that are broken, or made to cost as much as they can: refused, and never a crash. */
+/** Broken and maximally expensive bodies are rejected without a crash. */
 
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -50,7 +50,7 @@ function outcome(body: Uint8Array, type: string, parts?: Partial<OtlpLimits>) {
   }
 }
 
-/** Whether neither decoder fails in another way than by refusing. */
+/** Returns true if both decoders either succeed or reject. */
 function isRefusedOrRead(body: Uint8Array, type: string): boolean {
   return [decodeTraces, decodeLogs].every((decode) => {
     try {

@@ -54,7 +54,7 @@ async function extractAll() {
   return extractLiveQueries(collector.spans, { ...options, pipelineOf: () => 'support' });
 }
 
-/** A retriever that asks others, as an ensemble does. */
+/** A retriever that calls others, like an ensemble. */
 class Ensemble extends BaseRetriever {
   lc_namespace = ['test'];
   readonly retrievers = [new FakeRetriever({ output: output.slice(0, 1) }), new FakeRetriever({ output })];

@@ -1,4 +1,4 @@
-/** Exports in which a good span has neighbors that cannot be read: it gives what it gives alone. */
+/** A valid span gives the same result with unreadable neighbors as alone. */
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs/light.js';
 import { describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ const ofProtobuf = (body: Uint8Array) => readTraces(contentOf(body, 'application
 
 const alone = ofJson([{ resource, scopeSpans: [{ spans: [good] }] }]).queries;
 
-/** What it gave, to be the same as alone, down to the last bit of its vector. */
+/** The result, to compare with that of the span alone, including the exact vector. */
 function goodOf({ queries }: ReturnType<typeof readTraces>) {
   return queries.filter((query) => query.traceId === traceId);
 }

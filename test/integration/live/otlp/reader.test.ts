@@ -12,7 +12,7 @@ afterAll(() => reader.close());
 const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
 const hex = (n: number, digits: number) => n.toString(16).padStart(digits, '0');
 
-/** A query with a session, a thumb and two vectors of other texts, each in a span of its own. */
+/** A query with a session, a thumb and two vectors of other texts, each in a separate span. */
 function trace(n: number, documents: number) {
   const span = (id: number, parent: number, kind: string, ...attributes: object[]) => ({
     traceId: hex(n + 1, 32),
@@ -50,7 +50,7 @@ function bodyOf(traces: number, documents = 10): Buffer {
 }
 
 const json = 'application/json';
-/** In the order in which they are taken in. */
+/** In the order of ingestion. */
 async function allOf(found: ReturnType<typeof reader.traces>) {
   const { batches, ...counts } = await found;
   const taken = [...batches];

@@ -1,4 +1,4 @@
-/** What comes after an erasure of what had happened before it, on a real database, and what is remembered for that. */
+/** Data that arrives after an erasure but occurred before it, on a real database. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type ErasureSubject } from '../../../../src/live/sql/erase-live.ts';
@@ -38,7 +38,7 @@ beforeEach(async () => {
   );
 });
 
-/** Of ann, who asked it before noon, when she is erased; it comes a minute later. */
+/** A query of ann before noon, when she is erased; it arrives a minute later. */
 const late = (parts: Partial<LiveSample> = {}) =>
   aSample({
     id: 'late',

@@ -1,4 +1,4 @@
-/** Live traffic on a real database: what is stored once, what a later arrival may change, what an erasure reaches. */
+/** Live traffic on a real database: idempotency, completion by later data, erasure. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { type StoredFeedback } from '../../../../src/live/sql/feedback-rows.ts';

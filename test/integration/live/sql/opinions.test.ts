@@ -1,4 +1,4 @@
-/** What people said in a window, as it is tallied in a real database. */
+/** Tallies of the opinions of a window, on a real database. */
 import * as fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OpinionTally } from '../../../../src/live/rules/feedback/sentiment.ts';
@@ -158,7 +158,7 @@ function grouped<T>(list: readonly T[], keyOf: (one: T) => string): Map<string, 
   return groups;
 }
 
-/** The rule in a few lines, for whatever list. */
+/** Reference implementation of the tally. */
 function tallyByHand(list: readonly StoredFeedback[]): OpinionTally[] {
   const opinions = grouped(list, ({ queryId, kind, documentId, rank, userHash }) =>
     JSON.stringify([queryId, kind, documentId, documentId === null && rank, userHash]),

@@ -20,7 +20,7 @@ import {
 } from '../../../support/fault-server.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-/** A task that runs until it is let go. */
+/** A task that runs until it is released. */
 function aTask() {
   const state = { isRunning: false };
   let release = (): void => undefined;

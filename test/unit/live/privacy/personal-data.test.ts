@@ -32,7 +32,7 @@ const key = 'key-of-the-hashes-0123456789';
 
 const aQuery = (parts: Partial<LiveQuery> = {}) => aLiveQuery({ text: 'Is Ada ada@example.org in?', ...parts });
 
-/** The privacy of `docs` with the service that `responder` plays. */
+/** Personal data of `docs` with a simulated redaction service. */
 async function aPrivacy(responder: Responder | null, privacy: object = {}, timeoutMs = 5000) {
   if (responder !== null) server = await startFaultServer(responder);
   const presidio = server === null ? {} : { presidio: { url: server.url, timeout_ms: timeoutMs } };
@@ -52,7 +52,7 @@ async function aPrivacy(responder: Responder | null, privacy: object = {}, timeo
   return { personalData, outcomes, entries, clock };
 }
 
-/** Finds every `Ada`, and counts as Python does. */
+/** Detects every `Ada`, with offsets in code points like Python. */
 const findsAda: Responder = (request, response) => {
   const { text } = JSON.parse(request.body) as { text: string };
   const characters = Array.from(text);

@@ -6,7 +6,7 @@ function aStage(name: string, parts: Partial<LiveStage> = {}): LiveStage {
   return { name, isSide: false, latencyMs: null, documents: 10, ranks: [1, 2], ...parts };
 }
 
-/** Queries of sessions of their own, all kept. */
+/** Queries of separate sessions, all sampled. */
 function queries(count: number, stagesOf: (index: number) => readonly LiveStage[], probability = 1) {
   return Array.from({ length: count }, (_, index) => ({
     cluster: `${probability} ${index}`,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMicroBatch } from '../../../../src/live/sql/live-traffic.ts';
 
-/** A batch of at most five items whose writes end when the test says so. */
+/** A batch of at most five items whose writes are completed by the test. */
 function aBatch() {
   const writes: { readonly items: readonly number[]; end(): void; fail(): void }[] = [];
   const call = createMicroBatch<number, number>({
@@ -28,7 +28,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Until the wait for company is over, and what follows from it has happened. */
+/** Waits until the batch timer has fired and its effects are done. */
 const turn = () => vi.advanceTimersByTimeAsync(1);
 
 describe('calls that arrive together', () => {

@@ -1,4 +1,4 @@
-/** Texts with personal data or secrets and what must be left of them, and texts that must stay as they are. */
+/** Texts with personal data or secrets and their redacted form, and texts that must not change. */
 
 /** Written in two parts, so that scanners of repositories do not take the examples for leaked keys. */
 function key(prefix: string, rest: string): string {

@@ -8,7 +8,7 @@ import { negatives, positives } from './examples.ts';
 
 const redact = createRedactor();
 
-/** Whatever mixes of data, words, placeholders and odd characters a text may have. */
+/** Random mixes of personal data, words, placeholders and unusual characters. */
 const anyText = fc
   .array(
     fc.oneof(

@@ -41,7 +41,7 @@ export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
   };
 }
 
-/** A query of a session of its own, kept for certain, with ten documents of which none was clicked. */
+/** A query of a separate session, sampled with certainty, with ten documents and no click. */
 export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
   return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
 }
@@ -52,7 +52,7 @@ export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
   return { kind: 'baseline', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
 }
 
-/** What a pipeline takes feedback to mean whose config says nothing. */
+/** The default sentiment mapping. */
 export const usualSentimentMapping: SentimentMapping = {
   thumb: { zero: 'negative' },
   rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },

@@ -91,7 +91,7 @@ function rateOf(outcome: ClickRateOutcome): ClickRate {
   return outcome;
 }
 
-/** Too few sessions, or bounds within 0 and 1 that enclose the rate and are no point. */
+/** Asserts too few sessions, or bounds within 0 and 1 that contain the rate and have a positive width. */
 function isSound(outcome: ClickRateOutcome): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;
@@ -242,7 +242,7 @@ function ratioOf(terms: readonly RatioTerm[]): SessionRatio {
   return ratio;
 }
 
-/** Sessions of 1 to 5 queries that are alike within a session. */
+/** Sessions of 1 to 5 correlated queries. */
 function sessions(count: number, seed: number): RatioTerm[] {
   const uniform = uniforms(seed);
   return Array.from({ length: count }, (_, cluster) => cluster).flatMap((cluster) => {

@@ -62,7 +62,7 @@ function coecOf(queries: readonly ClickedQuery[], of = reference): ClicksOverExp
   return coec;
 }
 
-/** Too few sessions, or finite bounds of at least 0 that enclose the value and are no point. */
+/** Asserts too few sessions, or finite nonnegative bounds that contain the value and have a positive width. */
 function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;

@@ -1,4 +1,4 @@
-/** Users who click by known chances, so that what the click measures should say is known. */
+/** Users who click with known probabilities, so that the true values of the click measures are known. */
 import { describe, expect, it } from 'vitest';
 import { type ClickedQuery, clickThroughRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
@@ -8,20 +8,20 @@ import {
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
-/** Chance of a click at the ranks 1 to 10. */
+/** Probability of a click at ranks 1 to 10. */
 const CHANCES = [0.3, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015, 0.01];
 
 interface Traffic {
   readonly sessions: number;
-  /** Number of documents that a query is shown. */
+  /** Number of documents shown for a query. */
   readonly shown?: (uniform: () => number) => number;
-  /** How many times more often than by `CHANCES` documents are clicked. */
+  /** Factor of the click probabilities `CHANCES`. */
   readonly lift?: number;
-  /** Inclusion probability of a query whose user is content, or not. */
+  /** Inclusion probability of a query of a satisfied or dissatisfied user. */
   readonly keep?: (isContent: boolean) => number;
 }
 
-/** Sessions of 1 to 5 queries; content users click almost twice as often as usual, the others hardly ever. */
+/** Sessions of 1 to 5 queries; satisfied users click almost twice as often as usual, the others rarely. */
 function traffic(uniform: () => number, { sessions, shown, lift = 1, keep }: Traffic): ClickedQuery[] {
   const queries: ClickedQuery[] = [];
   for (let cluster = 0; cluster < sessions; cluster++) {
@@ -74,7 +74,7 @@ function simulate(seed: number, base: Traffic, window: Traffic) {
   return { mean: values.reduce((sum, value) => sum + value, 0) / n, coverage: covered / n, raw: raw / n };
 }
 
-/** Content users are sampled, the others always kept. */
+/** Satisfied users are sampled, the others always selected. */
 const keep = (isContent: boolean): number => (isContent ? 0.25 : 1);
 const fewShown = (): number => 3;
 const anyShown = (uniform: () => number): number => 1 + Math.floor(uniform() * 10);

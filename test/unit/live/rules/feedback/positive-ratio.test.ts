@@ -1,4 +1,4 @@
-/** So many thumbs up, each of them the only word on its query. */
+/** Thumbs up, each the only feedback on its query. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type OpinionTally, positiveRatio, positiveRatios } from '../../../../../src/live/rules/feedback/sentiment.ts';

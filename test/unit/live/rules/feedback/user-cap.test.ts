@@ -18,12 +18,12 @@ const caps: FeedbackCaps = {
   struggle: { perHour: 1, perDay: 1 },
 };
 
-/** So many candidates with ids of their own. */
+/** Candidates with distinct ids. */
 function several(count: number, parts: Partial<CapCandidate> = {}): CapCandidate[] {
   return Array.from({ length: count }, (_, i) => aCandidate({ id: `${JSON.stringify(parts)} ${i}`, ...parts }));
 }
 
-/** What the store counts of feedback that was judged before. */
+/** Counted hours of feedback that was evaluated before. */
 function countedHours(batch: readonly CapCandidate[], isWithin: readonly boolean[]): CountedHour[] {
   const rows = new Map<string, CountedHour>();
   for (const [index, candidate] of batch.entries()) {

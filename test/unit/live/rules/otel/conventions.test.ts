@@ -1,4 +1,4 @@
-/** Spans in the very shapes that the emitters of each convention give them. */
+/** Spans exactly as the emitters of each convention create them. */
 import { expect, it } from 'vitest';
 import { contentId } from '../../../../../src/core/text/content-id.ts';
 import type { OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';

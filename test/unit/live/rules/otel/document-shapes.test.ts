@@ -1,4 +1,4 @@
-/** The forms in which services return documents and write queries, read into one. */
+/** Formats in which services return documents and encode queries. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aSpan, extract, queryId } from './telemetry.ts';

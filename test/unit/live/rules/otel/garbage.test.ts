@@ -1,4 +1,4 @@
-/** Whatever services put into their spans, extraction gives only what the database takes. */
+/** For any span content, extraction returns only data that the database accepts. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { extractLogFeedback } from '../../../../../src/live/rules/otel/feedback.ts';
@@ -94,7 +94,7 @@ const span = fc
   })
   .map(aSpan);
 
-/** What a column of PostgreSQL or the HTTP contract would refuse. */
+/** Values that PostgreSQL or the HTTP contract would reject. */
 const unstorable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 
 it('returns only live queries and feedback that can be stored, and never fails', () => {

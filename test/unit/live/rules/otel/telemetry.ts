@@ -1,4 +1,4 @@
-/** Spans as tests need them: everything that a test does not name is as an SDK leaves it. */
+/** Builders of spans; fields that a test does not name have the defaults of an SDK. */
 import { type Extraction, extractLiveQueries } from '../../../../../src/live/rules/otel/extract.ts';
 import type { ExtractionOptions } from '../../../../../src/live/rules/otel/retrieved-documents.ts';
 import type { Attributes, OtlpLogRecord, OtlpSpan } from '../../../../../src/live/rules/otel/span.ts';

@@ -26,7 +26,7 @@ describe('calibrationOf', () => {
 });
 
 describe('a share with calibrated weights', () => {
-  /** A window of 500 queries, of which 30 fail; failures are kept, and a tenth of the rest. */
+  /** A window of 500 queries with 30 failures; all failures and a tenth of the rest are sampled. */
   function draw(uniform: () => number) {
     const window = Array.from({ length: 500 }, (_, cluster) => {
       const outcome: QueryOutcome = cluster < 30 ? 'error' : 'ok';

@@ -1,4 +1,4 @@
-/** Draws many samples of populations that are fully known and holds the estimates against the truth. */
+/** Draws many samples of fully known populations and compares the estimates with the truth. */
 import { describe, expect, it } from 'vitest';
 import { type ClickRateOutcome, queryRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { decide, type SamplingTraits } from '../../../../../src/live/rules/sampling/decision.ts';
@@ -13,7 +13,7 @@ import { aPolicy, aQuery } from './builders.ts';
 
 interface Member {
   readonly session: number;
-  /** Probability that the session's draw keeps it, without upstream. */
+  /** Sampling probability of the session, without upstream. */
   readonly local: number;
   readonly upstream: number;
   readonly probability: number;
@@ -26,7 +26,7 @@ const policy = aPolicy({
   alwaysKeep: [{ kind: 'error' }, { kind: 'zero_results' }],
 });
 
-/** Sessions of 1 to 8 queries whose values are alike, in tenants of unequal rates, with failures that are kept. */
+/** Sessions of 1 to 8 correlated queries, in tenants of unequal rates, with all failures sampled. */
 function population(seed: number, sessions: number, upstreamOf: (session: number) => number): Member[] {
   const uniform = uniforms(seed);
   const members: Member[] = [];
@@ -60,7 +60,7 @@ function population(seed: number, sessions: number, upstreamOf: (session: number
 
 type Upstream = 'none' | 'by session' | 'by query';
 
-/** Indices of one sample: a draw per session, and upstream a draw of its own per session or per query. */
+/** Indices of one sample: a draw per session, and an independent upstream draw per session or query. */
 function draw(members: readonly Member[], uniform: () => number, upstream: Upstream): number[] {
   const kept: number[] = [];
   let session = -1;
@@ -133,11 +133,11 @@ function sum(members: readonly Member[], of: (member: Member) => number): number
 }
 
 interface Tally {
-  /** Share of draws whose bounds held the truth. */
+  /** Share of draws whose bounds cover the truth. */
   readonly coverage: number;
   /** Mean error in standard deviations of the error. */
   readonly bias: number;
-  /** Mean error in standard errors of that mean: chance alone seldom brings it beyond 4. */
+  /** Mean error in standard errors of that mean; rarely beyond 4 by chance. */
   readonly biasZ: number;
 }
 
@@ -190,7 +190,7 @@ function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, na
   return [...tallies].filter(([name, tally]) => isMeant(tally, name)).map(([name]) => name);
 }
 
-/** Bounds of a share are of the service, of which the window is a draw too, so that they hold the window more often. */
+/** Bounds of a share are for the service, of which the window is a draw too, so they cover the window more often. */
 function isCoverageStated({ coverage }: Tally, name: string): boolean {
   return coverage > 0.93 && (coverage < 0.97 || name === 'share of bad queries');
 }

@@ -1,4 +1,4 @@
-/** Minutes of traffic over several replicas under the cap, held against what is promised of them. */
+/** Minutes of traffic over several replicas under the cap, compared with their guarantees. */
 import { describe, expect, it } from 'vitest';
 import {
   budgetShare,
@@ -16,7 +16,7 @@ import { aPolicy, aQuery } from './builders.ts';
 interface Arrival {
   readonly query: SamplingTraits;
   readonly minute: number;
-  /** Place among the arrivals of its minute, in [0, 1). */
+  /** Position among the arrivals of its minute, in [0, 1). */
   readonly position: number;
   readonly atArrival: SamplingDecision;
   readonly atClosing: SamplingDecision;
@@ -33,7 +33,7 @@ const policy = aPolicy({
 /** Queries a minute: a cold start with a burst, calm, traffic that grows, a gap, a trickle. */
 const traffic = [800, 300, 120, 400, 900, 0, 40];
 
-/** The same queries for every replication but for the session ids, and with them the draws. */
+/** The same queries in every replication, except for the session ids and their draws. */
 function replicate(replication: number): Arrival[] {
   const uniform = uniforms(99);
   const loads = new Map<number, MinuteLoad>();
@@ -82,7 +82,7 @@ function estimatedQueries(arrivals: readonly Arrival[], at: 'atArrival' | 'atClo
   return outcome.value;
 }
 
-/** Mean place in the first minute of the ordinary queries that were kept. */
+/** Mean position in the first minute of the sampled ordinary queries. */
 function placeOfKept(at: 'atArrival' | 'atClosing') {
   return average((arrivals) => {
     const kept = arrivals.filter((a) => a.minute === 0 && isOrdinary(a) && a[at].isSampled);
