@@ -148,8 +148,8 @@ describe('patterns of the config', () => {
   it.each([
     ['Employee', 'x', 'needs a name of 1 to 32 lower-case letters'],
     ['', 'x', 'needs a name'],
-    ['email', 'x', 'has a name that is taken'],
-    ['redacted', 'x', 'has a name that is taken'],
+    ['email', 'x', 'has a name that is already in use'],
+    ['redacted', 'x', 'has a name that is already in use'],
     ['a', '(', 'cannot be read'],
     ['a', '', 'matches the empty text'],
     ['a', 'x*', 'matches the empty text'],
@@ -178,7 +178,7 @@ describe('patterns of the config', () => {
       { name: 'a', source: 'x' },
       { name: 'a', source: 'y' },
     ];
-    expect(() => createRedactor({ patterns: twice })).toThrow('has a name that is taken');
+    expect(() => createRedactor({ patterns: twice })).toThrow('has a name that is already in use');
   });
 });
 

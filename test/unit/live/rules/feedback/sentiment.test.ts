@@ -113,7 +113,7 @@ describe('behaviour', () => {
 
   it('with a value that may contain a query text is rejected without quoting it', () => {
     const outcome = read('reformulation', 'where does Ada Lovelace live');
-    expect(outcome).toEqual({ kind: 'refused', message: expect.stringContaining('value must be left out') });
+    expect(outcome).toEqual({ kind: 'refused', message: expect.stringContaining('value must be omitted') });
     expect(JSON.stringify(outcome)).not.toContain('Ada');
   });
 
@@ -153,8 +153,8 @@ describe('a scale', () => {
   it.each([
     [{ min: 5 }, 'min below max'],
     [{ positiveFrom: 2 }, 'negative_to below positive_from'],
-    [{ negativeTo: 0 }, 'nothing is negative'],
-    [{ positiveFrom: 6 }, 'nothing is positive'],
+    [{ negativeTo: 0 }, 'no value is negative'],
+    [{ positiveFrom: 6 }, 'no value is positive'],
     [{ positiveFrom: Number.NaN }, 'finite'],
     [{ max: Number.NaN }, 'min below max'],
   ])('with %j is invalid, with the reason', (changes, problem) => {
