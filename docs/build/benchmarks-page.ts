@@ -1,4 +1,4 @@
-/** The page of benchmarks, from the results of the last full run. */
+/** docs/explanation/benchmarks.md and its pages: results of the last full run. */
 import { existsSync, readFileSync } from 'node:fs';
 import { readResult } from '../../bench/result-file.ts';
 import { type IngestMemoryResult, memoryFile } from '../../bench/speed/memory-result.ts';

@@ -10,7 +10,7 @@ import { generatedPage, type Page, table } from './page.ts';
 
 export function judgingCalibrationPage(results: string): Page {
   const judging = readResult(path.join(results, 'judging-coverage.json')) as JudgingResult;
-  const ceiling = readResult(path.join(results, 'judging-ceiling.json')) as CeilingResult;
+  const explained = readResult(path.join(results, 'judging-ceiling.json')) as CeilingResult;
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   return generatedPage(
@@ -20,7 +20,7 @@ export function judgingCalibrationPage(results: string): Page {
       '# Calibration of judged relevance',
       'How often the intervals of [judged live relevance](../judging.md) contain the truth, and how its drops are detected, in simulated traffic.',
       ...judgingParagraphs(judging),
-      ...ceilingParagraphs(judging, ceiling),
+      ...explainedVarianceParagraphs(judging, explained),
       ...dropParagraphs(drops, unseen),
     ],
   );
@@ -71,7 +71,10 @@ function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): stri
 const WIDTH_ASKED = 0.65;
 const GRADED_FOR_EACH = 10;
 
-function ceilingParagraphs({ cells }: JudgingResult, { provenance, kappa, cells: known }: CeilingResult): string[] {
+function explainedVarianceParagraphs(
+  { cells }: JudgingResult,
+  { provenance, kappa, cells: known }: CeilingResult,
+): string[] {
   const measures = [...new Set(known.map(({ measure }) => measure))];
   const most = (measure: string, of: 'byScore' | 'byAny'): number =>
     Math.max(...known.filter((one) => one.measure === measure).map((one) => one[of]));

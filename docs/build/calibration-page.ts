@@ -14,6 +14,7 @@ import { judgingCalibrationPage } from './calibration-judging.ts';
 import { relevanceParagraphs, shadowParagraphs } from './calibration-shadows.ts';
 import { measuredBy, percent } from './calibration-text.ts';
 import { variantParagraphs } from './calibration-variants.ts';
+import { faultsPages } from './faults-page.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
 const results = path.resolve(import.meta.dirname, '../../bench/results');
@@ -58,6 +59,9 @@ function overviewPage(): Page {
             'intervals and pages for missing, orphaned, outdated and late documents',
           ],
           ['[Diagnosis](diagnosis-accuracy.md)', 'how often the named cause is right'],
+          ...(faultsPages().length === 0
+            ? []
+            : [['[Faults](faults.md)', 'the diagnosis on a real daemon, with faults of independent authors']]),
         ],
       ),
       'Not simulated: the false pages that `recalld config check` expects of thresholds on live measures and index recall. They follow from formulas. Repeat all simulations and write these pages with:',

@@ -1,19 +1,19 @@
-/** What the Helm chart holds beside its templates: a chart reads no file outside of its folder. */
+/** Files of the Helm chart that are not templates. A chart cannot read files outside of its folder. */
 import { stringify } from 'yaml';
 import { defaultRuleSettings, ruleFile } from '../../src/app/alerts/rule-file.ts';
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
 import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';
 
-/** The name of the job is that of the program, the same in every namespace. */
+/** The job has the program's name in every namespace. */
 export const kubernetesRules = { ...defaultRuleSettings, groupLabels: ['namespace', 'job'] };
 
-/** @returns paths from the folder of the chart */
+/** Returns the files by their path in the chart's folder. */
 export function chartFiles(): readonly Page[] {
   return [
-    // What the chart puts under `spec` as it stands: it is no template, whatever braces it has.
+    // The chart copies this under `spec` unchanged; its braces are no template.
     { path: 'files/rules.yaml', text: yaml(ruleFile(kubernetesRules)) },
-    // The same with links, of whose address the chart puts that of the config in the place.
+    // The same with links; the chart replaces their address by the one of the config.
     {
       path: 'files/rules-with-links.yaml',
       text: yaml(ruleFile({ ...kubernetesRules, consoleBaseUrl: 'https://console.invalid' })),

@@ -1,4 +1,4 @@
-/** `npm run chart`: gives the Helm chart its rules and dashboards, before it is packaged or installed from a checkout. */
+/** `npm run chart`: writes rules and dashboards into the Helm chart before it is packaged or installed from a checkout. */
 import path from 'node:path';
 import { chartFiles } from './chart-files.ts';
 import { writePages } from './page.ts';

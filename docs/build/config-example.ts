@@ -301,7 +301,7 @@ pipelines:
       baseline: {days: 14, sessions: 2000}
 `;
 
-/** What the example takes from the environment. */
+/** Environment variables of the example. */
 export const exampleEnvironment: Readonly<Record<string, string>> = {
   DATABASE_URL: 'postgres://recalld:password@db.internal/recalld',
   REPLICA_URL: 'postgres://reader:password@replica.internal/recalld',

@@ -65,7 +65,7 @@ export function configPage(): Page {
   );
 }
 
-/** Keys of every connection to another service, by the key; filled from the first section that takes it. */
+/** Keys that configure a connection to another service. Their section describes them once. */
 const connectionKeys = [
   'headers',
   'proxy',
@@ -103,7 +103,7 @@ function connectionText(sections: readonly Section[]): string[] {
   ];
 }
 
-/** The leaf that stands for a key of connections: the one that most sections take. */
+/** Returns the form of a connection key that most sections use. */
 function connectionLeaf(key: string, sections: readonly Section[]): Leaf | undefined {
   const found = sections.flatMap(({ forms }) =>
     forms.flatMap(({ leaves }) => leaves.filter((leaf) => leaf.key === key)),
@@ -147,7 +147,7 @@ function sectionText(
   ];
 }
 
-/** Name, type and default, meaning, and variables of a key on one line. */
+/** Returns one line with name, type, default, meaning and variables of a key. */
 function bullet([name = '', type = '', fallback = '', meaning = '', environment = '']: readonly string[]): string {
   const shown = [type, fallback === '' || fallback === 'required' ? fallback : `default ${fallback}`].filter(
     (text) => text !== '',
@@ -161,7 +161,7 @@ interface Row {
   readonly takenBy: number[];
 }
 
-/** Rows of all forms; a key that several forms take in the same way has one row, and so have the keys of connections. */
+/** Returns the rows of all forms. A key that several forms take in the same way has one row; connection keys share one. */
 function rowsOf(
   { path, forms }: Section,
   sections: readonly Section[],
@@ -195,7 +195,7 @@ function rowsOf(
   return [...rows.values(), ...merged].toSorted((a, b) => b.takenBy.length - a.takenBy.length);
 }
 
-/** One row for several keys of connections: their names, their defaults and their variables. */
+/** Returns one row for several connection keys: names, defaults and variables. */
 function connectionCells(all: readonly string[][]): string[] {
   const defaults = all
     .filter(([, , fallback]) => fallback !== '')
@@ -299,7 +299,7 @@ function formAbout(form: JsonSchema): string {
   return (isMapping(fixed) ? fixed.description : undefined) ?? form.description ?? '';
 }
 
-/** Of its own, or of the mapping that it is in, unless that is the default of another form. */
+/** Returns the default of a key: its own, or that of its mapping unless it belongs to another form. */
 function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
   if (schema.default !== undefined) return schema.default;
   return schema.const === undefined || schema.const === ofMapping ? ofMapping : undefined;

@@ -1,4 +1,4 @@
-/** The dashboards for Grafana, made for no config in particular. */
+/** The Grafana dashboards for any config. */
 import { createDashboards, dashboardText } from '../../src/app/dashboards/catalogue.ts';
 import { defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 import type { Page } from './page.ts';

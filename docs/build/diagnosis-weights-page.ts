@@ -10,7 +10,7 @@ export function diagnosisWeightsPage(): Page {
   const rows = signNames.flatMap((name) =>
     signStates[name].map((state) => {
       const sign = { name, state } as Pick<Sign, 'name' | 'state'>;
-      const told = namedCauses
+      const weights = namedCauses
         .map((cause) => ({
           cause,
           judged: judgedWeightOf(sign, cause),
@@ -19,7 +19,7 @@ export function diagnosisWeightsPage(): Page {
         .filter(({ judged }) => judged !== 0)
         .toSorted((a, b) => b.fitted - a.fitted)
         .map(({ cause, judged, fitted }) => `${code(cause)} ${signed(judged)} → ${signed(fitted)}`);
-      return [code(name), code(state), told.length === 0 ? 'nothing' : told.join(', ')];
+      return [code(name), code(state), weights.length === 0 ? 'nothing' : weights.join(', ')];
     }),
   );
   const causes = namedCauses.map((cause) => {

@@ -16,7 +16,7 @@ interface FaultsResult {
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { test: 'Test split', quiet: 'Quiet days', training: 'Training split' } as const;
 
-/** The page, or none while nothing was measured. */
+/** Returns the page, or nothing before there are results. */
 export function faultsPages(): Page[] {
   const found = (['test', 'quiet', 'training'] as const).flatMap((split) => {
     const file = path.join(results, `faults-${split}.json`);
@@ -31,7 +31,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'How often recalld names the right cause, in worlds of real texts, retrievers and stores under faults that were written without sight of the diagnosis. [The benchmark](../../bench/faults/README.md) tells what a world is, what counts as right, and how to add a fault. The diagnosis is improved on the training split alone; the test split is sealed, and is run once for each version.',
+        'How often recalld names the right cause in worlds with real texts, retrievers and stores. The authors of the faults did not know the diagnosis. [The benchmark](../../bench/faults/README.md) explains worlds, scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),
@@ -54,14 +54,14 @@ function sectionOf(title: string, { provenance, split, seal, summary }: FaultsRe
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
   const opened = `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`;
   const run = `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
-  if (split === 'quiet') return [`## ${title}`, run, `${opened}. The shapes are those of the test split.`];
+  if (split === 'quiet') return [`## ${title}`, run, `${opened}. The worlds have the shapes of the test split.`];
   const rows: [string, string][] = [
     ['right, of diagnoses with high confidence', percent(summary.byConfidence.high)],
     ['right, of diagnoses with medium confidence', percent(summary.byConfidence.medium)],
     ['right, of diagnoses with low confidence', percent(summary.byConfidence.low)],
-    ['single faults named rightly within three golden runs', percent(summary.namedWithinThree)],
-    ['single faults named rightly after the last golden run', percent(summary.namedAtEnd)],
-    ['single faults of which a wrong cause was said with high confidence', percent(summary.wrongWithHigh)],
+    ['single faults named correctly within three golden runs', percent(summary.namedWithinThree)],
+    ['single faults named correctly after the last golden run', percent(summary.namedAtEnd)],
+    ['single faults with a wrong cause of high confidence', percent(summary.wrongWithHigh)],
     ['single faults with an unknown cause after the last golden run', percent(summary.unknownAtEnd)],
     ['single faults without any incident', percent(summary.silent)],
     ['golden runs until the cause was right', countsText(summary.runsToRight)],

@@ -54,7 +54,7 @@ export function httpPage(): Page {
   );
 }
 
-/** Where each object with several fields, and each long list of values, is described: the first place that shows it. */
+/** The first place that lists an object with several fields, or a long list of values. */
 type Listed = Map<string, { readonly endpoint: Endpoint; readonly path: string }>;
 
 function endpointText(endpoint: Endpoint, listed: Listed): string[] {
@@ -192,7 +192,7 @@ function fieldCells({ path, schema, isRequired, listedAt }: Field): [string, str
   return [code(path), type, [meaningOf(schema), listedAt].filter((text) => text !== '').join(' ')];
 }
 
-/** Fields as nested bullets; neighbours that need no explanation share a bullet. */
+/** Fields as nested bullets; neighbors without an explanation share a bullet. */
 function bullets(fields: readonly Field[]): string {
   const lines: { readonly indent: string; text: string; readonly isPlain: boolean }[] = [];
   fields.forEach((field, index) => {
@@ -215,7 +215,7 @@ function bullets(fields: readonly Field[]): string {
   return lines.map(({ indent, text }) => `${indent}- ${text}`).join('\n');
 }
 
-/** How many objects a field is nested in; the keys of a mapping (`*`) are no level of their own. */
+/** Returns how many objects contain a field; keys of a mapping (`*`) do not count. */
 function depthOf(path: string): number {
   return path.replaceAll('.*', '').split('.').length - 1;
 }

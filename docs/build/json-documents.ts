@@ -1,9 +1,9 @@
-/** What `--json` prints, by command; test/e2e/json-documents.test.ts runs them. */
+/** The JSON document that `--json` prints, by command; test/e2e/json-documents.test.ts runs them. */
 export interface JsonDocument {
   readonly is: 'object' | 'list';
-  /** Of the document, or of each element when it is a list. */
+  /** Keys of the document, or of each element of a list. */
   readonly keys: readonly string[];
-  /** What the keys do not tell. */
+  /** Notes that the keys do not show. */
   readonly more?: string;
 }
 
@@ -87,17 +87,17 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'store-test': {
     is: 'object',
     keys: ['recalld', 'node', 'tested_at', 'stores', 'verdict'],
-    more: 'Of `stores`, each has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`; nothing in it is of a document.',
+    more: 'Each of `stores` has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`. It contains no document content.',
   },
   'index check': {
     is: 'object',
     keys: ['pipeline', 'checked_at', 'documents', 'measures', 'found'],
-    more: '`found` lists the ids of each kind, of `count` at most `--documents`.',
+    more: '`found` lists up to `--documents` ids of each kind.',
   },
   'index hubs': {
     is: 'object',
     keys: ['pipeline', 'k', 'queries', 'documents', 'hubs', 'never_returned', 'why'],
-    more: '`never_returned` is null where the store cannot be sampled or has other ids than the answers; `why` says which.',
+    more: '`never_returned` is null if the store cannot be sampled or its ids differ from those of the answers; `why` says which.',
   },
   'judge status': { is: 'object', keys: judgeStatus },
   'judge run': { is: 'object', keys: judgeStatus },
@@ -106,17 +106,17 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'shadow report': {
     is: 'object',
     keys: ['pipeline', 'name', 'baseline', 'verdict', 'explanation', 'difference', 'comparisons', 'live', 'calls'],
-    more: 'As `GET /v1/shadows` gives it.',
+    more: 'The same as `GET /v1/shadows`.',
   },
   'variants report': {
     is: 'object',
     keys: ['pipeline', 'tag', 'first_day', 'last_day', 'split', 'difference', 'confidence', 'arms'],
-    more: 'As `GET /v1/variants` gives it.',
+    more: 'The same as `GET /v1/variants`.',
   },
   'topics complaints': {
     is: 'object',
     keys: ['pipeline', 'days', 'negative_sessions', 'other_sessions', 'lacking', 'topics'],
-    more: '`why` of a topic is null without `--why`; `lacking` says of which side (`negative`, `others`) there is too little.',
+    more: '`why` of a topic is null without `--why`; `lacking` names the side (`negative`, `others`) with too few sessions.',
   },
   'golden import': {
     is: 'object',
@@ -167,13 +167,13 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'golden run': {
     is: 'object',
     keys: run,
-    more: 'With `--no-wait` only `run_id` and `status`; with `--debug` `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the query.',
+    more: 'With `--no-wait`, only `run_id` and `status`; with `--debug`, `query`, `exchanges`, `outcome`, `error`, `latency_ms`, `documents`, `missed` and `scores` of the query.',
   },
   init: { is: 'object', keys: ['config', 'pipeline', 'request', 'assumed', 'pinned_run'] },
   explain: {
     is: 'object',
     keys: ['pipeline', 'run_id', 'misses', 'explained', 'verdicts', 'documents'],
-    more: 'With `--document` `pipeline`, `query_id`, `query`, `document`, `verdict`, `outranked_by`, `rank`, `evidence`, `action` and `stages` of it, as each of `documents` has them.',
+    more: 'With `--document`: `pipeline`, `query_id`, `query`, `document`, `verdict`, `outranked_by`, `rank`, `evidence`, `action` and `stages`, as in each of `documents`.',
   },
   'golden cancel': { is: 'object', keys: ['run_id', 'status'] },
   'runs list': { is: 'list', keys: run },
@@ -246,7 +246,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'topics show': { is: 'object', keys: [...topic, 'windows'] },
   'topics acknowledge': { is: 'object', keys: topic },
   'topics close': { is: 'object', keys: topic },
-  'keys create': { is: 'object', keys: [...key, 'key'], more: '`key` is its text, shown this once.' },
+  'keys create': { is: 'object', keys: [...key, 'key'], more: '`key` is the secret, shown only once.' },
   'keys list': { is: 'list', keys: [...key, 'sessions', 'last_seen_at'] },
   audit: { is: 'list', keys: ['id', 'at', 'by', 'act', 'pipeline', 'subject', 'before', 'after'] },
   'keys revoke': { is: 'object', keys: ['id', 'revoked'] },
@@ -265,7 +265,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'deployments',
       'incomplete',
     ],
-    more: 'The facts of the report; `incomplete` names the lists that were cut.',
+    more: 'The facts of the report; `incomplete` names truncated lists.',
   },
   rules: {
     is: 'object',
@@ -280,7 +280,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'config print': {
     is: 'object',
     keys: ['server', 'storage', 'queue', 'log', 'metrics', 'alerts', 'notify', 'pipelines'],
-    more: 'As the config file has them, with defaults and environment merged in; `llm` when it is set.',
+    more: 'The config with defaults and environment applied; `llm` if it is set.',
   },
   migrate: { is: 'object', keys: ['applied', 'version'] },
   eval: {

@@ -115,7 +115,7 @@ function metricTable(metrics: readonly Metric[]): string {
   return table(['Name', 'Type', 'Labels', 'Meaning'], rows);
 }
 
-/** The bounds of a score stand in the row of the score. */
+/** True for the bounds of a score, which share the row of the score. */
 function isBound(name: string): boolean {
   return /_ci_(low|high)$/.test(name) && name.replace(/_ci_(low|high)$/, '') in metricCatalogue;
 }

@@ -1,9 +1,9 @@
-/** The page of profiles, from the last measurement. */
+/** docs/explanation/profiles.md: CPU profiles of the last measurement. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Profile, type ProfilesResult, profilesFile } from '../../bench/profiles/self-time.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** No page before there are results. */
+/** Returns the page, or nothing before there are results. */
 export function profilesPages(): Page[] {
   if (!existsSync(profilesFile)) return [];
   const { provenance, profiles } = JSON.parse(readFileSync(profilesFile, 'utf8')) as ProfilesResult;

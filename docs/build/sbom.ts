@@ -1,4 +1,4 @@
-/** sbom.cdx.json: what a release depends on, as CycloneDX, by npm from package-lock.json alone. Run before packing. */
+/** Writes sbom.cdx.json (CycloneDX): the production dependencies of a release, by npm from package-lock.json. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ const bom = JSON.parse(
 ) as Bom;
 const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as Lock;
 
-// `--omit=dev` of npm 11 also leaves out what both we and a tool of ours depend on, such as zod.
+// `--omit=dev` of npm 11 also omits packages that a development tool shares with us, such as zod.
 const refs = new Set(
   Object.entries(packages)
     .filter(([, { dev }]) => dev !== true)
@@ -29,7 +29,7 @@ const refs = new Set(
 );
 const shipped = {
   ...bom,
-  // npm names the program by the folder that it is built in.
+  // npm uses the name of the build folder.
   metadata: { ...bom.metadata, component: { ...bom.metadata.component, name: packages['']?.name } },
   components: bom.components.filter((component) => refs.has(component['bom-ref'])),
   dependencies: bom.dependencies

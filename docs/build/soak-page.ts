@@ -7,7 +7,7 @@ import { code, generatedPage, type Page, table } from './page.ts';
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { postgres: 'Jobs in PostgreSQL', redis: 'Jobs in Redis' } as const;
 
-/** The page, or none while nothing was measured. */
+/** Returns the page, or nothing before there are results. */
 export function soakPages(): Page[] {
   const found = (['postgres', 'redis'] as const).flatMap((queue) => {
     const file = path.join(results, `soak-${queue}.json`);
@@ -36,7 +36,7 @@ function sectionOf(result: SoakResult): string[] {
     `## ${titles[queue]}`,
     `${code(provenance.command)} (seed ${provenance.seed}), ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. Killed processes: ${killed.join(', ')}. Requests without a response, or with 503: ${sentAgain}.`,
     table(ledgerHead, ledgerRows(result)),
-    table(['Request', 'answered', 'p50, ms', 'p99, ms'], latencyRows(result)),
-    table(['Resident set', 'a quarter in, MB', 'at the end, MB'], memoryRows(result)),
+    table(['Request', 'Answered', 'p50, ms', 'p99, ms'], latencyRows(result)),
+    table(['Resident set', 'After a quarter, MB', 'At the end, MB'], memoryRows(result)),
   ];
 }
