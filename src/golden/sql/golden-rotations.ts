@@ -24,7 +24,7 @@ export interface GoldenRotation {
   readonly shifts: CheckShifts;
 }
 
-interface RotationEnd {
+export interface RotationEnd {
   readonly endedAt: Date;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
