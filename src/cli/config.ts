@@ -1,4 +1,4 @@
-/** `recalld config`: check, print and describe the config. */
+/** `recalld config`: validates, prints and describes the config. */
 
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -22,10 +22,10 @@ export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 when something is wrong. Tells how many false pages to expect of its checks, what its judges cost a day, and, where it reaches the database, which golden schedules are faster than their last runs.',
+      'Validate the config; exit 2 if it is not valid. Shows the expected false pages of its checks, the daily cost of its judges, and, if the database is reachable, golden schedules with intervals shorter than their last runs.',
       'recalld config check --config recalld.yaml',
     )
-      .option('--with-runs', 'take the room of floors from the latest stored runs, in the database')
+      .option('--with-runs', 'use the noise of the latest stored runs for thresholds')
       .action((options: CheckOptions) => check(options, signal)),
   );
   command.addCommand(

@@ -1,4 +1,4 @@
-/** `recalld doctor`: is everything there that the config speaks of? */
+/** `recalld doctor`: checks every service of a config. */
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
@@ -8,7 +8,7 @@ import { type ConfiguredOptions, printJson, printLine, withConfig } from './outp
 
 export function doctorCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld doctor --config recalld.yaml')
-    .addHelpText('after', '\nExit codes: 0 all well, 1 something must be mended, 3 a service does not answer.')
+    .addHelpText('after', '\nExit codes: 0 all ok, 1 a problem needs a fix, 3 a service does not respond.')
     .action(async (options: ConfiguredOptions) => {
       const findings: Finding[] = [];
       await examine(commandSettings(options.config, signal), (finding) => {

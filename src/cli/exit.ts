@@ -1,6 +1,6 @@
 /**
- * How the program ends: the exit codes of every command, the one place where errors become sentences, and Ctrl-C and its
- * kin, of which the first asks for an orderly stop and the second ends the program at once.
+ * The end of the program: exit codes of all commands, printing of errors, and signals such as Ctrl-C: the first stops the
+ * program in order, the second ends it immediately.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { type ErrorKind, RecalldError } from '../core/errors.ts';
 import { visibleText } from '../core/text/visible-text.ts';
 
 export const EXIT_OK = 0;
-/** A threshold is breached or a regression was found. */
+/** A check failed or a regression was found. */
 export const EXIT_CHECK_FAILED = 1;
-/** A bug of recalld; the contract's codes stay free for what they say. */
+/** A bug in recalld; distinct from the documented codes. */
 export const EXIT_BUG = 70;
 
 export const exitCodeOfKind: Record<ErrorKind, number> = {
@@ -26,7 +26,7 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   interrupted: 130,
 };
 
-/** What each package that may be left out is for. */
+/** Purposes of the optional packages. */
 const purposes: Readonly<Record<string, string>> = {
   '@electric-sql/pglite': 'the vector store of the demo',
   '@electric-sql/pglite-pgvector': 'the vector store of the demo',
@@ -35,14 +35,14 @@ const purposes: Readonly<Record<string, string>> = {
   '@grafana/grafana-foundation-sdk': 'Grafana dashboards',
 };
 
-/** What to tell when a package was left out by `npm install --omit=optional`; null for any other error. */
+/** Returns the error for a package that `npm install --omit=optional` omitted; null for any other error. */
 export function missingPackage(error: unknown): RecalldError | null {
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_MODULE_NOT_FOUND') return null;
   const name = Object.keys(purposes).find((known) => error.message.includes(`'${known}'`));
   return name === undefined ? null : notInstalled(name, error);
 }
 
-/** @throws RecalldError `package_missing` if the demo's packages were left out of the installation */
+/** @throws RecalldError `package_missing` if a package of the demo is not installed */
 export function requireDemoPackages(): void {
   for (const name of Object.keys(purposes).filter((known) => known.startsWith('@electric-sql/'))) {
     try {
@@ -60,7 +60,7 @@ function notInstalled(name: string, cause: unknown): RecalldError {
   return new RecalldError('package_missing', message, { cause });
 }
 
-/** Prints what went wrong, if anything did, and tells the exit code. */
+/** Prints an error, and returns the exit code. */
 export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
@@ -71,13 +71,13 @@ export function reportError(thrown: unknown): number {
   const detail =
     error instanceof Error ? (process.env['RECALLD_DEBUG'] === undefined ? error.message : error.stack) : String(error);
   const shown = visibleText(String(detail));
-  process.stderr.write(`recalld: this is a bug of recalld, please report it: ${shown} (RECALLD_DEBUG=1 shows more)\n`);
+  process.stderr.write(`recalld: this is a bug in recalld, please report it: ${shown} (RECALLD_DEBUG=1 shows more)\n`);
   return EXIT_BUG;
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A signal that aborts when the program is asked to stop. Children notice our end by themselves, so ending at once is safe. */
+/** Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP. Child processes notice the end, so exiting at once is safe. */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of signals) {
@@ -90,8 +90,8 @@ export function interruptSignal(): AbortSignal {
 }
 
 /**
- * A signal that aborts when the process that started us is gone. For programs of a terminal alone: a daemon shall
- * outlive its shell.
+ * Returns a signal that aborts when the parent process has ended. Only for interactive programs: a daemon must outlive its
+ * shell.
  */
 export function parentGone(): AbortSignal {
   const controller = new AbortController();
@@ -99,7 +99,7 @@ export function parentGone(): AbortSignal {
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);
-    controller.abort(new RecalldError('interrupted', 'Stopped, since the process that started it is gone.'));
+    controller.abort(new RecalldError('interrupted', 'Stopped because its parent process has ended.'));
   }, 1000);
   watch.unref();
   return controller.signal;

@@ -1,4 +1,4 @@
-/** `recalld init`: from the address of a retriever to a config, a pinned run and checks that watch it. */
+/** `recalld init`: creates a config with checks from the URL of a retriever, and pins a first run. */
 
 import { existsSync } from 'node:fs';
 import { type Command } from 'commander';
@@ -26,22 +26,22 @@ interface InitOptions {
 
 const SET = 'questions';
 const CUTOFF = 10;
-/** Asked where no questions are given: single words, since a search by words finds nothing for a sentence of ours. */
+/** Queries without --questions: single words, since a keyword search finds nothing for a made-up sentence. */
 const probeWords = ['help', 'information'];
 
 export function initCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .argument('<url>', 'address of the search of your RAG service; {{text}} in it stands for the question')
-    .option('--questions <file>', 'questions to watch: a text file with one a line, or a golden set (CSV, JSONL)')
+    .argument('<url>', 'search URL of your RAG service; {{text}} in it is replaced by the query')
+    .option('--questions <file>', 'queries to monitor: a text file with one per line, or a golden set (CSV, JSONL)')
     .option(
       '--header <name: value>',
-      'header to send; its value stays out of the file; may be given again',
+      'request header; its value is not written to the config; repeatable',
       parseHeader,
       {},
     )
     .option('--pipeline <name>', 'name of the pipeline', 'main')
     .option('--out <file>', 'config file to write', 'recalld.yaml')
-    .option('--force', 'replace a config file that is there', false)
+    .option('--force', 'replace an existing config file', false)
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExample:\n  recalld init http://localhost:8000/search --questions questions.txt')
     .action((url: string, options: InitOptions) => init(url, options, signal));
@@ -50,22 +50,22 @@ export function initCommand(command: Command, signal: AbortSignal): Command {
 function parseHeader(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
   if (name === undefined || value === undefined)
-    throw new RecalldError('usage', 'Write --header like "authorization: Bearer KEY".');
+    throw new RecalldError('usage', 'Write --header in the form "authorization: Bearer KEY".');
   return { ...before, [name.toLowerCase()]: value };
 }
 
-/** Nothing is written before the retriever was understood. */
+/** Writes nothing until the request format of the retriever is known. */
 async function init(url: string, options: InitOptions, signal: AbortSignal): Promise<void> {
   const { questions: file, header, pipeline, out, force, json } = options;
   if (!force && existsSync(out))
-    throw new RecalldError('file_unwritable', `${out} is there already; name another file with --out, or add --force.`);
+    throw new RecalldError('file_unwritable', `${out} already exists; set another file with --out, or add --force.`);
   const questions = file === undefined ? null : await readSource(file);
   for (const warning of questions?.warnings ?? []) note(`Note: ${warning}`);
   const [first = '', second = ''] = questions === null ? probeWords : questions.samples;
   if (second === '')
     throw new RecalldError(
       'golden_set_empty',
-      `${file} holds only one query; give at least two different ones, by whose answers init sees that the service reads the query. Nothing was asked or written.`,
+      `${file} contains only one query; add at least one more, so that init can check that the answers depend on the query. Nothing was sent or written.`,
     );
   const search = await findRequest(url, header, [first, second], signal);
   if (search.kind === 'not_found') throw notUnderstood(url, search, questions !== null);
@@ -88,34 +88,34 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   for (const sentence of assumed) printLine(`  ${sentence}`);
   if (pinned === null)
     note(
-      'Without --questions nothing is asked by itself: give a file of queries of your users, one a line, or send live queries (docs/how-to/ingest.md).',
+      'Without --questions, recalld sends no queries on a schedule: provide a file with queries of your users, one per line, or send live queries (docs/how-to/ingest.md).',
     );
   else {
     printLine(
-      `Asked ${pinned.queries} ${pinned.queries === 1 ? 'question' : 'questions'} (run ${pinned.runId}); later answers are held against these.`,
+      `Sent ${pinned.queries} ${pinned.queries === 1 ? 'query' : 'queries'} (run ${pinned.runId}); later answers are compared with these.`,
     );
     if (pinned.queries < FEW_QUESTIONS)
       note(
-        `${pinned.queries} questions show a change, and make it a warning; to be sure of one that is not large takes ${FEW_QUESTIONS} or more.`,
+        `With ${pinned.queries} queries, most changes are only a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
       );
   }
   for (const { variable, name } of secrets)
     note(`Set ${variable} to the value of the header ${name} before you start recalld.`);
   printLine(
-    `\nNext: npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}, and its console at http://127.0.0.1:8321`,
+    `\nNext: run npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}, and open the console at http://127.0.0.1:8321`,
   );
 }
 
-/** Below it the bounds of a mean of overlaps are so wide that only a large change is critical. */
+/** Below this number, the confidence interval of a mean overlap is so wide that only a large change is critical. */
 const FEW_QUESTIONS = 50;
 
 interface Questions {
   readonly format: 'auto' | GoldenFormat;
   /** Its first two different queries. */
   readonly samples: readonly string[];
-  /** What was noticed while it was read, such as queries that stand there twice. */
+  /** Warnings from reading it, such as duplicate queries. */
   readonly warnings: readonly string[];
-  /** Null: it is a golden set, which tells more. */
+  /** Null for a golden set. */
   readonly count: number | null;
 }
 
@@ -131,7 +131,7 @@ function say(code: 'retriever_not_understood' | 'retriever_unreachable', what: s
   return new RecalldError(code, `${what} ${fix} Nothing was written.`);
 }
 
-/** What to do about each way in which a service gives no list of results. */
+/** Returns the error for a service without a list of results, with the fix. */
 function notUnderstood(
   url: string,
   { problem, reason }: Extract<RequestSearch, { readonly kind: 'not_found' }>,
@@ -142,63 +142,63 @@ function notUnderstood(
     case 'unreachable':
       return say(
         'retriever_unreachable',
-        `${place} does not answer: ${reason}`,
-        'Start it, or correct the address: scheme, host and port.',
+        `${place} does not respond: ${reason}`,
+        'Start it, or correct the scheme, host and port of the URL.',
       );
     case 'timeout':
       return say(
         'retriever_unreachable',
         `${place} took too long: ${reason}`,
-        'See that it answers a query of yours, and run init again.',
+        'Check that it answers a query, and run init again.',
       );
     case 'missing':
       return say(
         'retriever_not_understood',
-        `${place} answers 404 to every usual request: there is nothing at this path.`,
-        'Give the whole address of the search, with its path, such as http://localhost:8000/search.',
+        `${place} returned 404 for every common request format: the path does not exist.`,
+        'Use the whole URL of the search with its path, such as http://localhost:8000/search.',
       );
     case 'unauthorized':
       return say(
         'retriever_not_understood',
-        `${place} refuses the request: ${reason}`,
-        'Give its key with --header "authorization: Bearer KEY", or correct the one that you gave.',
+        `${place} refused the request: ${reason}`,
+        'Set its key with --header "authorization: Bearer KEY", or correct the key.',
       );
     case 'limited':
       return say(
         'retriever_unreachable',
-        `${place} limits how often it is asked (429), and init asks up to 44 times.`,
-        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand, as docs/how-to/retrievers.md shows.',
+        `${place} has a rate limit (429), and init sends up to 44 requests.`,
+        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand (docs/how-to/retrievers.md).',
       );
     case 'redirect':
-      return say('retriever_not_understood', reason, 'Give init the address that it leads to.');
+      return say('retriever_not_understood', reason, 'Run init with the URL of the redirect.');
     case 'html':
       return say(
         'retriever_not_understood',
-        `${place} answers a page of HTML and no JSON: it is the address of a site, of a sign-in or of a proxy.`,
-        'Give the address of the search API of the service.',
+        `${place} returned an HTML page instead of JSON: it is a website, a sign-in page or a proxy.`,
+        'Use the URL of the search API of the service.',
       );
     case 'empty':
       return say(
         'retriever_not_understood',
         hasQuestions
-          ? `${place} answers with an empty list to the first queries of the file.`
-          : `${place} answers with an empty list to the words ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
+          ? `${place} returned an empty list for the first queries of the file.`
+          : `${place} returned an empty list for the queries ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
         hasQuestions
-          ? 'Put queries first that it has results for, or see that its index is filled.'
-          : 'Give --questions FILE with queries, one a line, that it has results for, or see that its index is filled.',
+          ? 'Start the file with queries that have results, or check that the index is filled.'
+          : 'Set --questions FILE with queries that have results, one per line, or check that the index is filled.',
       );
     case 'other':
       return say(
         'retriever_not_understood',
-        `${place} could not be asked in any usual form (the most telling answer: ${reason})`,
-        'Write recalld.yaml by hand, as docs/how-to/retrievers.md shows.',
+        `${place} accepted no common request format (most specific error: ${reason})`,
+        'Write recalld.yaml by hand (docs/how-to/retrievers.md).',
       );
   }
 }
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 
-/** Checks need no judgment; a golden set with judgments gets one more. */
+/** Writes checks that need no judgments; a golden set with judgments gets one more check. */
 function configText(
   pipeline: string,
   { url, method, body, results }: FoundRequest,
@@ -217,50 +217,52 @@ function configText(
     results: { list, id, score, ...(id === null ? { text } : {}) },
   };
   const watched = {
-    // So often that a first trial shows something; hourly is usual later.
+    // Frequent, so that a first trial shows results; hourly is common later.
     golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
     checks: [
       {
-        name: 'answers stay as they were',
+        name: 'answers unchanged',
         measure: `rbo@${CUTOFF}`,
         below: 0.8,
         severity: 'critical',
         min_n: Math.min(5, minN),
       },
       {
-        name: 'the retriever answers',
+        name: 'retriever responds',
         measure: 'retriever_error_ratio',
         above: 0.1,
         severity: 'critical',
         min_n: minN,
       },
       ...(questions?.count === null
-        ? [{ name: 'answers are as good as they were', regression: `ndcg@${CUTOFF}`, drop: 0.05, severity: 'critical' }]
+        ? [{ name: 'answers as good as the baseline', regression: `ndcg@${CUTOFF}`, drop: 0.05, severity: 'critical' }]
         : []),
     ],
   };
   const config = { pipelines: [{ name: pipeline, retriever, ...(questions === null ? {} : watched) }] };
-  return `# Made by recalld init. docs/reference/config.md tells of every key; \`recalld doctor\` looks at what it names.\n${stringify(config)}`;
+  return `# Created by recalld init. docs/reference/config.md describes every key; \`recalld doctor\` checks the services.\n${stringify(config)}`;
 }
 
 function assumptions({ url, method, body, results, knowsK, knowsText }: FoundRequest, headers: object): string[] {
   const { list, id, score, text, ids, isUnique } = results;
-  const called = id === null ? `no ids, so that documents are called by the hash of their ${text}` : `ids in ${id}`;
+  const called = id === null ? `no ids, so documents are identified by the hash of their ${text}` : `ids in ${id}`;
   const sent = body === null ? url : JSON.stringify(body);
   return [
-    `It is asked by ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
-    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the answer itself' : list}; ${called}, scores ${score === null ? 'nowhere' : `in ${score}`}.`,
+    `Request: ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
+    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the response itself' : list}; ${called}, ${score === null ? 'no scores' : `scores in ${score}`}.`,
     ...(isUnique
       ? []
       : [
-          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: then a document counts once, at its first rank.`,
+          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: such a document counts once, at its first rank.`,
         ]),
     ...(knowsK
       ? []
       : [
-          'It gives as many results as it likes, however many are asked for; put its own name for {{k}} into the request if it has one.',
+          'It returns the same number of results for any k; if it has a parameter for the number of results, set it to {{k}} in the request.',
         ]),
-    ...(knowsText ? [] : ['Two different questions got the same answer: see that the question is where it reads it.']),
+    ...(knowsText
+      ? []
+      : ['Two different queries got the same answer: check that the query is where the service reads it.']),
   ];
 }
 
@@ -276,7 +278,7 @@ function requestJson({ url, method, body, results, knowsK, knowsText }: FoundReq
   };
 }
 
-/** Imports the questions, asks them once and pins what was answered. @throws RecalldError retriever_unreachable */
+/** Imports the queries, runs them once and pins the answers. @throws RecalldError retriever_unreachable */
 async function pinToday(
   configFile: string,
   pipeline: string,
@@ -289,9 +291,9 @@ async function pinToday(
   return withCommandStore(settings, async (store) => {
     const run = await runGoldenSetNow(settings, store, { pipeline, set: SET }, () => undefined);
     if (run.status !== 'completed')
-      throw new RecalldError('retriever_unreachable', `The questions could not be asked: ${run.reason ?? run.status}`);
+      throw new RecalldError('retriever_unreachable', `The queries could not be run: ${run.reason ?? run.status}`);
     const by = commandUser();
-    // A question that fails today is shown as failing from the first run on.
+    // Queries that fail today are shown as failing from the first run.
     const pin = { note: 'By recalld init.', reruns: null, by, now: new Date(), withFailures: true };
     await pinRun(store, run, pin, signal);
     return { runId: run.id, queries: set.queries };

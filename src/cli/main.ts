@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** The command line as a process: its arguments, its signals and its exit code. */
+/** Entry point of the command line: arguments, signals and exit code. */
 import { RecalldError } from '../core/errors.ts';
 import { interruptSignal, reportError } from './exit.ts';
 import { createProgram } from './program.ts';
 
-// A reader that goes away, as `| head` does, is not an error of ours.
+// A reader that closes the pipe, such as `| head`, is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit();
   throw error;
@@ -15,6 +15,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = reportError(error);
-  // What did not end in order would keep the process.
+  // Work that did not stop would keep the process alive.
   if (error instanceof RecalldError && error.code === 'stop_overdue') process.exit();
 }

@@ -1,4 +1,4 @@
-/** `recalld migrate`: the database schema. */
+/** `recalld migrate`: migrates the database schema. */
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { migrateStorage, queueBackend } from '../app/database.ts';
@@ -9,20 +9,20 @@ import { type ConfiguredOptions, printJson, printLine, withConfig } from './outp
 
 export function migrateCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')
-    .option('--grant', 'then give recalld_app, as whom the daemon runs, its rights (docs/how-to/security.md)', false)
+    .option('--grant', 'then grant the daemon role recalld_app its rights (docs/how-to/security.md)', false)
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
       const report = await migrateDatabase(commandSettings(config, signal), grant);
       if (json === true) printJson(report);
-      else if (report.applied.length === 0) printLine(`The database is at version ${report.version}; nothing to do.`);
-      else printLine(`Applied ${report.applied.join(', ')}; the database is at version ${report.version}.`);
+      else if (report.applied.length === 0) printLine(`The database schema is up to date (version ${report.version}).`);
+      else printLine(`Applied ${report.applied.join(', ')}; the database schema has version ${report.version}.`);
     });
 }
 
 /**
- * Migrates the database of the config, wherever it is, and the schema of the job queue when that is in it too: the
- * daemon may run as a role that makes neither.
+ * Migrates the database of the config, and the schema of the job queue if it is in the same database, since the role of the
+ * daemon may not have the right to do either.
  *
- * @param grants whether that role is given its rights then
+ * @param grants true to grant that role its rights then
  * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
  */
 async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {

@@ -1,6 +1,6 @@
 /**
- * How commands answer: one JSON document, or tables, colours and small charts for people; plain text off a terminal;
- * and what their options have in common.
+ * Output of commands (one JSON document, or tables, colors and small charts; plain text without a terminal), and their
+ * shared options.
  */
 import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
@@ -11,22 +11,22 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 /**
- * Stands in the colours of this process until they are written, so that no text of a service, a file or a user can bring
- * colours of its own: everything else that a terminal obeys is written as its escape.
+ * Marks the color codes of this process until they are written. Texts of services, files or users cannot contain the mark, so
+ * all of their control codes are escaped.
  */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
 
-/** Styled on a terminal alone; NO_COLOR, FORCE_COLOR and the like are honoured (https://no-color.org). */
+/** Styles text on a terminal. Honors NO_COLOR, FORCE_COLOR and similar variables (https://no-color.org). */
 export function styled(format: Format, text: string): string {
   const plain = styleText(format, '\n', { stream: process.stdout, validateStream: true });
   const [open = '', close = ''] = plain.split('\n').map((code) => code.replaceAll('\x1b[', `\x1b[${seal};`));
   return `${open}${text}${close}`;
 }
 
-/** What a terminal may be sent of a text: its own colours, and the rest visible. */
+/** Keeps the colors of this process, and escapes all other control codes. */
 function forTerminal(text: string): string {
-  // Splitting at a pattern with two groups gives texts at every third place, and their colours between them.
+  // Splitting by a pattern with two groups returns the texts at every third index, with the color codes between.
   return text
     .split(sealed)
     .map((part, at) => (at % 3 === 0 ? visibleText(part) : part))
@@ -43,7 +43,7 @@ const formatOf: Readonly<Record<string, Format>> = {
   regression: 'red',
 };
 
-/** A verdict in its colour; others as they are. */
+/** Colors a verdict; returns other texts unchanged. */
 export function verdictText(verdict: string): string {
   const format = formatOf[verdict];
   return format === undefined ? verdict : styled(format, verdict);
@@ -51,14 +51,14 @@ export function verdictText(verdict: string): string {
 
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** One bar for each value, between the least and the largest; equal values are in the middle. A gap is a space. */
+/** Draws one bar per value between minimum and maximum; equal values are in the middle, and null is a space. */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);
-  const [least, largest] = [Math.min(...known), Math.max(...known)];
+  const [minimum, maximum] = [Math.min(...known), Math.max(...known)];
   return values
     .map((value) => {
       if (value === null) return ' ';
-      const height = largest === least ? 0.5 : (value - least) / (largest - least);
+      const height = maximum === minimum ? 0.5 : (value - minimum) / (maximum - minimum);
       return bars[Math.min(bars.length - 1, Math.floor(height * bars.length))] ?? ' ';
     })
     .join('');
@@ -73,12 +73,12 @@ export function printLine(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`);
 }
 
-/** A note that is no part of the answer. */
+/** Prints a note on stderr, outside the output. */
 export function note(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
-/** A table as formatAligned makes it; columns from `firstNumber` on are numbers. */
+/** Formats a table as formatAligned, with numbers in the columns from `firstNumber`. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -91,7 +91,7 @@ export function formatTable(
   );
 }
 
-/** A table without frames, so that it can be copied and cut; a row is one line, and numbers are right-aligned. */
+/** Formats a table without borders, for copying and `cut`; a row is one line, and numbers are right-aligned. */
 export function formatAligned(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -121,7 +121,7 @@ export function formatAligned(
       middle: gap,
     },
   });
-  // A cell is one line, also where an id holds a line feed.
+  // A cell is one line, also if an id contains a line feed.
   table.push(...rows.map((row) => row.map((cell) => cellText(cell))));
   return table.toString().replaceAll(/ +$/gm, '');
 }
@@ -136,13 +136,13 @@ function cellText(cell: string): string {
     .join('');
 }
 
-/** Options of every command that works on a config. */
+/** Options of every command with a config. */
 export interface ConfiguredOptions {
   readonly config?: string;
   readonly json?: boolean;
 }
 
-/** A command of a group, with `--config`, `--json` and an example in its help. */
+/** Creates a subcommand with `--config`, `--json` and an example in its help. */
 export function configuredCommand(name: string, description: string, example: string): Command {
   return withConfig(new Command(name).description(description), example);
 }
@@ -150,21 +150,21 @@ export function configuredCommand(name: string, description: string, example: st
 /** Adds `--config`, `--json` and an example to the help of a command. */
 export function withConfig(command: Command, example: string): Command {
   return command
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
+    .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', `\nExample:\n  ${example}`);
 }
 
-/** How many rows a command shall list. */
+/** Parses a maximum number of rows. @throws InvalidArgumentError */
 export function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= 10_000) return count;
-  throw new InvalidArgumentError('It must be a whole number from 1 to 10000.');
+  throw new InvalidArgumentError('Must be an integer from 1 to 10000.');
 }
 
 /** @throws InvalidArgumentError */
 export function parseTime(text: string): Date {
   const time = new Date(text);
   if (!Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError(`"${text}" is no time; write it like 2026-11-20T15:45:00Z.`);
+  throw new InvalidArgumentError(`"${text}" is not a time; write it like 2026-11-20T15:45:00Z.`);
 }

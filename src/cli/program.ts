@@ -1,20 +1,20 @@
-/** The tree of commands, and what holds for all of them. */
+/** The tree of commands, and the settings of all of them. */
 import { Command, Help, type Option } from 'commander';
 import { version } from '../app/version.ts';
 
 interface TopCommand {
   readonly does: string;
-  /** What adds its options and subcommands; loaded when it is called, so that `eval` does not wait for the database driver. */
+  /** Adds its options and subcommands. Loaded on demand, so that `eval` does not load the database driver. */
   readonly load: () => Promise<(command: Command, signal: AbortSignal) => Command>;
 }
 
 const commands: Readonly<Record<string, TopCommand>> = {
   demo: {
-    does: 'Show recalld at work: a demo RAG service on real data, its users, and what is said of one fault after the other.',
+    does: 'Run a demo: a RAG service on real data with users, several faults, and the alerts and diagnoses of recalld.',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   init: {
-    does: 'Find out how a retriever is asked, write recalld.yaml for it, and pin how it answers today.',
+    does: 'Detect the request format of a retriever, write recalld.yaml for it, and pin its current answers as the baseline.',
     load: async () => (await import('./init.ts')).initCommand,
   },
   serve: {
@@ -22,7 +22,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   migrate: {
-    does: 'Bring the database to the schema of this version. The embedded one does it at each start.',
+    does: 'Migrate the database to the schema of this version. An embedded database is migrated at each start.',
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   config: {
@@ -30,71 +30,71 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./config.ts')).configCommand,
   },
   status: {
-    does: 'Show how every pipeline stands, how old that is and why; exit 1 unless all are ok.',
+    does: 'Show the status of every pipeline, its age and its reasons; exit 1 unless all are ok.',
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
-    does: 'Say what is likely behind the checks that are in alarm, with the evidence; exit 1 while something is.',
+    does: 'Show the likely causes of firing alerts, with the evidence; exit 1 while an alert fires.',
     load: async () => (await import('../incidents/diagnosis/edge/diagnose-command.ts')).diagnoseCommand,
   },
   notify: {
-    does: 'Send each receiver of `notify` the two messages of an incident that is only a test; exit 3 when one does not arrive.',
+    does: 'Send both messages of a test incident to each receiver of `notify`; exit 3 if one is not delivered.',
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,
   },
   doctor: {
-    does: 'Reach every service of a config, say what is wrong and how to mend it.',
+    does: 'Check every service of a config, and show problems with their fixes.',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   'store-test': {
-    does: 'Test whether the vector store of a config does what recalld asks of every store; reads only.',
+    does: 'Test that the vector store of a config works as recalld needs; read-only.',
     load: async () => (await import('./store-test.ts')).storeTestCommand,
   },
   golden: {
-    does: 'Golden sets: queries with judged documents.',
+    does: 'Manage golden sets: queries with judged documents.',
     load: async () => (await import('../golden/edge/commands/golden.ts')).goldenCommand,
   },
   index: {
-    does: 'What the store holds against what it should hold.',
+    does: 'Compare the content of the store with the manifest of its documents.',
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   judge: {
-    does: 'Live queries that a model and people grade.',
+    does: 'Review live queries that are judged by a model and by people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {
-    does: "Retrievers that may take the place of a pipeline's own.",
+    does: 'Compare shadow retrievers with the retriever of their pipeline.',
     load: async () => (await import('../experiments/edge/commands.ts')).shadowCommand,
   },
   variants: {
-    does: 'Variants of the service, by what users make of them.',
+    does: 'Compare variants of the service by the feedback of users.',
     load: async () => (await import('../experiments/edge/commands.ts')).variantsCommand,
   },
   keys: {
-    does: 'API keys of the HTTP API.',
+    does: 'Manage API keys.',
     load: async () => (await import('../platform/access/edge/access-commands.ts')).keysCommand,
   },
   audit: {
-    does: 'What people did, and what it changed.',
+    does: 'List what people changed.',
     load: async () => (await import('../platform/access/edge/access-commands.ts')).auditCommand,
   },
   runs: {
-    does: 'The history of golden runs.',
+    does: 'Show the history of golden runs.',
     load: async () => (await import('../golden/edge/commands/runs.ts')).runsCommand,
   },
   explain: {
-    does: 'Say why a document did not come back for a question, or why those that a golden run missed did not.',
+    does: 'Explain why a document was not returned for a query, or why a golden run missed documents.',
     load: async () => (await import('../incidents/explain/edge/explain-command.ts')).explainCommand,
   },
   mcp: {
-    does: 'Let an assistant ask how retrieval stands, over stdin and stdout (Model Context Protocol); it changes nothing.',
+    does: 'Serve the status of retrieval to an assistant over stdin and stdout (Model Context Protocol); read-only.',
     load: async () => (await import('../mcp/edge/mcp-command.ts')).mcpCommand,
   },
   baselines: {
-    does: 'The runs that others are compared with.',
+    does: 'Manage baselines, the runs that other runs are compared with.',
     load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {
-    does: 'Show where every check stands; exit 1 when one is critical. With --history, when they changed and why.',
+    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when they changed and why.',
     load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {
@@ -102,7 +102,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../report/status/report-command.ts')).reportCommand,
   },
   backtest: {
-    does: 'Tell how often the configured checks would have fired on stored history, before paging is turned on.',
+    does: 'Show how often the configured checks would have fired on the stored history.',
     load: async () => (await import('../checks/edge/backtest-command.ts')).backtestCommand,
   },
   rules: {
@@ -114,11 +114,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./provisioning.ts')).dashboardsCommand,
   },
   deployments: {
-    does: 'Changes of what a pipeline is made of.',
+    does: 'Record and list deployments: changes of index, embedder, retriever or golden set.',
     load: async () => (await import('../live/deployments/edge/deployments-commands.ts')).deploymentsCommand,
   },
   density: {
-    does: 'How well the vector store covers what people ask.',
+    does: 'Show how well the vector store covers live queries.',
     load: async () => (await import('../density/edge/density-commands.ts')).densityCommand,
   },
   drift: {
@@ -126,7 +126,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../density/edge/drift-command.ts')).driftCommand,
   },
   topics: {
-    does: 'What people ask that the store does not cover.',
+    does: 'List topics of live queries that the store does not cover.',
     load: async () => (await import('../density/edge/density-commands.ts')).topicsCommand,
   },
   eval: {
@@ -140,18 +140,18 @@ const commands: Readonly<Record<string, TopCommand>> = {
 };
 
 /**
- * The program: all commands by name, and those that are asked for with their options and subcommands.
+ * Creates the program, with the options and subcommands of the called command only.
  *
  * @param words the command line; `all` loads every command
- * @param signal aborts what a command does
+ * @param signal aborts the command
  */
 export async function createProgram(words: readonly string[] | 'all', signal: AbortSignal): Promise<Command> {
   const program = new Command('recalld')
     .description('Watches the retrieval quality of production RAG.')
     .version(version)
-    // So that --version of a command is not that of the program.
+    // Without it, --version of a command would be that of the program.
     .enablePositionalOptions()
-    .showHelpAfterError('(add --help for how to use it)')
+    .showHelpAfterError('(run it with --help for usage)')
     .addHelpText(
       'after',
       '\nExit codes: 0 ok, 1 a check failed, 2 bad usage, config or input, 3 a service could not be reached, 130 interrupted.',
@@ -166,8 +166,8 @@ export async function createProgram(words: readonly string[] | 'all', signal: Ab
 }
 
 /**
- * What commander does not hand on to commands that are added: it would end the process itself, and shall throw, so that
- * exit codes are decided in one place; and a switch that is off unless it is given need not say so.
+ * Applies settings that commander does not pass to added commands: it throws instead of exiting, so that exit codes are
+ * decided in one place, and the help omits the default `false` of switches.
  */
 function applyToTree(command: Command): void {
   command.exitOverride();

@@ -1,4 +1,4 @@
-/** Progress of long work on stderr, on a terminal only. */
+/** Shows the progress of long work on stderr, only on a terminal. */
 import { Presets, SingleBar } from 'cli-progress';
 import { visibleText } from '../core/text/visible-text.ts';
 
@@ -26,12 +26,12 @@ export function createProgressBar(label: string) {
   };
 }
 
-/** Shows one line on stderr, in the place of the one before; null clears it. On a terminal only. */
+/** Replaces the progress line on stderr; null clears it. Only on a terminal. */
 export function showProgressLine(text: string | null): void {
   const { stderr } = process;
   if (!stderr.isTTY) return;
   stderr.cursorTo(0);
   stderr.clearLine(1);
-  // Some terminals do not say how wide they are.
+  // Some terminals do not report their width.
   if (text !== null) stderr.write(visibleText(text).slice(0, (stderr.columns || 80) - 1));
 }

@@ -1,4 +1,4 @@
-/** `recalld rules` and `recalld dashboards`: what Prometheus and Grafana take, made for a config. */
+/** `recalld rules` and `recalld dashboards`: generate alert rules and dashboards for a config. */
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { stringify } from 'yaml';
@@ -37,7 +37,7 @@ function write(file: string, text: string): void {
     writeFileSync(file, text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new RecalldError('usage', `The rules cannot be written to ${file} (${reason}); check the path.`, {
+    throw new RecalldError('usage', `The rules could not be written to ${file} (${reason}); check the path.`, {
       cause,
     });
   }
@@ -49,9 +49,9 @@ interface DashboardsOptions extends ConfiguredOptions {
 
 export function dashboardsCommand(command: Command): Command {
   return withConfig(command, 'recalld dashboards --config recalld.yaml --out /var/lib/grafana/dashboards')
-    .option('--out <dir>', 'folder to write to; made when it is not there', 'grafana/dashboards')
+    .option('--out <dir>', 'output folder; created if needed', 'grafana/dashboards')
     .action(async ({ config, out, json }: DashboardsOptions) => {
-      // The dashboards need a package that an installation may leave out; the help of all commands does not.
+      // Dashboards need an optional package, which the help of all commands must not require.
       const { writeDashboards } = await import('../app/commands/dashboards.ts');
       const { files, notes } = writeDashboards(loadConfig(config).config, out);
       for (const sentence of notes) note(`Note: ${sentence}`);

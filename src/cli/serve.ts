@@ -1,14 +1,14 @@
-/** `recalld serve`: the daemon. */
+/** `recalld serve`: runs the daemon. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Role, roles, serve } from '../app/serve.ts';
 
 export function serveCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .option('--config <file>', 'config file (default: recalld.yaml when there is one)')
+    .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .addOption(
-      new Option('--roles <list>', 'what this process does: api, worker, scheduler')
+      new Option('--roles <list>', 'comma-separated roles of this process: api, worker, scheduler')
         .argParser(parseRoles)
-        .default(roles, 'all of them'),
+        .default(roles, 'all'),
     )
     .addHelpText('after', '\nExample:\n  recalld serve --config recalld.yaml')
     .action(async (options: { config?: string; roles: readonly Role[] }) =>
@@ -19,7 +19,6 @@ export function serveCommand(command: Command, signal: AbortSignal): Command {
 function parseRoles(text: string): readonly Role[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(roles as readonly string[]).includes(name));
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no role; the roles are ${roles.join(', ')}.`);
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is not a role; use ${roles.join(', ')}.`);
   return names as Role[];
 }

@@ -1,4 +1,4 @@
-/** `recalld store-test`: does the store of a config do what recalld asks of every store? It reads, and writes nothing. */
+/** `recalld store-test`: tests that the store of a config works as recalld needs. It only reads. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
@@ -31,11 +31,11 @@ interface TestedPipeline {
 
 export function storeTestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
-    .option('--pipeline <name>', 'the store of this pipeline alone')
-    .option('--filter <field=value>', 'a field, and a value of it that some chunks have', parseFilter, null)
+    .option('--pipeline <name>', 'only test the store of this pipeline')
+    .option('--filter <field=value>', 'a field and a value that some chunks have', parseFilter, null)
     .addHelpText(
       'after',
-      '\nIt needs the right to read alone. Exit codes: 0 all that is supported works, 1 something does not, 3 a store does not answer.',
+      '\nIt only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',
     )
     .action(async (options: StoreTestOptions) => {
       const settings = commandSettings(options.config, signal);
@@ -67,13 +67,13 @@ function pipelinesWithStore({ config }: CommandSettings, only: string | undefine
   const withStore = named.filter(({ vector_store: store }) => store !== undefined).map(({ name }) => name);
   if (withStore.length > 0) return withStore;
   const whose = only === undefined ? 'No pipeline of the config' : `The pipeline "${only}"`;
-  throw new RecalldError('config_invalid', `${whose} names no store to test; describe it under \`vector_store\`.`);
+  throw new RecalldError('config_invalid', `${whose} has no \`vector_store\` to test; add it to the config.`);
 }
 
 function testPipeline(settings: CommandSettings, name: string, filter: TestedStore['filter']): Promise<TestedPipeline> {
   const { signal } = settings;
   return withPipeline(settings, name, async ({ store }) => {
-    if (store === null) throw new RecalldError('config_invalid', `The pipeline "${name}" names no store.`);
+    if (store === null) throw new RecalldError('config_invalid', `The pipeline "${name}" has no \`vector_store\`.`);
     const tested = { pipeline: name, kind: store.kind };
     const known = await knownSubject({ store, filter, signal });
     if (known.kind === 'finding') return { ...tested, description: null, findings: [known.finding] };
@@ -107,7 +107,7 @@ function print({ pipeline, kind, description, findings }: TestedPipeline): void 
   const traits = Object.entries(description?.traits ?? {}).map(([name, value]) => `${name} ${value}`);
   printLine(`${pipeline}: ${[kind, ...traits].join(', ')}`);
   const rows = findings.map(({ test, verdict, message }) => [verdictText(marks[verdict]), test, message]);
-  printLine(formatTable(['', 'test', 'what was seen'], rows));
+  printLine(formatTable(['', 'test', 'result'], rows));
 }
 
 function storeJson({ description, ...tested }: TestedPipeline) {

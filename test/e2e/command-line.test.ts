@@ -39,7 +39,7 @@ describe('the command line', () => {
       name: 'an unknown role',
       line: 'serve --roles boss',
       code: 2,
-      says: /"boss" is no role; the roles are api, worker, scheduler/,
+      says: /"boss" is not a role; use api, worker, scheduler/,
     },
     {
       name: 'a config file that is not there',

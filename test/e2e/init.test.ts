@@ -36,7 +36,7 @@ it('leads from an address to an alarm that means something, without a judgment',
   });
   expect(await recalld(`init ${retriever.url}/search`)).toMatchObject({
     code: 2,
-    stderr: 'recalld: recalld.yaml is there already; name another file with --out, or add --force.\n',
+    stderr: 'recalld: recalld.yaml already exists; set another file with --out, or add --force.\n',
   });
 
   await writeFile(file, `server: {port: 0}\n${text.replace('*/2 * * * *', '*/2 * * * * *')}`);
@@ -44,7 +44,7 @@ it('leads from an address to an alarm that means something, without a judgment',
   onTestFinished(() => void delete process.env['RETRIEVER_X_KEY']);
   const daemon = await serve();
   const verdict = async () => {
-    const state = /recalld_check_state\{[^}]*check="answers stay as they were[^}]*state="(\w+)"\} 1/;
+    const state = /recalld_check_state\{[^}]*check="answers unchanged[^}]*state="(\w+)"\} 1/;
     return state.exec(await daemon.metrics())?.[1];
   };
   await waitFor(async () => (await verdict()) === 'ok', { timeoutMs: 120_000 });
@@ -54,5 +54,5 @@ it('leads from an address to an alarm that means something, without a judgment',
   const nothingAsBefore = /recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/;
   await waitFor(async () => nothingAsBefore.test(await daemon.metrics()), { timeoutMs: 120_000 });
   const told = await recalld('diagnose');
-  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('answers stay as they were') });
+  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('answers unchanged') });
 }, 300_000);

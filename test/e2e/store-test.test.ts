@@ -67,7 +67,7 @@ it('prints one document that can be filed', async () => {
 it.each([
   ['lost', 1, /no collection nowhere; check pipelines\[1\]\.vector_store|no collection nowhere; check vector_store/],
   ['away', 3, /refused the connection/],
-  ['none', 2, /The pipeline "none" names no store to test; describe it under `vector_store`\./],
+  ['none', 2, /The pipeline "none" has no `vector_store` to test; add it to the config\./],
   ['nobody', 2, /nobody/],
 ])('ends for the pipeline %s with %d and the way out', async (pipeline, code, says) => {
   const finished = await installed.recalld(`store-test --pipeline ${pipeline}`);

@@ -1,19 +1,18 @@
 /**
- * Turns what zod found wrong with a config into sentences that name the field and the way out, walking its JSON Schema
- * beside the value.
+ * Turns zod issues of a config into sentences with the field and its fix, by walking the JSON Schema along with the value.
  */
 import type { z } from 'zod';
 import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** The branches of a union, those of unions within it included; a schema that is none is its own branch. */
+/** Returns the branches of a union, including those of nested unions; another schema is its own branch. */
 export function branches(schema: JsonSchema): JsonSchema[] {
   const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
   return options.length === 0 ? [schema] : options.flatMap(branches);
 }
 
-/** What the schemas say of a key of a mapping, or of an element of a list; nothing for what they do not know. */
+/** Returns the schemas of a key of a mapping or an element of a list; none for an unknown key. */
 export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return schemas
     .map((schema) => {
@@ -24,7 +23,7 @@ export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey):
     .filter(isSchema);
 }
 
-/** Whether `value` has all that this branch requires, and in the fields that tell branches apart what it wants there. */
+/** True if `value` has all required fields of this branch, and its values in the discriminating fields. */
 function fits(schema: JsonSchema, value: unknown): boolean {
   if (!isMapping(value)) return true;
   if (!(schema.required ?? []).every((key) => Object.hasOwn(value, key))) return false;
@@ -35,7 +34,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   });
 }
 
-/** The branches that a value is of, or all of them when it is of none. */
+/** Returns the branches that match a value, or all of them if none does. */
 function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
   const all = branches(schema);
   const fitting = all.filter((branch) => fits(branch, value));
@@ -53,11 +52,11 @@ function isSchema(value: unknown): value is JsonSchema {
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** What the sentences are made from: the schema, what was checked by it, and which variable of the environment set what. */
+/** The schema, the validated value, and the environment variables that were applied to it. */
 interface Checked {
   readonly schema: JsonSchema;
   readonly value: unknown;
-  /** By the path in the form of `formatPath`. */
+  /** Variable names by path, in the form of `formatPath`. */
   readonly variables: ReadonlyMap<string, string>;
 }
 
@@ -65,19 +64,19 @@ interface Problem {
   readonly field: string;
   /** Follows the name of the field. */
   readonly text: string;
-  /** For an unknown key, the field that was meant. */
+  /** For an unknown key, the suggested field. */
   readonly meant?: string;
 }
 
 /**
- * One sentence per problem, such as ``pipelines[0].retriever.timout_ms is not a known key; did you mean `timeout_ms`?``.
- * No sentence repeats a value that could be a secret.
+ * Returns one sentence per problem, such as ``pipelines[0].retriever.timout_ms is not a known key; did you mean
+ * `timeout_ms`?``. No sentence repeats a value that could be a secret.
  */
 export function explainIssues(issues: readonly Issue[], checked: Checked): string[] {
   const problems = issues.flatMap((issue) => explainIssue(issue, [], checked));
   const meant = new Set(problems.map((problem) => problem.meant));
   const sentences = problems
-    // A misspelt key is one problem, not an unknown key and a missing one.
+    // Reports a misspelt key once, not as an unknown key and a missing one.
     .filter(({ field, text }) => !(meant.has(field) && text.startsWith('is missing')))
     .map(({ field, text }) => {
       const variable = checked.variables.get(field);
@@ -102,7 +101,7 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
       return issue.keys.map((key) => explainUnknownKey(key, path, checked));
     case 'invalid_type': {
       const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
-      // Quotes alone would not make it right.
+      // Quotes alone would not fix it.
       if (issue.message.startsWith('must ')) return must(issue.message.slice('must be '.length));
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);
@@ -141,7 +140,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** Keys that stand elsewhere now, by the end of their path. */
+/** Keys that have moved, by the end of their path. */
 const movedKeys: readonly {
   readonly from: readonly string[];
   readonly to: string;
@@ -165,7 +164,7 @@ function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
     return { field, text };
   }
   if (path.at(-1) === 'density' && key === 'k') {
-    return { field, text: 'is gone: the nearest chunk is what counts; leave it out' };
+    return { field, text: 'was removed, since only the nearest chunk counts; delete it' };
   }
   const known = keysAt(checked, path);
   const guess = closest(key, known);
@@ -215,14 +214,14 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     return [
       {
         field,
-        text: `is of no known form; give it ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
+        text: `has no known form; add ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
       },
     ];
   }
   return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
 }
 
-/** Each key that a form does not know is one. */
+/** Counts problems; each unknown key is one. */
 function problemCount(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }

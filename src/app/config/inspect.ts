@@ -44,13 +44,13 @@ function redactUrl(text: string): string {
   return url.href === before ? text : restore(url.href);
 }
 
-/** A command without its arguments: its program stays, since people need to see it. */
+/** Redacts the arguments of a command, but not its program. */
 function redactCommand(value: unknown): unknown {
   if (!Array.isArray(value)) return redactAll(value);
   return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
 }
 
-/** A request body without what stands under a name that sounds like a secret, such as `api_key`. */
+/** Redacts fields of a request body whose names sound like a secret, such as `api_key`. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== 'object' || value === null) return value;
@@ -64,7 +64,7 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** Whether there is something besides placeholders. */
+/** True if the text has more than placeholders. */
 function isConstant(scalar: string | number): boolean {
   return String(scalar).replaceAll(placeholder, '') !== '';
 }
@@ -76,23 +76,21 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, mapScalars(child, replace)]));
 }
 
-/** The config with every secret replaced; of a URL only the credentials go, of a request body what sounds like one. */
+/** Replaces every secret of the config: in a URL only the credentials, in a request body fields that sound like secrets. */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }
 
-/** One sentence for each thing that is valid and yet leaves people without what they expect. */
+/** Returns warnings about a valid config that is likely not what the user wants. */
 export function configWarnings({ pipelines, alerts, notify }: Config): string[] {
   const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
   return [
     ...(pipelines.length === 0
-      ? [
-          'The config has no pipelines, so that nothing is watched; add one under `pipelines`, or let `recalld init URL` write one.',
-        ]
+      ? ['The config has no pipelines, so nothing is monitored; add one under `pipelines`, or run `recalld init URL`.']
       : []),
     ...(alertsFire && alerts.console_base_url === null
       ? [
-          'alerts.console_base_url is not set, so that alerts and notifications have no link to the console; set it to the address at which people open it.',
+          'alerts.console_base_url is not set: alerts and notifications have no link to the console; set it to the URL at which users open it.',
         ]
       : []),
   ];
@@ -109,7 +107,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]));
 }
 
-/** Marks may stand on a union and on its branches, so both are kept. */
+/** Returns the schemas of a child, including unions and their branches, since marks may be on either. */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return childSchemas(schemas.flatMap(branches), part).flatMap((child) => [child, ...branches(child)]);
 }

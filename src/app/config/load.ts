@@ -1,4 +1,4 @@
-/** The config file and the files of secrets that the environment names, read and checked. */
+/** Reads and validates the config file and the secret files that the environment names. */
 import { existsSync, readFileSync } from 'node:fs';
 import { RecalldError } from '../../core/errors.ts';
 import { assertStartable } from '../from-config.ts';
@@ -9,13 +9,13 @@ const DEFAULT_FILE = 'recalld.yaml';
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Null when there is no file and defaults are assumed. */
+  /** Null without a file: then the defaults apply. */
   readonly file: string | null;
 }
 
 /**
- * Reads `path`, or recalld.yaml of the working folder when there is one, or assumes the defaults. Everything that a start
- * of the daemon makes of the config is made once, so that each command refuses what `serve` would refuse.
+ * Reads `path`, or recalld.yaml of the working directory if it exists, or uses the defaults. Builds everything that the
+ * daemon builds from the config, so that each command refuses what `serve` would refuse.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
@@ -25,7 +25,7 @@ export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   return loaded;
 }
 
-/** As loadConfig, for who only shows the config: files that it names may be missing. @throws likewise */
+/** As loadConfig, but only to show the config: files that it names may be missing. @throws as loadConfig */
 export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);
@@ -33,12 +33,11 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   return { config: parseConfig(text, file ?? 'environment', env, readSecret), file };
 }
 
-/** Any of them says where the database is. */
+/** Variables that define the location of the database. */
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
- * As loadConfig, for what opens a database: by the defaults alone it would make one in whatever folder a person happens
- * to stand.
+ * As loadConfig, for commands that open a database: the defaults alone would create one in any working directory.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
@@ -47,7 +46,7 @@ export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.Proce
   if (loaded.file !== null || databaseVariables.some((name) => env[name] !== undefined)) return loaded;
   throw new RecalldError(
     'config_not_found',
-    `There is no ${DEFAULT_FILE} in ${process.cwd()}, and no database was made there; go to the folder of your config, name the file with --config, or write one.`,
+    `There is no ${DEFAULT_FILE} in ${process.cwd()}, so no database was created there; change to the folder of your config, set --config, or write a config.`,
   );
 }
 
@@ -55,7 +54,7 @@ function readText(path: string, code: 'config_not_found' | 'config_invalid', wha
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'could not be read';
     throw new RecalldError(code, `${what} ${reason}; check the path.`, { cause });
   }
 }

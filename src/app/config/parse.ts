@@ -1,4 +1,4 @@
-/** Text of recalld.yaml and the environment in, config out. Defaults < file < environment. */
+/** Parses recalld.yaml and the environment into a config. Precedence: environment, file, defaults. */
 
 import { type Document, isMap, isScalar, LineCounter, parseDocument, parse as parseYaml, visit, YAMLError } from 'yaml';
 import { z } from 'zod';
@@ -8,12 +8,12 @@ import { type Config, configSchema } from './schema.ts';
 
 type Tree = Record<string, unknown>;
 
-/** Far more than the config has; only an alias that holds itself gets there. */
-const DEEPEST = 100;
+/** Far more levels than the config has; only a recursive alias reaches it. */
+const MAX_DEPTH = 100;
 
 let jsonSchema: JsonSchema | null = null;
 
-/** JSON Schema of what a user may write, with our `secret` marks. Made once. */
+/** Returns the JSON Schema of the config file, with `secret` marks. Generated once. */
 export function configJsonSchema(): JsonSchema {
   jsonSchema ??= z.toJSONSchema(configSchema, { io: 'input' });
   return jsonSchema;
@@ -22,11 +22,11 @@ export function configJsonSchema(): JsonSchema {
 /**
  * Parses and checks a config.
  *
- * @param text content of the file, or null when there is none
- * @param source how messages name the file
- * @param env environment; `${VAR}` in any string of the file is replaced from it
- * @param readSecret reads the file that a `..._FILE` variable names
- * @throws RecalldError config_invalid with every problem, one sentence each
+ * @param text content of the file; null without one
+ * @param source name of the file in messages
+ * @param env environment, for `${VAR}` in any string of the file
+ * @param readSecret reads the file of a `..._FILE` variable
+ * @throws RecalldError config_invalid with all problems, one sentence each
  */
 export function parseConfig(
   text: string | null,
@@ -48,7 +48,7 @@ export function parseConfig(
   );
 }
 
-/** A lone `${VAR}` inside of braces would end the mapping there; nobody who writes one means that. */
+/** Quotes a bare `${VAR}`, whose brace would otherwise end a flow mapping. */
 function quoteVariables(text: string): string {
   return text.replaceAll(/(:[ \t]+)(\$\{\w+\})(?=[ \t]*(?:[,}\]]|$|[ \t]#))/gm, '$1"$2"');
 }
@@ -65,19 +65,19 @@ function readYaml(text: string, source: string): Tree {
   }
   const tree = toTree(() => document.toJS() as unknown, source) ?? {};
   if (isMapping(tree)) return tree;
-  throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
+  throw new RecalldError('config_invalid', `${source} must be a YAML mapping like \`pipelines: [...]\`.`);
 }
 
-const QUOTE_STARS = 'put a value that begins with * in quotes, such as "*/5 * * * *"';
+const QUOTE_STARS = 'quote a value that begins with *, like "*/5 * * * *"';
 
-/** What to do about the slips that are common, by the code of the parser. */
+/** Fixes of common mistakes, by error code of the parser. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
-  MULTIPLE_DOCS: () => 'it holds more than one document; keep the first and remove the lines `---`',
+  MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the lines `---`',
   BAD_ALIAS: () => QUOTE_STARS,
   TAB_AS_INDENT: (what) => `${what}; indent with spaces`,
 };
 
-/** YAML reads `{{text}}` without quotes as a mapping within a mapping. @throws RecalldError config_invalid */
+/** Refuses `{{text}}` without quotes, which YAML parses as nested mappings. @throws RecalldError config_invalid */
 function refuseBarePlaceholders(document: Document, lines: LineCounter, source: string): void {
   visit(document, {
     Pair(_, { key }) {
@@ -87,13 +87,13 @@ function refuseBarePlaceholders(document: Document, lines: LineCounter, source: 
       const { line } = lines.linePos(key.range?.[0] ?? 0);
       throw new RecalldError(
         'config_invalid',
-        `${source}:${line}: {{${name}}} stands without quotes, which YAML reads as a mapping; write "{{${name}}}".`,
+        `${source}:${line}: {{${name}}} has no quotes, so YAML parses it as a mapping; write "{{${name}}}".`,
       );
     },
   });
 }
 
-/** Aliases are resolved last, and yaml throws plain errors for those that have no anchor or too many uses. */
+/** Resolves aliases, for which yaml throws plain errors if they have no anchor or too many uses. */
 function toTree(resolve: () => unknown, source: string): unknown {
   try {
     return resolve();
@@ -110,7 +110,7 @@ function notYaml(place: string, what: string): RecalldError {
 
 function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
   const replace = (node: unknown, path: readonly PropertyKey[]): unknown => {
-    if (path.length > DEEPEST) throw notYaml(source, 'an alias holds itself');
+    if (path.length > MAX_DEPTH) throw notYaml(source, 'an alias contains itself');
     if (typeof node === 'string') return replaceIn(node, path);
     if (Array.isArray(node)) return node.map((item, index) => replace(item, [...path, index]));
     return isMapping(node) ? replaceEach(node, path) : node;
@@ -122,7 +122,7 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
       const value = env[name];
       const refused = (why: string) =>
         new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, ${why}.`);
-      if (more !== undefined) throw refused('with a default as shells have it; write the name alone');
+      if (more !== undefined) throw refused('with a default as in a shell; write only the name');
       if (value === undefined) throw refused('which is not set; set it in the environment');
       return value;
     });
@@ -137,13 +137,13 @@ const PREFIX = 'RECALLD_';
 export interface EnvironmentVariable {
   readonly name: string;
   readonly path: readonly string[];
-  /** Whether `NAME_FILE` is read too. */
+  /** True if `NAME_FILE` is supported. */
   readonly secret: boolean;
-  /** JSON Schema types that its value may have. */
+  /** JSON Schema types of its value. */
   readonly types: readonly string[];
 }
 
-/** The variables that override the scalars of the config that stand outside of lists, `server.port` as RECALLD_SERVER_PORT. */
+/** Returns the variables that override scalars of the config outside of lists, such as RECALLD_SERVER_PORT for `server.port`. */
 export function environmentVariables(schema: JsonSchema): EnvironmentVariable[] {
   const found = new Map(leaves(schema, []).map((leaf) => [leaf.name, leaf]));
   return [...found.values()];
@@ -161,11 +161,11 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
 }
 
 /**
- * Writes what the environment sets into `tree`.
+ * Applies the environment to `tree`.
  *
- * @param readSecret reads the file that a `..._FILE` variable names; white space around its content is dropped
- * @returns the name of the variable by the path that it set, in the form of `formatPath`
- * @throws RecalldError config_invalid when a variable and its `..._FILE` are both set
+ * @param readSecret reads the file of a `..._FILE` variable; white space around its content is dropped
+ * @returns the names of the applied variables by path, in the form of `formatPath`
+ * @throws RecalldError config_invalid if a variable and its `..._FILE` are both set
  */
 function applyEnvironment(
   tree: Record<string, unknown>,
@@ -173,8 +173,8 @@ function applyEnvironment(
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  // To make the schema takes longer than to read a config, which is mostly a file alone.
-  // On Windows names are found in whatever case they have.
+  // Generating the schema takes longer than reading a config, and most configs are only a file.
+  // On Windows, names of variables are case-insensitive.
   if (!Object.keys(env).some((name) => name.toUpperCase().startsWith(PREFIX))) return applied;
   for (const { name, path, secret, types } of environmentVariables(configJsonSchema())) {
     const fileName = `${name}_FILE`;
@@ -190,7 +190,7 @@ function applyEnvironment(
   return applied;
 }
 
-/** Text stays as it is; numbers, booleans and null are read as YAML. What is no YAML stays text and fails by its type. */
+/** Parses numbers, booleans and null as YAML, and keeps text. Invalid YAML stays text, and validation refuses its type. */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
   try {
@@ -201,7 +201,7 @@ function readAs(types: readonly string[], text: string): unknown {
   }
 }
 
-/** False, and nothing is written, where the file has something else than a mapping on the way: that is to be reported. */
+/** Sets a value; returns false if the file has something other than a mapping on the path, which validation reports. */
 function setAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const [key, ...rest] = path;
   if (key === undefined) return false;

@@ -1,4 +1,4 @@
-/** One pipeline of recalld.yaml: what it is made of, how it is sampled, what is expected of it. */
+/** The config of a pipeline: its retriever, store and embedder, sampling, golden sets and checks. */
 
 import { z } from 'zod';
 import { checkSchema, refuseImpossibleChecks } from '../../checks/config.ts';
@@ -22,70 +22,80 @@ import { cronSchema, durationSchema, timezoneSchema } from '../../platform/confi
 import { objectivesSchema } from './alerts.ts';
 
 const goldenSchema = z.strictObject({
-  set: nameSchema.describe('Name that the golden set was imported under.'),
+  set: nameSchema.describe('Name of the imported golden set.'),
   cron: cronSchema
     .optional()
     .describe(
-      'When to rerun it; left out, it runs only by hand. A time of the day comes once a day, also when clocks are set (docs/how-to/golden-runs.md).',
+      'Schedule of its runs. Default: only manual runs. A time of day occurs once a day, also when clocks change (docs/how-to/golden-runs.md).',
     ),
   timezone: timezoneSchema
     .default('UTC')
     .describe('Time zone of `cron`, `quiet_hours` and the day of `max_queries_per_day`.'),
   sentinel: z
     .strictObject({
-      cron: cronSchema.describe('When to rerun the sentinel.'),
-      queries: z.int().min(1).max(10_000).default(50).describe('Size of the sentinel.'),
+      cron: cronSchema.describe('Schedule of the sentinel.'),
+      queries: z.int().min(1).max(10_000).default(50).describe('Number of queries of the sentinel.'),
     })
     .optional()
-    .describe('A few queries rerun often; when they fall, a full run starts at once.'),
+    .describe('A small sample that runs often; if its scores drop, a full run starts immediately.'),
   quiet_hours: z
     .array(quietHoursSchema)
     .max(24)
     .default([])
-    .describe('Hours in which no full run starts by `cron`; sentinels run, and a fallen one starts a full run.'),
+    .describe('Hours without scheduled full runs; sentinels still run, and a drop of one starts a full run.'),
   max_queries_per_day: z
     .int()
     .min(1)
     .nullable()
     .default(null)
-    .describe('Most queries a day of this set, from midnight in `timezone`; runs beyond it are skipped.'),
+    .describe('Maximum queries per day for this set, from midnight in `timezone`; further runs are skipped.'),
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long the answers of its runs are kept. Scores stay; so do the answers of baselines, of runs of incidents, and of the first and the last run of a day.',
+      'Retention of the answers of its runs. Scores are kept, and so are the answers of baselines, of runs in incidents, and of the first and last run of a day.',
     ),
   rotation_runs: z
     .int()
     .min(0)
     .max(50)
     .default(3)
-    .describe('Completed ticks at which a new version runs beside the old one before it takes over; 0: at once.'),
+    .describe('Completed ticks for which a new version runs beside the old one before it replaces it; 0: immediately.'),
   cutoffs: z
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
-    .describe('Cut-offs k of every measure; the retriever is asked for the largest.'),
+    .describe('Cut-offs k of every measure; the largest is the number of requested documents.'),
   gains: z
     .array(z.enum(gainMeasures))
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Sums of gains to score and export beside the other measures: `cg`, `dcg`. They grow with the grades, so that they compare runs of this set alone, and no check is set on them.',
+      'Additional sums of gains to compute and export: `cg`, `dcg`. They depend on the grades, so they only compare runs of this set, and checks cannot use them.',
     ),
-  relevance_level: z.int().min(1).default(1).describe('Least grade that counts as relevant; never touches nDCG.'),
+  relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
     .strictObject({
       max_score: z
         .number()
         .nullable()
         .default(null)
-        .describe('Documents count that score higher, or have no score; null: all do.'),
-      max_results: z.int().min(0).max(1000).default(0).describe('How many of them are still right.'),
+        .describe('Only documents with a higher score, or without one, count; null: all count.'),
+      max_results: z
+        .int()
+        .min(0)
+        .max(1000)
+        .default(0)
+        .describe('Maximum number of counted documents for a correct answer.'),
     })
     .prefault({})
-    .describe('What an answer to a question that is marked `no_answer` may hold; more is a false answer.'),
-  concurrency: z.int().min(1).max(256).default(4).describe('Most queries in flight to the retriever.'),
-  max_per_second: z.number().positive().max(100_000).default(20).describe('Most queries a second to the retriever.'),
+    .describe('Limits of a correct answer to a query marked `no_answer`; more documents are a false answer.'),
+  concurrency: z.int().min(1).max(256).default(4).describe('Maximum concurrent queries to the retriever.'),
+  max_per_second: z
+    .number()
+    .positive()
+    .max(100_000)
+    .default(20)
+    .describe('Maximum queries per second to the retriever.'),
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
@@ -95,15 +105,15 @@ const goldenSchema = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of failed queries up to which `void` keeps a run.'),
+    .describe('Maximum share of failed queries of a run with `void`.'),
 });
 
 export const pipelineSchema = z
   .strictObject({
-    name: nameSchema.describe('Label of every metric of this pipeline.'),
-    retriever: retrieverSchema.describe('What is watched: text in, ranked documents out.'),
-    vector_store: vectorStoreSchema.optional().describe('The store behind the retriever.'),
-    embedder: embedderSchema.optional().describe('Turns text into vectors.'),
+    name: nameSchema.describe('Name of the pipeline, a label of its metrics.'),
+    retriever: retrieverSchema.describe('The monitored retriever: text in, ranked documents out.'),
+    vector_store: vectorStoreSchema.optional().describe('The vector store of the retriever.'),
+    embedder: embedderSchema.optional().describe('The embedder, which turns text into vectors.'),
     ann_recall: z
       .strictObject({
         queries: z
@@ -111,40 +121,40 @@ export const pipelineSchema = z
           .min(0)
           .max(1000)
           .default(20)
-          .describe('Live queries an hour for which the store is also searched exactly, which is costly; 0: none.'),
-        k: z.int().min(1).max(100).default(10).describe('Neighbours that each search asks for.'),
+          .describe('Live queries per hour that are also searched exactly in the store, which is expensive; 0: none.'),
+        k: z.int().min(1).max(100).default(10).describe('Neighbours per search.'),
       })
       .prefault({})
-      .describe('Measures how many of the exact nearest neighbours the index of the store finds.'),
+      .describe('Measurement of the share of exact nearest neighbours that the index of the store finds.'),
     embedding_dimensions: z
       .int()
       .min(1)
       .max(16_384)
       .nullable()
       .default(null)
-      .describe('Length of the vectors of live queries; null learns it from the first one.'),
+      .describe('Dimensions of the vectors of live queries; null uses those of the first vector.'),
     sampling: samplingSchema,
     service_names: z
       .array(z.string().min(1).max(256))
       .max(100)
       .default([])
-      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline, and to no other.'),
+      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline.'),
     segments: z
       .strictObject({
         keys: z
           .array(z.string().min(1).max(64))
           .default([])
           .superRefine(refuseRepeats)
-          .describe('Tags whose values are measured apart.'),
+          .describe('Segment keys whose values are measured separately.'),
         max: z
           .int()
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Most segments; the largest are kept apart, the rest together are `other`.'),
+          .describe('Maximum number of segments; smaller ones are combined into `other`.'),
       })
       .prefault({})
-      .describe('Slices of the traffic and of golden sets that are measured apart.'),
+      .describe('Segments of live traffic and golden sets that are measured separately.'),
     live: liveSchema,
     privacy: privacySchema,
     feedback: feedbackPolicySchema,
@@ -163,8 +173,8 @@ export const pipelineSchema = z
           'set',
         ),
       )
-      .describe('Golden sets that are rerun against the retriever.'),
-    checks: z.array(checkSchema).default([]).describe('What is expected of the measures; a breach is an alert.'),
+      .describe('Golden sets that are run against the retriever.'),
+    checks: z.array(checkSchema).default([]).describe('Checks of measures; a failing check fires an alert.'),
     slo: objectivesSchema.optional(),
   })
   .superRefine(refuseImpossibleChecks)
@@ -174,7 +184,7 @@ export const pipelineSchema = z
   .superRefine(refuseIndexWithoutStore)
   .superRefine(refuseShadowWithoutParts);
 
-/** A check of the drift watches with the defaults when `density` is left out. */
+/** A check on density drift uses the defaults if `density` is omitted. */
 function refuseDensityWithoutStore(
   pipeline: { density?: unknown; vector_store?: unknown; checks: readonly object[] },
   context: z.RefinementCtx,
@@ -182,13 +192,13 @@ function refuseDensityWithoutStore(
   if (pipeline.vector_store !== undefined) return;
   const isChecked = pipeline.checks.some((check) => 'density_drift' in check);
   if (pipeline.density === undefined && !isChecked) return;
-  const message = `is missing; ${pipeline.density === undefined ? 'the check density_drift' : 'density'} needs it`;
+  const message = `is missing; ${pipeline.density === undefined ? 'the check density_drift' : 'density'} requires it`;
   context.addIssue({ code: 'custom', path: ['vector_store'], message });
 }
 
 /**
- * A retriever that embeds and searches by itself stands on the pipeline's embedder and store, and a reranker on the
- * texts that its first stage gives.
+ * Refuses a retriever that embeds and searches without an embedder and a store of the pipeline, and a reranker without the
+ * texts of its first stage.
  */
 function refuseMissingParts(
   pipeline: {
@@ -201,11 +211,11 @@ function refuseMissingParts(
   const { retriever, vector_store: store } = pipeline;
   for (const part of partsNeededBy(retriever)) {
     if (pipeline[part] !== undefined) continue;
-    const message = `is missing; the retriever of kind ${retriever.kind} needs it`;
+    const message = `is missing; the retriever of kind ${retriever.kind} requires it`;
     context.addIssue({ code: 'custom', path: [part], message });
   }
   const path = retriever.kind === 'rerank' ? textFieldMissingIn(retriever.of, store) : null;
   if (path === null) return;
-  const message = 'is missing; the reranker needs the texts of the documents';
+  const message = 'is missing; the reranker requires the texts of the documents';
   context.addIssue({ code: 'custom', path: [...path], message });
 }

@@ -1,7 +1,7 @@
 /**
- * recalld.yaml, strict: an unknown key is an error. Each leaf says what it means; `secret` leaves are never printed
- * whole (`all`: nothing of them, `url`: not the credentials in it, `body`: not what sounds like a secret).
- * docs/reference/config.md and the JSON Schema are generated from here.
+ * The schema of recalld.yaml, strict: an unknown key is an error. `secret` leaves are redacted in output (`all`: the whole
+ * value, `url`: its credentials, `body`: fields whose names sound like a secret). docs/reference/config.md and the JSON
+ * Schema are generated from here.
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
@@ -23,16 +23,16 @@ const serverSchema = z.strictObject({
   host: z
     .string()
     .min(1)
-    .regex(/^[^\s/[\]]*$/, { error: 'must be an address or a host name alone, without scheme, port or brackets' })
+    .regex(/^[^\s/[\]]*$/, { error: 'must be an address or a host name, without scheme, port or brackets' })
     .default('127.0.0.1')
     .describe('Address to listen on: `::` for all of IPv6 and IPv4, `0.0.0.0` for all of IPv4.'),
-  port: port.default(8321).describe('Port of the HTTP API; 0 takes a free one.'),
+  port: port.default(8321).describe('Port of the HTTP API; 0 selects a free port.'),
   max_requests_per_minute: z
     .int()
     .min(1)
     .default(60_000)
     .describe(
-      'Most requests a minute of one API key, or of one address where the key is missing or wrong; beyond it they get 429 and Retry-After. Health and metrics are not counted.',
+      'Maximum requests per minute of an API key, or of an address without a valid key; further ones get 429 and Retry-After. Health and metrics do not count.',
     ),
   max_under_way_mb: z
     .int()
@@ -40,21 +40,21 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Megabytes that requests under way may hold together, estimated: their bodies, what is read from them, and the rows that wait to be stored; at most half of it, and never more than 64, without a good key. What comes beyond is answered 503 and Retry-After.',
+      'Maximum memory of all running requests in megabytes, estimated: bodies, parsed values, and rows waiting to be stored. Requests without a valid key get at most half of it, up to 64. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(
       z
         .string()
         .refine((text) => networks.some((network) => network.safeParse(text).success), {
-          error: 'must be an IP address or a network such as 10.0.0.0/8',
+          error: 'must be an IP address or a network like 10.0.0.0/8',
           abort: true,
         })
-        .refine((text) => !text.endsWith('/0'), { error: 'must not be every address there is' }),
+        .refine((text) => !text.endsWith('/0'), { error: 'must not contain all addresses' }),
     )
     .default([])
     .describe(
-      'Proxies before the API, as addresses or networks. Their X-Forwarded-For, -Proto and -Host say who calls and how; those of anybody else are ignored. With a proxy, API keys are always needed.',
+      'Addresses or networks of proxies in front of the API, whose X-Forwarded-For, -Proto and -Host headers are trusted; those of other clients are ignored. With a proxy, API keys are required.',
     ),
   shutdown_seconds: z
     .int()
@@ -62,12 +62,12 @@ const serverSchema = z.strictObject({
     .max(3600)
     .default(30)
     .describe(
-      'Longest that a stop takes; after it the process ends with exit code 3, and what it was at is done by another replica, or after the next start.',
+      'Maximum duration of a stop. Then the process exits with code 3, and its work continues on another replica, or after the next start.',
     ),
   metrics_port: port
     .nullable()
     .default(null)
-    .describe('Own port for /metrics, /livez and /readyz; null shares `port`.'),
+    .describe('Separate port for /metrics, /livez and /readyz; null uses `port`.'),
 });
 
 function refuseUrl(url: string, context: z.RefinementCtx): void {
@@ -83,21 +83,11 @@ const storageSchema = z.strictObject({
       if (/^postgres(ql)?:\/\//.test(url)) refuseUrl(url, context);
     })
     .default('embedded')
-    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; else a postgres:// URL.')
+    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; otherwise a postgres:// URL.')
     .meta({ secret: 'url' }),
   data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
-  pool_size: z
-    .int()
-    .min(2)
-    .max(200)
-    .default(10)
-    .describe('Most connections that this process opens for its own queries.'),
-  statement_seconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .default(60)
-    .describe('Longest that the database may work on one statement of recalld.'),
+  pool_size: z.int().min(2).max(200).default(10).describe('Maximum connections of this process for its own queries.'),
+  statement_seconds: z.int().min(1).max(3600).default(60).describe('Statement timeout in seconds.'),
   read_url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgres:// URL' })
@@ -105,7 +95,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'A replica that answers what people read; it may lag behind, and `url` answers while it is away. Null reads from `url`.',
+      'URL of a replica for the reads of pages and reports; it may lag behind. While it is unreachable, these reads go to `url`. Null: always `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -113,27 +103,31 @@ const storageSchema = z.strictObject({
     .min(1)
     .max(36_500)
     .default(400)
-    .describe('Days that measured values are kept; they are deleted by whole months, and hold no text and no ids.'),
+    .describe(
+      'Retention of measured values in days. They are deleted by whole months, and contain no texts and no ids.',
+    ),
   audit_retention_days: z
     .int()
     .min(1)
     .max(36_500)
     .default(730)
-    .describe('Days that it is kept what people did (`recalld audit`).'),
+    .describe('Retention of the audit log in days (`recalld audit`).'),
   hash_key: z
     .string()
     .min(16)
     .nullable()
     .default(null)
-    .describe('Key of the hashes that stand for users and sessions; null makes one and keeps it in the database.')
+    .describe(
+      'Key of the hashes that replace user and session ids; null generates a key and stores it in the database.',
+    )
     .meta({ secret: 'all' }),
 });
 
 const logSchema = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least severe level that is written.'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of log lines.'),
 });
 
-/** One call in a while needs no limit. */
+/** Calls are rare and need no rate limit. */
 const { max_per_second: _limit, ...called } = httpServiceShape;
 
 const metricsSchema = z
@@ -143,17 +137,17 @@ const metricsSchema = z
       .min(1)
       .max(40)
       .refine((limits) => limits.every((limit, index) => index === 0 || limit > (limits[index - 1] ?? limit)), {
-        error: 'must grow from each limit to the next',
+        error: 'must be in ascending order',
       })
       .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
       .describe(
-        'Upper limits of the buckets of `recalld_query_latency_seconds`, in seconds; an objective of latency takes one of them. The same on every process: other limits are other series.',
+        'Upper bounds of the buckets of `recalld_query_latency_seconds`, in seconds; a latency objective uses one of them. Must be equal on all processes, since other bounds make other series.',
       ),
     otlp: z
       .strictObject({
         ...called,
         url: called.url.describe(
-          'Where OTLP over HTTP is taken, without `/v1/metrics` or `/v1/logs`: a collector, or a backend.',
+          'URL of an OTLP/HTTP receiver (a collector or a backend), without `/v1/metrics` or `/v1/logs`.',
         ),
         send: z
           .array(z.enum(['metrics', 'evaluations']))
@@ -161,17 +155,17 @@ const metricsSchema = z
           .superRefine(refuseRepeats)
           .default(['metrics'])
           .describe(
-            '`metrics`: what /metrics shows, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, at `/v1/logs` (docs/explanation/judging.md).',
+            '`metrics`: the metrics of /metrics, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, to `/v1/logs` (docs/explanation/judging.md).',
           ),
-        interval_seconds: z.number().min(1).max(3600).default(60).describe('How often metrics are sent.'),
+        interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval between sending metrics.'),
       })
       .optional()
-      .describe('Sends metrics, and scores of live queries, by OTLP over HTTP; left out, nothing is sent.'),
+      .describe('Sends metrics and scores of live queries by OTLP over HTTP. Default: nothing is sent.'),
   })
   .prefault({})
-  .describe('How metrics are exported.');
+  .describe('Export of metrics.');
 
-/** A span is of one pipeline: of two that name its service, one would get all and the other nothing. */
+/** A span belongs to one pipeline: if two name its service, one would get all spans and the other none. */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],
   context: z.RefinementCtx,
@@ -182,20 +176,19 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" names too; a span is of one pipeline, so name it once, or set recalld.pipeline on its spans`;
+      const message = `is "${service}", which the pipeline "${owner}" has too; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }
 }
 
-/** The second server of the process would find its port taken. */
 function refuseSharedPort(
   { server }: { readonly server: z.infer<typeof serverSchema> },
   context: z.RefinementCtx,
 ): void {
   const { port, metrics_port: own } = server;
   if (own === null || own === 0 || own !== port) return;
-  const message = 'is that of server.port; choose another, or leave it out to share the port';
+  const message = 'equals server.port; use another port, or remove it to share the port';
   context.addIssue({ code: 'custom', path: ['server', 'metrics_port'], message });
 }
 

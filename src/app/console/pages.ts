@@ -1,6 +1,6 @@
 /**
- * The pages for people, at the root of the API's address, with the runbooks of the alerts as the package ships them:
- * an alert leads to them with nothing else installed.
+ * The pages of the console, at the root of the API, with the runbooks of the package, so that alerts can link to them
+ * without another server.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -56,10 +56,10 @@ import { overviewPage, statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../report/status/status-reads.ts';
 import { version } from '../version.ts';
 
-/** From the compiled file as from the source. */
+/** Valid from the compiled file and from the source. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
 
-/** Pages link to each other; what else the documentation has is not served here. */
+/** Runbooks link to each other; other links to the documentation are removed, since it is not served. */
 const markdown = new Marked({
   renderer: {
     link(href, _title, text) {
@@ -81,7 +81,7 @@ export async function readRunbook(name: string): Promise<{ readonly title: strin
 
 const MAX_REASON = 500;
 
-/** What people may do on the pages, with scope admin: pin a baseline, note something, accept mended labels. */
+/** Adds the actions of the pages, which need scope admin: pin a baseline, add a note, grade, accept fixed judgments. */
 function addActions(app: FastifyInstance, context: Context, sessions: Sessions): void {
   const { clock, config, db } = context;
   const labelFixes = createLabelFixes(context);
@@ -92,7 +92,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       if (visitor.canAct) return visitor;
       throw new RecalldError(
         'key_lacks_scope',
-        `The API key "${visitor.key?.name ?? ''}" has no scope admin, which this needs.`,
+        `The API key "${visitor.key?.name ?? ''}" has no scope admin, which this action needs.`,
       );
     });
 
@@ -110,7 +110,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       const { subject: kind, id = '', text = '', back } = fieldsOf(request);
       const subject = annotationSubjects.find((one) => one === kind) ?? 'run';
       const words = text.trim().slice(0, MAX_NOTE);
-      if (words === '') throw new RecalldError('body_unreadable', 'The note has no words.');
+      if (words === '') throw new RecalldError('body_unreadable', 'The note is empty.');
       const note = {
         subject,
         subjectId: id,
@@ -157,7 +157,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
       const acceptances = valuesOf(request, 'accept').map(readAcceptance);
       if (acceptances.length === 0)
-        throw new RecalldError('body_unreadable', 'No proposal was chosen; go back and tick those that you accept.');
+        throw new RecalldError('body_unreadable', 'No proposal is selected; go back and select those that you accept.');
       const version = Number(fieldsOf(request)['version']);
       await labelFixes.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'fixed');
@@ -175,16 +175,16 @@ async function readLabelsPage(context: Context, pipeline: string, goldenSet: str
   return { pipeline, goldenSet, known, found: null };
 }
 
-/** @throws RecalldError body_unreadable for what no form of ours holds */
+/** @throws RecalldError body_unreadable for a value that the form does not send */
 function readAcceptance(text: string): Acceptance {
   try {
     const [queryId, from, to] = parseBoundedJson(text) as unknown[];
     if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
       return { queryId, from, to: to.map(String) };
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new RecalldError('body_unreadable', 'A chosen proposal cannot be read; look for proposals again.');
+  throw new RecalldError('body_unreadable', 'A selected proposal is not valid; search for proposals again.');
 }
 
 function goBack(reply: FastifyReply, back: string | undefined, done: string): FastifyReply {
@@ -194,9 +194,9 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
 }
 
 /**
- * A page, from what its address says.
+ * Makes the content of a page from its URL.
  *
- * @param isAsked whether it may ask the retriever and the store of the pipeline, which only a form of an admin does
+ * @param isAsked true if it may query the retriever and the store of the pipeline, which only a form of an admin does
  */
 type Show = (
   context: Context,
@@ -254,12 +254,12 @@ const pages: Readonly<Record<string, Show>> = {
   },
 };
 
-/** Pages and API have one budget. @throws RecalldError explanations_limited */
+/** Pages and API share one budget. @throws RecalldError explanations_limited */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }
 
-/** Pages with a form that asks the retriever or the store and shows what it came to. */
+/** Pages with a form that queries the retriever or the store. */
 const askingPages = [
   '/pipelines/:pipeline/density',
   '/pipelines/:pipeline/index',
@@ -267,7 +267,7 @@ const askingPages = [
   '/runs/:run/queries/:query',
 ] as const;
 
-/** @param outageOf as addErrorPages takes it */
+/** @param outageOf as for addErrorPages */
 export function addConsole(
   app: FastifyInstance,
   context: Context,

@@ -34,16 +34,16 @@ pipelines:
 
 it.each([
   [
-    'can be read',
+    'is readable',
     '{"id": "a", "hash": "v1", "segment": "tenant=a"}\n{"id": "b"}\n',
     'ok',
-    /^Its first 2 documents read, the first has its hash, its segment\.$/,
+    /^The manifest is readable; of 2 documents read, the first has a hash, a segment\.$/,
   ],
-  ['says ids alone', '{"id": "a"}\n', 'ok', /says only ids/],
-  ['names no document', '\n', 'wrong', /names no document/],
-  ['has a line that is none', '{"id": "a"}\nhello\n', 'wrong', /Line 2/],
-  ['is not there', null, 'wrong', /manifest\.jsonl/],
-] as const)('the doctor says of a manifest that it %s', async (_, manifest, status, message) => {
+  ['has only ids', '{"id": "a"}\n', 'ok', /has only an id/],
+  ['is empty', '\n', 'wrong', /is empty/],
+  ['has an invalid line', '{"id": "a"}\nhello\n', 'wrong', /Line 2/],
+  ['does not exist', null, 'wrong', /manifest\.jsonl/],
+] as const)('the doctor reports that a manifest %s', async (_, manifest, status, message) => {
   const [finding, ...others] = await examined(manifest);
   expect(others).toEqual([]);
   expect(finding).toMatchObject({
@@ -53,7 +53,7 @@ it.each([
   });
 });
 
-it('the doctor says when a round last read all of a manifest, and how much that was', async () => {
+it('the doctor reports when a round last read the whole manifest, with its number of documents', async () => {
   const readAt = new Date('2026-03-02T11:48:00Z');
   const [known] = await examined('{"id": "a"}\n', [{ pipeline: 'docs', endedAt: readAt, readAt, documents: 412 }]);
   expect(known?.message).toMatch(

@@ -6,8 +6,8 @@ import { NOON } from '../../support/builders.ts';
 const healthy: VacuumState = { isAutovacuumOn: true, excluded: [], worst: null, idle: [] };
 const judge = (state: Partial<VacuumState>) => examineVacuum({ ...healthy, ...state }, NOON);
 
-describe('the doctor on how the database is kept', () => {
-  it('is content with a table that autovacuum keeps up with, and with transactions that are short', () => {
+describe('the doctor, on dead rows of the database,', () => {
+  it('reports ok for a table that autovacuum keeps clean, and for short transactions', () => {
     const few = { table: 'live_queries', deadRows: 49_999, deadShare: 0.9, vacuumedAt: null };
     const thin = { table: 'live_queries', deadRows: 1_000_000, deadShare: 0.39, vacuumedAt: null };
     const idle = [{ pid: 7, application: 'psql', seconds: 299 }];
@@ -15,25 +15,25 @@ describe('the doctor on how the database is kept', () => {
     expect([judge({ worst: few, idle }), judge({ worst: thin })]).toEqual([content, content]);
   });
 
-  it('says how long ago the worst table was vacuumed', () => {
+  it('reports the last vacuum of the table with the most dead rows', () => {
     const vacuumedAt = new Date(NOON.getTime() - 3 * 3_600_000);
     const worst = { table: 'bullmq.jobs', deadRows: 50_000, deadShare: 0.4, vacuumedAt };
     expect(judge({ worst })).toEqual([
       {
         status: 'warning',
         message:
-          '40 % of the rows of bullmq.jobs are dead and the last vacuum was 180 minutes ago; run `vacuum bullmq.jobs`, and if they stay, end old transactions and unused replication slots.',
+          '40 % of the rows of bullmq.jobs are dead and the last vacuum was 180 minutes ago; run `vacuum bullmq.jobs`. If they remain, end old transactions and unused replication slots.',
       },
     ]);
   });
 
-  it('counts the tables that do without autovacuum', () => {
+  it('counts the tables without autovacuum', () => {
     expect(judge({ excluded: ['a', 'b', 'c'] })[0]?.message).toBe(
-      'Autovacuum is off for the table a and 2 more; `alter table a reset (autovacuum_enabled)` turns it on.',
+      'Autovacuum is off for the table a and 2 more; turn it on with `alter table a reset (autovacuum_enabled)`.',
     );
   });
 
-  it('names the session that has waited longest within a transaction', () => {
+  it('names the session that has been idle in a transaction the longest', () => {
     const idle = [
       { pid: 7, application: 'psql', seconds: 720 },
       { pid: 8, application: '', seconds: 301 },
@@ -42,7 +42,7 @@ describe('the doctor on how the database is kept', () => {
       {
         status: 'warning',
         message:
-          'A session of "psql" has waited within a transaction for 12 minutes and keeps dead rows alive; end it there, or with `select pg_terminate_backend(7)`.',
+          'A session of "psql" has been idle in a transaction for 12 minutes, so vacuum cannot remove dead rows; end it with `select pg_terminate_backend(7)`.',
       },
     ]);
   });

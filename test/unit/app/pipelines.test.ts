@@ -70,12 +70,12 @@ describe('finding a pipeline', () => {
   it('tells the names that exist when there is none of that name', () => {
     const pipelines = [aWatchedPipeline({ name: 'a' }), aWatchedPipeline({ name: 'b' })];
     expect(findPipeline(pipelines, 'b')).toBe(pipelines[1]);
-    expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c"; it has a, b.');
+    expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c". It has a, b.');
   });
 
   it('tells where to add one when there are none', () => {
     expect(() => findPipeline([], 'c')).toThrow(
-      'The config has no pipeline "c"; it has none, add one under `pipelines`.',
+      'The config has no pipeline "c". It has none: add one under `pipelines`.',
     );
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Sessions of the console. A session is a random cookie of which the database stores the hash, and every form carries a
+ * Console sessions: a session is a random cookie of which the database stores the hash, and every form carries a
  * token that only the holder of the cookie has seen. Where no key is needed, the cookie only binds forms to the browser.
  */
 import { randomBytes } from 'node:crypto';

@@ -82,7 +82,7 @@ describe('the services of pipelines', () => {
 
   it('are of one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
-      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" names too; a span is of one pipeline, so name it once, or set recalld.pipeline on its spans.',
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" has too; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans.',
     );
     expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });
@@ -189,7 +189,7 @@ describe('secrets', () => {
 
   it('refuses the defaults of shells, and repeats none', () => {
     const message = problemOf('server: {host: "${NOPE:-secret}"}', { NOPE: 'x' });
-    expect(message).toContain('server.host uses ${NOPE}, with a default as shells have it; write the name alone.');
+    expect(message).toContain('server.host uses ${NOPE}, with a default as in a shell; write only the name.');
     expect(message).not.toContain('secret');
   });
 
@@ -218,7 +218,7 @@ describe('what is no YAML', () => {
       'recalld.yaml:1 is not valid YAML: put a value that begins with *',
     ],
     ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
-    ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias holds itself.'],
+    ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias contains itself.'],
     ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
   ])('is told for %s, with the line where it is known', (_, text, start) => {
     const message = problemOf(text);

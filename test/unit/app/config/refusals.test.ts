@@ -38,7 +38,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ['server: {trusted_proxies: 10.0.0.1}', 'server.trusted_proxies must be a list.'],
     [
       'server: {port: 8400, metrics_port: 8400}',
-      'server.metrics_port is that of server.port; choose another, or leave it out to share the port.',
+      'server.metrics_port equals server.port; use another port, or remove it to share the port.',
     ],
     ['notify: [{kind: webhook, url: "https://[pager"}]', 'notify[0].url is not a valid URL; check its host and port.'],
     [
@@ -65,9 +65,9 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       'server: {trusted_proxies: [proxy.internal]}',
-      'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
+      'server.trusted_proxies[0] must be an IP address or a network like 10.0.0.0/8.',
     ],
-    ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not be every address there is.'],
+    ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not contain all addresses.'],
     ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
     ['storage: {url: "mysql://x"}', 'storage.url must be `embedded` or a postgres:// URL.'],
     ['queue: {}', 'queue.backend is missing; it must be "postgres" or "redis".'],
@@ -80,7 +80,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       'server: {host: "http://localhost"}',
-      'server.host must be an address or a host name alone, without scheme, port or brackets.',
+      'server.host must be an address or a host name, without scheme, port or brackets.',
     ],
     ['queue: {backend: redis, url: "redis://x", tls: {ca_file: ca.pem}}', 'queue.tls requires a rediss:// URL.'],
     [
@@ -134,11 +134,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
       aCheck('{}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] has no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [
       aCheck('{severity: critical}'),
-      'pipelines[0].checks[0] is of no known form; give it `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] has no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
     [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],
@@ -187,7 +187,7 @@ describe('a key that is gone', () => {
     const store =
       'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
     expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
-      'pipelines[0].density.k is gone: the nearest chunk is what counts; leave it out.',
+      'pipelines[0].density.k was removed, since only the nearest chunk counts; delete it.',
     ]);
   });
 });

@@ -63,7 +63,7 @@ describe('a retriever that stands on other parts of its pipeline', () => {
     expect(problemOf(pipeline)).toBe(problem);
   });
 
-  const needsTexts = 'is missing; the reranker needs the texts of the documents.';
+  const needsTexts = 'is missing; the reranker requires the texts of the documents.';
 
   it.each<[what: string, pipeline: object, problem: string | null]>([
     ['http without them', { retriever: reranked(http) }, `retriever.of.results.text ${needsTexts}`],
