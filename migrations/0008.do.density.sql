@@ -72,8 +72,8 @@ create table density_baseline_queries (
   nearest jsonb not null,
   vector bytea not null,
   -- When a retained baseline query was last searched again, and what it scored then.
-  asked_again_at timestamptz,
-  score_again double precision,
+  replayed_at timestamptz,
+  replayed_score double precision,
   primary key (pipeline, version, role, id),
   foreign key (pipeline, version) references density_baselines on delete cascade
 );
@@ -182,7 +182,7 @@ create table uncovered_topic_windows (
 );
 
 -- Up to when were the live queries of each pipeline last searched for uncovered topics, and was there enough to search?
-create table uncovered_topic_looks (
+create table uncovered_topic_searches (
   pipeline text primary key,
   -- Of the live queries: inclusive, and exclusive.
   window_start timestamptz not null,

@@ -6,8 +6,8 @@ import {
   type AlertPolicy,
   type AlertState,
   alertThreshold,
+  DENSITY_THRESHOLDS,
   detectorsOf,
-  FLOORS,
   newAlert,
   stepAlert,
 } from '../../src/density/rules/alert.ts';
@@ -102,7 +102,7 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
 }
 
 function policyOf(baseline: Baseline, level: AlertLevel): AlertPolicy {
-  const floors = FLOORS[level];
+  const floors = DENSITY_THRESHOLDS[level];
   return { detectors: detectorsOf(baseline, floors), floors, threshold: alertThreshold(budget, HOUR_MS, 1) };
 }
 

@@ -82,9 +82,9 @@ export function readAlert(
   const uncovered = hours.reduce((sum, hour) => sum + hour.sessions * hour.uncovered, 0) / sessions;
   const { excess } = uncoveredShareOf(uncovered, sessions, UNCOVERED_PERCENTILE, Number.POSITIVE_INFINITY);
   const read = readCause({
-    densityFell: true,
+    densityDropped: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
-    goldenFell: searchCanary(goldenSearches(memory, scores), 1).signTestP < SIGNIFICANCE,
+    goldenDropped: searchCanary(goldenSearches(memory, scores), 1).signTestP < SIGNIFICANCE,
     // The scenes have scores, not chunks, so that none can be looked for.
     chunksMissing: null,
     canary: null,

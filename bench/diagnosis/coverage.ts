@@ -72,9 +72,9 @@ export function observeCoverage(
   const familiar = tail.map((vector) => familiarity(vector, asked));
   const cause = tail.length === 0 ? null : topicCause(familiar, novelBelow);
   const reading = readCause({
-    densityFell: hasFallen,
+    densityDropped: hasFallen,
     trafficChanged: cause === 'new_demand',
-    goldenFell: null,
+    goldenDropped: null,
     chunksMissing: null,
     canary,
   });

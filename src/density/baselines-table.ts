@@ -1,4 +1,4 @@
-/** Baselines of query density in PostgreSQL; a version is never changed. */
+/** Baselines of query density in PostgreSQL. Versions are immutable. */
 
 import type { Pool, PoolClient } from 'pg';
 import { matrixOf } from '../math/vector/matrix.ts';
@@ -10,15 +10,15 @@ import type { ScorePair } from './rules/query-density.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
-  /** From 1, for each pipeline. */
+  /** Starts at 1 for each pipeline. */
   readonly version: number;
   readonly createdAt: Date;
-  /** Why it was built, for people. */
+  /** Why it was built, as shown to people. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks, half of which its scores are less; empty when it was not known. */
+  /** Mean direction of the chunks, half of which is subtracted from scores; empty if unknown. */
   readonly storeMean: Float64Array;
-  /** Sessions of the period that the retained tail stands for: fewer than all when only a part of it is retained. */
+  /** Sessions of the period that the retained tail represents: fewer than all if only a part of it is retained. */
   readonly tailSessions: number;
 }
 
@@ -26,21 +26,21 @@ export interface StoredBaseline {
 export interface RetainedQuery {
   readonly id: string;
   readonly userHash: string | null;
-  /** Names its session within its window. */
+  /** Identifies its session within its window. */
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
-  /** Ids and cosines of its best chunks at the time. */
+  /** Ids and cosines of its nearest chunks at that time. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
 }
 
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
-/** `tail`: the badly covered tenth, for the search for uncovered topics. `sample`: drawn from all. */
+/** `tail`: the worst covered 10 %, for the search for uncovered topics. `sample`: a random sample of all. */
 type RetainedRole = 'tail' | 'sample';
 
-/** Everything of a baseline that is no long list of numbers. */
+/** A baseline without its long arrays. */
 interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> {
   readonly period: { readonly from: string; readonly until: string };
   readonly shape: ArrayShape;
@@ -81,7 +81,7 @@ export function baselinesTable(pool: Pool) {
       return rows[0] === undefined ? null : toStored(rows[0]);
     },
 
-    /** Those that were not erased since. */
+    /** Returns the retained queries that have not been erased. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -103,46 +103,46 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Queries of the sample that were not asked again since, those that wait longest first. */
-    async toAskAgain(pipeline: string, version: number, since: Date, most: number): Promise<RetainedQueries> {
+    /** Sample queries not replayed since `since`, longest waiting first. */
+    async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
         `select ${RETAINED} from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample'
-            and (asked_again_at is null or asked_again_at < $3::timestamptz)
-          order by asked_again_at nulls first, md5(id), id limit $4::integer`,
-        [pipeline, version, since, most],
+            and (replayed_at is null or replayed_at < $3::timestamptz)
+          order by replayed_at nulls first, md5(id), id limit $4::integer`,
+        [pipeline, version, since, limit],
       );
       return retainedOf(rows);
     },
 
-    /** Notes what was found again, null for what cannot be measured any more; of a query that was erased meanwhile, nothing. */
-    async recordAskedAgain(
+    /** Records replayed scores, null for a query that can no longer be measured. Erased queries are ignored. */
+    async recordReplays(
       { pipeline, version }: Pick<StoredBaseline, 'pipeline' | 'version'>,
       found: readonly { readonly id: string; readonly score: number | null }[],
       at: Date,
     ): Promise<void> {
       await pool.query(
-        `update density_baseline_queries q set asked_again_at = $3::timestamptz, score_again = f.score
+        `update density_baseline_queries q set replayed_at = $3::timestamptz, replayed_score = f.score
            from unnest($4::text[], $5::double precision[]) as f (id, score)
           where q.pipeline = $1::text and q.version = $2::integer and q.role = 'sample' and q.id = f.id`,
         [pipeline, version, at, found.map(({ id }) => id), found.map(({ score }) => score)],
       );
     },
 
-    /** What queries of the sample scored in the baseline, and when they were asked again after `since`. */
-    async askedAgain(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
+    /** Scores of sample queries in the baseline, and when replayed after `since`. */
+    async replayed(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
       return queryRows<ScorePair>(
         pool,
-        `select score as before, score_again as now from density_baseline_queries
+        `select score as before, replayed_score as now from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample'
-            and asked_again_at > $3::timestamptz and score_again is not null
+            and replayed_at > $3::timestamptz and replayed_score is not null
           order by id`,
         [pipeline, version, since],
       );
     },
 
-    /** Lets go of the queries of versions before this one; their numbers stay. */
+    /** Deletes the queries of earlier versions; their statistics stay. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
       await pool.query(`delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`, [
         pipeline,
@@ -174,7 +174,7 @@ async function insertBaseline(
     shape: arrayShape({ regions, scores, storeMean }),
     tailSessions,
   };
-  // Two workers that build at once get two versions, and one of them is never used.
+  // Two workers that build at the same time get two versions, one of which is never used.
   await lockInTransaction(client, 'density baseline', pipeline);
   const rows = await queryRows<{ version: number }>(
     client,
@@ -192,7 +192,7 @@ async function insertBaseline(
     ],
   );
   const version = rows[0]?.version;
-  if (version === undefined) throw new Error('a baseline was not given back by the database');
+  if (version === undefined) throw new Error('The database returned no baseline.');
   return version;
 }
 
@@ -234,17 +234,17 @@ function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
   };
 }
 
-// The long lists of numbers of a baseline, one after the other as bytes.
+// The long arrays of a baseline, concatenated as bytes.
 
 type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'> & Pick<StoredBaseline, 'storeMean'>;
 
-/** How the bytes are to be cut. */
+/** Lengths of the concatenated arrays. */
 interface ArrayShape {
   readonly regions: number;
   readonly columns: number;
   readonly scores: number;
   readonly regionScores: readonly number[];
-  /** Baselines of versions that took no mean off have none. */
+  /** Absent in baselines without mean subtraction. */
   readonly storeMean?: number;
 }
 
@@ -262,7 +262,7 @@ function bytesOfArrays({ regions, scores, storeMean }: BaselineArrays): Buffer {
   return Buffer.concat([regions.centroids, scores.all, ...scores.regions, storeMean].map(bytesOfNumbers));
 }
 
-/** @throws RangeError when the bytes do not have the shape */
+/** @throws RangeError if the bytes do not have the shape */
 function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const numbers = numbersOfBytes(bytes);
   let at = 0;
@@ -271,7 +271,7 @@ function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const all = take(shape.scores);
   const regions = shape.regionScores.map(take);
   const storeMean = take(shape.storeMean ?? 0);
-  if (at !== numbers.length) throw new RangeError('A stored baseline does not have the length that it tells.');
+  if (at !== numbers.length) throw new RangeError('A stored baseline does not have its declared length.');
   return {
     regions: { count: shape.regions, columns: shape.columns, centroids },
     scores: { all, regions },

@@ -1,4 +1,4 @@
-/** The heavy passes over query vectors: what threads compute, and how they are asked. */
+/** Computations over query vectors that run in worker threads. */
 
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { ThreadPool } from '../platform/threads/thread-pool.ts';
@@ -11,7 +11,7 @@ import { measureWindow } from './rules/measure-window.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
-/** Fixed, so that equal vectors have equal clusters. */
+/** Fixed, so that equal vectors give equal clusters. */
 const CLUSTER_SEED = 1;
 
 export const densityTasks = {
@@ -45,15 +45,15 @@ export interface VectorisedComplaints {
 type WindowBaseline = Pick<FrozenBaseline, 'regions' | 'scores'>;
 
 /**
- * The heavy passes over query vectors, in worker threads. Every call rejects with the reason of `signal` when it aborts,
- * and with RecalldError overloaded when too many wait already.
+ * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` when it
+ * aborts, and with RecalldError overloaded if too many are waiting.
  */
 export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
   return {
     buildBaseline: (traffic: VectorisedQueries, settings: BaselineSettings, signal: AbortSignal) =>
       pool.run('buildBaseline', { traffic, settings }, signal),
 
-    /** @throws RangeError when the vectors have another dimension than the baseline */
+    /** @throws RangeError if the vectors have another dimension than the baseline */
     measureWindow: (traffic: VectorisedQueries, baseline: WindowBaseline, signal: AbortSignal) =>
       pool.run('measureWindow', { traffic, baseline }, signal),
 
@@ -61,13 +61,13 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
     compareWithBaseline: (queries: Matrix, baseline: Matrix, signal: AbortSignal) =>
       pool.run('compareWithBaseline', { queries, baseline }, signal),
 
-    /** @throws RangeError when the vectors have another dimension than the baseline */
+    /** @throws RangeError if the vectors have another dimension than the baseline */
     findTopics: (traffic: VectorisedQueries, baseline: TopicBaseline, signal: AbortSignal) =>
       pool.run('findTopics', { traffic, baseline }, signal),
 
     findComplaints: (rated: VectorisedComplaints, signal: AbortSignal) => pool.run('findComplaints', rated, signal),
 
-    /** What a sample of a store holds, and how that meets what people ask; null when no vector has a direction. */
+    /** Describes a store sample and compares it with live queries; null if no vector has a direction. */
     describeStore: (
       sample: Matrix,
       traffic: { readonly queries: Matrix; readonly weights: Float64Array },
@@ -78,7 +78,7 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
 
-/** All at once, for commands: nobody else waits for the process. */
+/** Runs in the calling thread, for commands that have nothing else to do. */
 export const computeOfCommands = createDensityCompute({
   run: async (task, input) => densityTasks[task](input as never) as never,
   close: async () => undefined,

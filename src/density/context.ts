@@ -1,4 +1,4 @@
-/** What query density adds to the context. */
+/** Tables and plans that query density adds to the context. */
 import type { Pool } from 'pg';
 import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
@@ -23,7 +23,7 @@ declare module '../core/context.ts' {
     readonly density: ReturnType<typeof densityTables>;
   }
   interface Context {
-    /** How the query density of each pipeline with a vector store is watched. */
+    /** One plan for each pipeline with a vector store and query density. */
     readonly densityPlans: readonly DensityPlan[];
     readonly compute: DensityCompute;
     readonly newTopicId: () => string;

@@ -1,16 +1,16 @@
-/** Reads of the coverage of live queries over a period in which they occurred. */
+/** Reads the coverage of live queries that occurred in a period. */
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 
-/** A span of time in which queries occurred: inclusive, and exclusive. */
+/** A period in which queries occurred: `from` is inclusive, `until` exclusive. */
 export interface CoveragePeriod {
   readonly pipeline: string;
   readonly from: Date;
   readonly until: Date;
-  /** Only what was measured since then; null for all. */
+  /** Only queries measured since then; null for all. */
   readonly scoredSince: Date | null;
 }
 
@@ -18,11 +18,11 @@ export interface CoveragePeriod {
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Hash of its session, else of its trace, else of its id. */
+  /** Hash of its session, or of its trace or id. */
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  /** Cosine of its nearest chunk, -1 when the store returned none. */
+  /** Cosine to its nearest chunk; -1 if the store returned none. */
   readonly similarity: number;
   readonly vector: Float32Array | null;
   readonly nearest: readonly (readonly [string, number])[];
@@ -35,10 +35,10 @@ type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; 
 /** A vector of 1,536 numbers is 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** Told of both tables, since each has its own partitions. */
+/** Stated for both tables, since each has its own partitions. */
 const firstDay = firstDayOf('$2');
 
-/** Where and which; what else is asked of a row of `query_coverage`, which may be missing, differs. */
+/** Shared conditions; the condition on a row of `query_coverage`, which may be missing, varies. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
    and q.received_on >= ${firstDay}`;
@@ -71,7 +71,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     rows.reduce((sum, row) => (row.status === status ? sum + row.queries : sum), 0);
   const measured = rows.filter(({ status }) => status === 'measured');
   return {
-    /** Measured queries by their chance of being kept by the rate and measured. */
+    /** Measured queries by their probability of being sampled and measured. */
     chances: measured.flatMap(({ chance, queries, sessions }) =>
       chance === null ? [] : [{ chance, queries, sessions }],
     ),
@@ -79,11 +79,11 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),
-    /** Taken and still to be measured. */
+    /** Claimed or admitted, but not measured yet. */
     open: queriesOf('open'),
-    /** Never taken. */
+    /** Never claimed. */
     untouched: queriesOf('untouched'),
-    /** When the first and the last measured query occurred. */
+    /** Times of the first and the last measured query. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };

@@ -1,4 +1,4 @@
-/** Coverage of live queries in PostgreSQL: what is admitted, what waits, what was measured. */
+/** Coverage of live queries in PostgreSQL: admission, work queue and results. */
 import type { Pool, PoolClient } from 'pg';
 import { type Admission, admissionChance } from '../live/rules/sampling/admission.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
@@ -7,77 +7,80 @@ import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../platform/postgres/values.ts';
 import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';
 
-/** A live query that is to be searched in the store. */
+/** A live query to search in the store. */
 export interface ClaimedQuery {
   /** Day of receipt (UTC), YYYY-MM-DD. */
   readonly receivedOn: string;
   readonly id: string;
-  /** As it was stored; null in hash mode. */
+  /** The stored text; null in hash mode. */
   readonly text: string | null;
-  /** As it came; null when it is to be made from the text. */
+  /** The vector that was sent; null if it must be embedded from the text. */
   readonly vector: Float32Array | null;
-  /** How often it was taken before. */
+  /** Number of earlier attempts. */
   readonly attempts: number;
 }
 
-/** What the search of one query came to. */
+/** Result of the search for one query. */
 export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
   (
     | {
         readonly kind: 'measured';
-        /** `short` when the store returned fewer distinct chunks than are kept, else null. */
+        /** `short` if the store returned fewer distinct chunks than are kept. */
         readonly reason: 'short' | null;
-        /** Ids and cosines of the best chunks, the nearest first. */
+        /** Ids and cosines of the nearest chunks, nearest first. */
         readonly nearest: readonly (readonly [string, number])[];
-        /** What was searched with, when the query did not come with it. */
+        /** The vector used for the search, if the query did not have one. */
         readonly embedding: Float32Array | null;
       }
     | { readonly kind: 'not_measurable'; readonly reason: string }
-    /** Not now: it may be taken again then. */
+    /** Retried at `dueAt`. */
     | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
   );
 
 export interface ClaimRequest {
   readonly pipeline: string;
-  /** Of the time of receipt: inclusive, and exclusive. */
+  /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;
   readonly until: Date;
   readonly limit: number;
   readonly now: Date;
-  /** From then on others may take what is not recorded. */
+  /** End of the lease, after which other workers may take unrecorded queries. */
   readonly leaseUntil: Date;
 }
 
-/** How many of the queries that were received in a period are still to be measured. */
+/** Number of queries received in a period that are not measured yet. */
 export type CoverageBacklog = Awaited<ReturnType<typeof readBacklog>>;
 
 export interface AdmissionRequest {
   readonly pipeline: string;
-  /** Of the time of receipt: inclusive, and exclusive. */
+  /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;
   readonly until: Date;
   readonly now: Date;
   readonly admission: Admission;
-  /** `decided.until` of the backlog that the decision rests on; when another was made meanwhile, it has no effect. */
+  /**
+   * `decided.until` of the backlog that the decision is based on. If another decision was made meanwhile, this one has
+   * no effect.
+   */
   readonly decidedUntil: Date | null;
 }
 
-/** How much of the live queries of a pipeline is admitted. */
+/** Share of a pipeline's live queries that is admitted. */
 export interface CoverageAdmission {
   readonly pipeline: string;
   readonly level: number;
   readonly until: Date;
-  /** Number of queries that were ever left out. */
+  /** Total number of queries left out. */
   readonly leftOut: number;
 }
 
-/** The days of a time of receipt, so that their partitions alone are planned for. */
+/** Restricts the days of receipt, so that only their partitions are planned. */
 function receivedBetween(table: 'c' | 'q'): string {
   return `${table}.received_on >= ($2::timestamptz at time zone 'utc')::date
    and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
 }
 
-/** Samples of a time of receipt that have no row; the index of the time leads to them. */
+/** Samples received in the period without a row, found by the time index. */
 const withoutRow = `
   from live_queries q
  where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
@@ -88,21 +91,20 @@ const withoutRow = `
 type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | null; readonly fromText: boolean };
 
 /**
- * How well the store covers sampled live queries, one row for each. Every call rejects with RecalldError
- * database_unreachable when the database does not answer.
+ * Coverage of sampled live queries, one row each. Every call rejects with RecalldError database_unreachable if the
+ * database does not answer.
  */
 export function coverageTable(pool: Pool) {
   return {
-    /** What waits of the samples that were received in the time. */
     backlog: (pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> =>
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
-     * Writes a decision down and carries it out: of the queries without a row the sessions whose draw is not below the
-     * chance of what it had to be below are left out, the others wait with that chance. A retry and a replica leave out
-     * the same ones.
+     * Records and applies an admission decision: among queries without a row, sessions whose draw is not below the
+     * admission probability are left out; the others wait with that probability. Retries and replicas leave out the
+     * same ones.
      *
-     * @returns how many were left out; null when another decision was made meanwhile
+     * @returns the number of queries left out; null if another decision was made meanwhile
      */
     admit: (request: AdmissionRequest): Promise<number | null> =>
       namingOutage(pool, () => inTransaction(pool, (client) => admit(client, request))),
@@ -116,8 +118,8 @@ export function coverageTable(pool: Pool) {
       ),
 
     /**
-     * Takes queries that nobody else holds: the oldest first. Whatever their worker does, each has one row, and one
-     * that dies keeps none from the others after its lease.
+     * Leases queries, oldest first. Each query has one row whatever its worker does, and the queries of a dead worker
+     * are free after its lease.
      */
     claim: (request: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
       namingOutage(pool, async () => {
@@ -126,7 +128,7 @@ export function coverageTable(pool: Pool) {
         return [...retaken, ...fresh].map(toClaimed);
       }),
 
-    /** Writes what came of queries that were claimed; of those that were erased meanwhile nothing. */
+    /** Records the results of claimed queries. Erased queries are ignored. */
     record: (
       pipeline: string,
       outcomes: readonly CoverageOutcome[],
@@ -135,11 +137,15 @@ export function coverageTable(pool: Pool) {
 
     tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
 
-    /** The measured queries of sessions whose draw is below `chance`, in the order of their ids, in batches. */
+    /** Measured queries of sessions whose draw is below `chance`, by id, in batches. */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
-    /** Opens measured queries again, to be searched anew. @returns how many */
+    /**
+     * Reopens measured queries, to be searched again.
+     *
+     * @returns the number of reopened queries
+     */
     reopen: (
       { pipeline, from, until }: CoveragePeriod,
       { chance, fromText, now }: { readonly chance: number; readonly fromText: boolean; readonly now: Date },
@@ -161,7 +167,10 @@ export function coverageTable(pool: Pool) {
 
 export type CoverageTable = ReturnType<typeof coverageTable>;
 
-/** Taken before, and given back or left behind. There are none most of the time, and to look costs less than to plan for them. */
+/**
+ * Queries claimed before, then deferred or abandoned. Usually there are none, and checking first is cheaper than the
+ * full statement.
+ */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
   const waiting = await pool.query(`select 1 from ${due} limit 1`, [pipeline, now]);
@@ -270,18 +279,18 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
-    /** The last decision, and until which time of receipt it holds; null before the first. */
+    /** The last decision, and the time of receipt up to which it applies; null before the first. */
     decided: stored && decisionOf(stored),
-    /** Queries without a row, so that nothing was decided on them. */
+    /** Queries without a row, on which nothing has been decided. */
     arrived: arrived?.n ?? 0,
-    /** Queries that were admitted and never taken. */
+    /** Queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
-    /** When the oldest of either was received. */
+    /** Time of receipt of the oldest of both. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }
 
-/** At level 0 nothing is written but the decision: who takes a query makes its row. */
+/** At level 0 only the decision is written: workers create the rows when they claim queries. */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

@@ -1,4 +1,4 @@
-/** All that is known of the query density of a pipeline, as the API tells it. */
+/** Status of the query density of a pipeline, for the API. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -14,13 +14,13 @@ import type { DensityPhase } from './rules/watch-state.ts';
 export interface DensityRequest {
   readonly pipeline: string;
   readonly segment: string;
-  /** Of the series. */
+  /** Period of the series. */
   readonly from: Date;
   readonly until: Date;
 }
 
 const MAX_EVENTS = 50;
-/** Two weeks of windows of an hour. */
+/** Two weeks of hourly windows. */
 const MAX_SERIES = 336;
 
 export async function describeDensity(
@@ -42,12 +42,12 @@ export async function describeDensity(
         const found = latest.find((one) => one.measure === measure && one.segment === segment);
         const series = await db.measurements.series({ pipeline, measure, segment }, from, until, MAX_SERIES);
         const { newest = null, gap = null } = found ?? {};
-        const told = {
+        const described = {
           latest: newest && pointOf(newest),
           noData: gap,
           series: series.map(pointOf),
         };
-        return [measure, told] as const;
+        return [measure, described] as const;
       }),
     ),
   );
@@ -75,7 +75,7 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/** By the last density of each full day, UTC. */
+/** Uses the last density of each full day (UTC). */
 async function hasOutgrown(
   measurements: Pick<Measurements, 'series'>,
   phase: DensityPhase | null,

@@ -1,4 +1,7 @@
-/** What do people ask that the store does not cover? Searched for every hour, and at once when an alarm is raised. */
+/**
+ * Searches for uncovered topics, which users ask about and the store does not cover: every hour, and at once when an
+ * alert fires.
+ */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
@@ -22,22 +25,22 @@ import { findLostChunks } from './search-store.ts';
 import type { TopicSearch } from './topics-table.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** A topic that no search showed for so long closes by itself. */
+/** A topic not found for this long is closed. */
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Texts that a label is made of, on either side. */
+/** Maximum number of texts per side for a label. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
 
-/** How often topics are searched for: every window, of shorter ones every hour. */
+/** Interval of searches: one window, but at least one hour. */
 export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): number {
   return Math.max(windowMs, HOUR_MS);
 }
 
 /**
- * Searches for uncovered topics in every pipeline where that is due. Any number of workers may do it at once and at any
- * time: of two searches after the same one, one is stored, so that a topic keeps its identity.
+ * Searches for uncovered topics in every pipeline where a search is due. Several workers may run it concurrently: of
+ * two searches after the same one, only one is stored, so that a topic keeps its identity.
  *
  * @throws as forEachPipeline
  */
@@ -87,7 +90,7 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
   for (const [index, { id, trafficShare, excessPoints, cause }] of seen.entries()) {
     if (matches[index]?.known === null) {
       const fields = { pipeline, topic: id, traffic_share: trafficShare, excess_points: excessPoints, cause };
-      context.logger.info('people ask about a topic that the store does not cover', fields);
+      context.logger.info('found a new uncovered topic', fields);
     }
   }
   const before = new Date(search.until.getTime() - CLOSE_AFTER_MS);
@@ -117,7 +120,7 @@ interface NamedTopic extends LocatedTopic {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The topics with their labels, without those that are no topic by their words where their vectors do not tell. */
+/** Labels topics and drops those that neither their vectors nor their words identify as one topic. */
 async function nameTopics(
   { db }: Context,
   pipeline: string,
@@ -138,7 +141,7 @@ async function nameTopics(
   return named;
 }
 
-/** What is known of each topic that was found, under the id that it had before or a new one. */
+/** Describes each topic found, under its earlier id or a new one. */
 async function describe(
   context: Context,
   plan: DensityPlan,
@@ -184,17 +187,17 @@ async function describe(
   return described;
 }
 
-/** Whole days, so that no hour of the day is taken for a topic. */
+/** Whole days, so that a time of day is not mistaken for a topic. */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** From so many on a topic of a twentieth of the traffic is found. */
-const ENOUGH_SESSIONS = 500;
-/** As the size of an alarm needs. */
-const ENOUGH_WHILE_FIRING = 200;
+/** Enough to find a topic with 5 % of the traffic. */
+const MIN_SESSIONS = 500;
+/** Enough to measure the size of a drop. */
+const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 
 /**
- * As few of the latest days as have 500 sessions, at most seven, and nothing of the baseline itself. While an alarm is
- * open, the time since the coverage fell, when it is shorter: a topic of some hours is not diluted by a day without it.
+ * Chooses the fewest recent days with 500 sessions, at most 7 and none of the baseline itself. While an alert fires, it
+ * is the time since the drop if that is shorter, so that a topic of a few hours is not diluted.
  */
 async function topicPeriod(
   context: Context,
@@ -203,10 +206,10 @@ async function topicPeriod(
   { closedMs, scoredSince }: { readonly closedMs: number; readonly scoredSince: Date | null },
 ): Promise<CoveragePeriod> {
   const earliestMs = Math.min(phase.untilMs, closedMs);
-  const fell = await fellAt(context, pipeline, phase);
+  const fell = await dropStart(context, pipeline, phase);
   const starts = [
-    ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: ENOUGH_WHILE_FIRING }]),
-    ...LENGTHS_DAYS.map((days) => ({ startMs: closedMs - days * DAY_MS, enough: ENOUGH_SESSIONS })),
+    ...(fell === null || fell <= closedMs - DAY_MS ? [] : [{ startMs: fell, enough: MIN_SESSIONS_FIRING }]),
+    ...LENGTHS_DAYS.map((days) => ({ startMs: closedMs - days * DAY_MS, enough: MIN_SESSIONS })),
   ];
   let period = periodFrom(closedMs);
   for (const { startMs, enough } of starts) {
@@ -221,8 +224,8 @@ async function topicPeriod(
   }
 }
 
-/** Since when the coverage is worse by the open alarm, the latest when there are two; null without one. */
-async function fellAt({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
+/** Start of the drop according to the firing alert, the later one if there are two; null without an alert. */
+async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;
   const events = await db.density.watch.events({ pipeline, limit: MAX_EVENTS });

@@ -1,4 +1,7 @@
-/** The watch over query density: what happened in each pipeline since the last step, what follows, and that it is kept. */
+/**
+ * Advances the density monitor of each pipeline: observes what happened since the last step, and stores the
+ * consequences.
+ */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -9,7 +12,7 @@ import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
-import { currentFingerprint, goldenFell, observeChange, probeParts } from './observe-change.ts';
+import { currentFingerprint, hasGoldenDropped, observeChange, probeConnectors } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { MAX_POOL_MS } from './rules/alert.ts';
 import { type RegionRow, regionTable } from './rules/baseline-spread.ts';
@@ -33,18 +36,18 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** Queries that are told apart from those of the baseline, and as many of it. */
-const MAX_TOLD_APART = 1_000;
+/** Maximum number of queries compared with those of the baseline, and of baseline queries. */
+const MAX_COMPARED_QUERIES = 1_000;
 
 /**
- * Investigates a raised alarm over the time that its size was measured over: how much is uncovered, where, whether the
- * questions are new, and what the store lost.
+ * Investigates a new alert over the period that its size was measured in: how much traffic is uncovered, in which
+ * regions, whether the queries are new, and what the store lost.
  *
- * When the questions are like those of the baseline, or the golden queries fell, the store is suspected, and the chunks
- * that the baseline queries found are looked for in it.
+ * If the queries resemble those of the baseline, or golden scores dropped, the store is suspected, and chunks found by
+ * baseline queries are looked up in it.
  *
- * @param sinceMs measurements before then cannot be compared; null when all can
- * @returns the event that tells of the alarm and what is behind it
+ * @param sinceMs earlier measurements are not comparable; null if all are
+ * @returns the event that reports the alert and its likely cause
  */
 async function investigateAlert(
   context: Context,
@@ -56,23 +59,23 @@ async function investigateAlert(
   const { pipeline } = plan;
   const { raised, baselineVersion } = alert;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
-  if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
+  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} is gone`);
   const pooled = alert.history.filter(({ startMs }) => startMs >= raised.size.startMs);
   const uncovered = uncoveredOf(pooled, stored);
   const sample = await context.db.density.baselines.retained(pipeline, baselineVersion, 'sample');
   const { startMs, endMs } = raised.size;
   const from = new Date(startMs);
   const period = { pipeline, from, until: new Date(endMs), scoredSince: timeOf(sinceMs) };
-  const compared = await compareQuestions(context, stored, sample, period, signal);
+  const compared = await compareQueries(context, stored, sample, period, signal);
   const novelty = compared === null ? null : noveltyOf(compared.familiarity, compared.novelBelow, uncovered.excess);
   const trafficChanged = novelty?.explains ?? false;
-  const isGoldenWorse = goldenFell(await context.db.golden.runs.latest(), pipeline);
+  const isGoldenWorse = hasGoldenDropped(await context.db.golden.runs.latest(), pipeline);
   const isStoreSuspected = !trafficChanged || isGoldenWorse === true;
   const lost = isStoreSuspected ? await findLostChunks(context, plan, sample.queries, signal) : null;
   const reading = readCause({
-    densityFell: true,
+    densityDropped: true,
     trafficChanged,
-    goldenFell: isGoldenWorse,
+    goldenDropped: isGoldenWorse,
     chunksMissing: lost === null ? null : lost.missing > 0,
     canary: null,
   });
@@ -91,7 +94,7 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** Sessions with queries in several regions count in each, so that the shares are of the sum. */
+/** A session with queries in several regions counts in each, so shares are of the sum. */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -109,15 +112,15 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable({ regions }, baseline.regionShares);
 }
 
-/** One question of each session of the time since the coverage fell, against those of the baseline; null without any. */
-async function compareQuestions(
+/** Compares one query of each session since the drop with the baseline queries; null without any. */
+async function compareQueries(
   context: Context,
   { storeMean }: StoredBaseline,
   sample: RetainedQueries,
   period: CoveragePeriod,
   signal: AbortSignal,
 ): ReturnType<DensityCompute['compareWithBaseline']> {
-  const settings = { most: 2 * MAX_TOLD_APART, storeMean };
+  const settings = { most: 2 * MAX_COMPARED_QUERIES, storeMean };
   const traffic = await readTraffic(context, period, settings, signal);
   const seen = new Set<string>();
   const rows = traffic.queries.flatMap(({ id, session, row }) => {
@@ -126,29 +129,29 @@ async function compareQuestions(
     seen.add(name);
     return [row];
   });
-  const queries = matrixOf(rows.slice(0, MAX_TOLD_APART).map((row) => rowOf(traffic.vectors, row)));
+  const queries = matrixOf(rows.slice(0, MAX_COMPARED_QUERIES).map((row) => rowOf(traffic.vectors, row)));
   if (queries.rows === 0) return null;
   return context.compute.compareWithBaseline(queries, sample.vectors, signal);
 }
 
-/** What the live queries of a pipeline are held against. */
-interface Reference {
+/** Baseline that live queries are compared with. */
+interface ComparedBaseline {
   readonly plan: DensityPlan;
   readonly stored: StoredBaseline;
-  /** Queries that were measured before then, and so in another way, are left out; null leaves out none. */
+  /** Excludes queries measured before then, in another way; null excludes none. */
   readonly scoredSince: Date | null;
 }
 
-/** A window with more is known well enough from so many. */
+/** A sample of this size is accurate enough for a window. */
 const MAX_QUERIES = 20_000;
-/** No density is shown over more than a day, and of older windows samples may be gone already. */
+/** Densities cover at most a day, and samples of older windows may be gone. */
 const LATE_SAMPLES_MS = DAY_MS;
-/** Between the time that a score is given and the time that it can be read. */
+/** Maximum delay between scoring a query and its score becoming readable. */
 const WRITING_MS = MINUTE_MS;
 
 /**
- * The next window that closes; null while none does, or its queries are still being measured. It writes nothing, and
- * the same samples give the same measurement.
+ * Measures the next window to close; null if none is due or its queries are still being measured. Writes nothing; equal
+ * samples give equal measurements.
  */
 async function observeWindow(
   context: Context,
@@ -162,14 +165,14 @@ async function observeWindow(
   const [span] = windowsToClose(closedMs, now.getTime(), { windowMs, graceMs, most: 1 });
   if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
-  if (stored === null) throw new Error(`the density baseline ${baselineVersion} of ${pipeline} is gone`);
-  const reference = { plan, stored, scoredSince: timeOf(sinceMs) };
-  const { closed, measurement, traffic } = await measureWindow(context, reference, span, signal);
+  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} is gone`);
+  const compared = { plan, stored, scoredSince: timeOf(sinceMs) };
+  const { closed, measurement, traffic } = await measureWindow(context, compared, span, signal);
   const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
   const comparable = before.filter(
     (window) => window.endMs <= span.startMs && window.baselineVersion === baselineVersion,
   );
-  const remeasured = await measureLateSamples(context, reference, comparable, signal);
+  const remeasured = await measureLateSamples(context, compared, comparable, signal);
   const latest = new Map(remeasured.map((window) => [window.endMs, window]));
   return {
     kind: 'window_measured',
@@ -181,7 +184,7 @@ async function observeWindow(
   };
 }
 
-/** Whether queries of the window wait to be measured, and are worth waiting for. */
+/** True if queries of the window are not measured yet and are still worth waiting for. */
 async function isAwaited(
   { db }: Context,
   { pipeline, graceMs }: DensityPlan,
@@ -196,7 +199,7 @@ async function isAwaited(
 
 async function measureWindow(
   context: Context,
-  { plan, stored: { baseline, storeMean, version }, scoredSince }: Reference,
+  { plan, stored: { baseline, storeMean, version }, scoredSince }: ComparedBaseline,
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
 ): Promise<{
@@ -204,7 +207,7 @@ async function measureWindow(
   readonly measurement: WindowMeasurement;
   readonly traffic: Traffic;
 }> {
-  // What is scored while this reads is late, and looked for from here on.
+  // Queries scored during this read count as late, and are searched for from here on.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
@@ -219,20 +222,19 @@ async function measureWindow(
 }
 
 /**
- * Measures again those windows of the last day that got samples since the latest one was closed: their sums change,
- * their evidence does not. In the end the sums of a window are the same in whatever order its samples came, and so is
- * the density over several windows.
+ * Measures windows of the last day again if they received samples since the latest window closed. Their sums change,
+ * but not their e-values. In the end, sums and densities do not depend on the order in which samples arrived.
  *
- * @param comparable closed windows against the same baseline, oldest first
- * @returns the windows that were measured again, oldest first
+ * @param comparable closed windows of the same baseline, oldest first
+ * @returns the windows measured again, oldest first
  */
 async function measureLateSamples(
   context: Context,
-  reference: Reference,
+  compared: ComparedBaseline,
   comparable: readonly ClosedWindow[],
   signal: AbortSignal,
 ): Promise<readonly ClosedWindow[]> {
-  const { plan, scoredSince } = reference;
+  const { plan, scoredSince } = compared;
   const latest = comparable.at(-1);
   if (latest === undefined) return [];
   const lateSince = new Date(Math.max(latest.measuredMs - WRITING_MS, scoredSince?.getTime() ?? 0));
@@ -246,7 +248,7 @@ async function measureLateSamples(
   for (const window of comparable) {
     if (window.endMs <= first.getTime()) continue;
     if ((await firstLate(window.startMs, window.endMs)) === null) continue;
-    remeasured.push((await measureWindow(context, reference, window, signal)).closed);
+    remeasured.push((await measureWindow(context, compared, window, signal)).closed);
   }
   return remeasured;
 }
@@ -263,12 +265,12 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** Steps of one pipeline in one call; after a long stop the rest is left for the next minute. */
+/** Maximum steps per pipeline and call. After a long downtime the rest follows in the next minute. */
 const MAX_STEPS = 48;
 
 /**
- * Takes the steps that are due in every pipeline, and then has its check evaluated. Any number of workers may do it at once and at any time: each step
- * starts from a revision of the state, and of two from the same revision one is stored.
+ * Takes all due steps in every pipeline, and then evaluates its check. Several workers may run it concurrently: each
+ * step starts from a revision of the state, and of two from the same revision only one is stored.
  *
  * @throws as forEachPipeline
  */
@@ -287,7 +289,7 @@ export async function evaluateDensity(context: Context, signal: AbortSignal): Pr
   });
 }
 
-/** @returns false when nothing is due, or another worker was faster and goes on */
+/** @returns false if nothing is due, or another worker was faster */
 async function takeStep(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
   const stored = (await context.db.density.watch.find(plan.pipeline)) ?? (await firstState(context, plan));
   const observed = await observe(context, plan, stored.state, signal);
@@ -299,7 +301,7 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
   return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
-/** The next thing that the watch has to know; null while nothing is due. */
+/** Next observation for the monitor; null if nothing is due. */
 async function observe(
   context: Context,
   plan: DensityPlan,
@@ -308,8 +310,8 @@ async function observe(
 ): Promise<WatchObservation | null> {
   const now = context.clock.now();
   const isDue = lastClosable(plan, now) > state.closedMs;
-  // The parts are looked at before anything is said of coverage: what they changed is no drift.
-  if (isDue) await probeParts(context, plan, signal);
+  // Store and embedder are probed before coverage is evaluated: a change of them is not drift.
+  if (isDue) await probeConnectors(context, plan, signal);
   const change = await observeChange(context, plan, state, signal);
   if (change === 'unknown') return null;
   if (change !== null) return change;
@@ -324,7 +326,11 @@ async function observe(
   }
 }
 
-/** Measurements go first, and are the same whoever writes them. @returns false when another worker was faster */
+/**
+ * Measurements are written first; they are the same for every worker.
+ *
+ * @returns false if another worker was faster
+ */
 async function store(
   context: Context,
   plan: DensityPlan,

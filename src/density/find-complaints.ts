@@ -1,7 +1,4 @@
-/**
- * Live queries with negative feedback, as PostgreSQL has them -> what people complain about, and what others liked who
- * asked alike.
- */
+/** Finds topics of live queries with negative feedback, and documents that users with similar queries liked. */
 
 import type { Pool } from 'pg';
 import type { Context } from '../core/context.ts';
@@ -12,18 +9,18 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** Queries of either side, as many as votes of clusters count. */
+/** Maximum number of queries with, and without, negative feedback. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
 export interface NamedComplaint extends ComplaintTopic {
-  /** Distinctive words; empty where no texts are kept. */
+  /** Distinctive words; empty if texts are not stored. */
   readonly label: readonly string[];
   readonly shown: readonly ComplaintQuery[];
-  /** Of its queries, those that failed and those that found nothing. */
+  /** Numbers of its failed and empty queries. */
   readonly failed: number;
   readonly empty: number;
-  /** Documents that people who asked alike clicked or praised, those of most people first. */
+  /** Documents that users with similar queries clicked or rated positively, most frequent first. */
   readonly liked: readonly string[];
 }
 
@@ -31,7 +28,7 @@ export type Complaints =
   | Extract<ComplaintTopics, { kind: 'insufficient_data' }>
   | (Omit<Extract<ComplaintTopics, { kind: 'topics' }>, 'topics'> & { readonly topics: readonly NamedComplaint[] });
 
-/** Looks through the kept live queries of a pipeline that have a vector, without storing anything. */
+/** Searches the sampled live queries of a pipeline that have a vector. Stores nothing. */
 export async function findComplaints(
   { reads, compute }: Context,
   pipeline: string,
@@ -77,10 +74,10 @@ export async function findComplaints(
   return { ...found, topics };
 }
 
-/** A live query of a topic, as it is shown and explained. */
+/** A live query of a topic, for display and explanation. */
 export interface ComplaintQuery {
   readonly id: string;
-  /** Null where no texts are kept. */
+  /** Null if texts are not stored. */
   readonly text: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
@@ -89,19 +86,19 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-/** Stated of each table of a join: PostgreSQL would otherwise plan for every partition of the second one. */
+/** Stated for each table of a join; otherwise PostgreSQL plans every partition of the second table. */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
               and c.received_on >= ${receivedSince('$2')}`;
 
 const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end';
 
-/** Each reads what was received since a time. */
+/** Reads queries received since a time. */
 export function complaintsTable(pool: Pool) {
   return {
     /**
-     * Queries with a vector, of those with and of those without negative feedback at most so many, drawn in proportion to
-     * what they stand for (Efraimidis and Spirakis 2006, by a hash of their ids).
+     * Draws up to `most` queries with a vector on each side, with and without negative feedback, in proportion to the
+     * queries that they represent (Efraimidis and Spirakis 2006, using a hash of their ids).
      */
     async rated(
       pipeline: string,
@@ -136,7 +133,7 @@ export function complaintsTable(pool: Pool) {
       return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
     },
 
-    /** By id; those that are gone since are missing. */
+    /** Queries by id. Deleted ones are missing. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
@@ -150,7 +147,7 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents that people clicked or praised in the answers to these queries, those of most queries first. */
+    /** Documents that users clicked or rated positively in the answers to these queries, most frequent first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

@@ -1,4 +1,4 @@
-/** What is stored of query density and of topics -> metric samples. What is too old to trust is withheld. */
+/** Converts stored density measurements and topics to gauges. Stale values are withheld. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -14,10 +14,9 @@ import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
-/** It is decided every minute, on what is four minutes old. */
+/** Admission is decided every minute, on four-minute-old queries. */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
-/** Every gauge of query density. */
 export async function readDensityGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
   if (context.densityPlans.length === 0) return () => [];
   const states = await context.db.density.watch.all();
@@ -98,7 +97,7 @@ function isDensity(measure: string): measure is DensityMeasure {
   return (densityMeasures as readonly string[]).includes(measure);
 }
 
-/** How many topics of each pipeline are not closed; nothing where the latest search is too old, or saw too little. */
+/** Number of open topics per pipeline; none if the latest search is stale or saw too little traffic. */
 export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
   const latest = await db.density.topics.latestSearches();

@@ -1,4 +1,4 @@
-/** `/v1/density`: how well the store covers live queries. */
+/** Schemas of `/v1/density` and `/v1/uncovered-topics`. */
 
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
@@ -16,18 +16,18 @@ import {
 export const densityQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
   segment: z.string().min(1).max(300).default('all').describe('`all`, or `key=value` of a tag.'),
-  from: timestamp.optional().describe('Start of the series; left out, 7 days ago.'),
-  until: timestamp.optional().describe('End of the series; left out, now.'),
+  from: timestamp.optional().describe('Start of the series (default: 7 days ago).'),
+  until: timestamp.optional().describe('End of the series (default: now).'),
 });
 
 export const rebaselineSchema = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
-  reason: shortText.optional().describe('Why, in short; kept with the event.'),
-  since: timestamp.optional().describe('Take no traffic from before then; left out, the latest there is.'),
+  reason: shortText.optional().describe('Short reason, stored with the event.'),
+  since: timestamp.optional().describe('Ignore traffic from before this time (default: use the latest traffic).'),
 });
 
 const rebaselineAnswer = z.object({
-  status: z.enum(['requested', 'unwatched']).describe('`unwatched`: nothing was measured of it yet.'),
+  status: z.enum(['requested', 'unwatched']).describe('`unwatched`: the pipeline has not been measured yet.'),
 });
 
 const point = z.object({
@@ -52,7 +52,7 @@ export const densityAnswer = z.object({
   segment: z.string(),
   phase: z
     .enum(['unwatched', 'learning', 'replaying', 'watching'])
-    .describe('Whether there is a baseline to hold live queries against.'),
+    .describe('Whether there is a baseline to compare live queries with.'),
   baseline: z
     .object({
       version: z.int(),
@@ -69,14 +69,14 @@ export const densityAnswer = z.object({
       needs: z.object({ days: z.number(), sessions: z.number() }),
     })
     .nullable()
-    .describe('How far the traffic is from a baseline, while there is none.'),
+    .describe('Progress towards a baseline while there is none.'),
   incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
   check: z.object({ name: z.string(), verdict: verdictField, explanation: z.string() }).nullable(),
   outgrew_baseline: z
     .boolean()
     .describe(
-      'Density was above 1.1 times that of the baseline for 14 days: a later loss of the gain would not be seen, so make a new baseline.',
+      'Density was above 1.1 times the baseline for 14 days. Losing this gain later would go unnoticed, so create a new baseline.',
     ),
   measures: z
     .record(
@@ -84,16 +84,14 @@ export const densityAnswer = z.object({
       z.object({
         latest: point.nullable(),
         no_data: z.object({ reason: z.string(), details: z.record(z.string(), z.unknown()) }).nullable(),
-        series: z.array(point).describe('Oldest first; the latest 336 of the time when there are more.'),
+        series: z.array(point).describe('Oldest first; at most the latest 336 points of the period.'),
       }),
     )
-    .describe('By name of the measure, such as `query_density`.'),
+    .describe('By measure, such as `query_density`.'),
   events: z.array(event).describe('The latest 50, newest first.'),
 });
 
 export type DensityAnswer = z.infer<typeof densityAnswer>;
-
-// `/v1/uncovered-topics`: what people ask that the store does not cover.
 
 const topicWindowSchema = z.object({
   window_end: z.iso.datetime(),
@@ -106,45 +104,47 @@ const topicWindowSchema = z.object({
 const topicSchema = topicWindowSchema.extend({
   id: z.string(),
   pipeline: z.string(),
-  name: z.string().describe('Distinctive words of its queries; the id where no texts are kept.'),
+  name: z.string().describe('Distinctive words of its queries, or the id if texts are not stored.'),
   state: z.enum(topicStates),
   note: z.string().nullable(),
-  cause: z.enum(topicCauses).describe('Nobody asked it in the baseline, or people asked it before and found it.'),
+  cause: z
+    .enum(topicCauses)
+    .describe('`new_demand`: the topic was not asked about in the baseline. `lost_content`: it was, and covered.'),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),
-  share_low: z.number().describe('Lower 95 % bound of traffic_share.'),
-  share_high: z.number().describe('Upper 95 % bound of traffic_share.'),
-  p: z.number().describe('Holm-adjusted chance that the excess is luck.'),
+  share_low: z.number().describe('Lower bound of the 95 % CI of traffic_share.'),
+  share_high: z.number().describe('Upper bound of the 95 % CI of traffic_share.'),
+  p: z.number().describe('Holm-adjusted p-value of the excess.'),
   examples: z
     .array(z.object({ query_id: z.string(), text: z.string().nullable() }))
-    .describe('Typical queries first; text is null where none is kept.'),
+    .describe('Most typical queries first; text is null if it is not stored.'),
   nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
   segments: z
     .array(z.object({ segment: z.string(), share: z.number() }))
-    .describe('Those with more of the topic than of the traffic, and their share of the topic.'),
+    .describe('Segments overrepresented in the topic, with their share of it.'),
   lost_chunks: z
     .array(z.string())
-    .describe('Ids of chunks that baseline queries like it found and that are gone from the store.'),
+    .describe('Ids of chunks that similar baseline queries found and that are missing in the store.'),
   judged: z
     .object({ relevant_share: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
     .nullable()
     .describe(
-      'Share of documents with an answer (grade 2 or 3) among what its n judged queries got; null when none was judged.',
+      'Share of relevant documents (grade 2 or 3) in the answers to its n judged queries; null without judged queries.',
     ),
-  windows: z.array(topicWindowSchema).optional().describe('Its history, oldest first; of a single topic only.'),
+  windows: z.array(topicWindowSchema).optional().describe('Its history, oldest first; only for a single topic.'),
 });
 
 export const topicParams = z.strictObject({ id: idField });
 
 export const topicListQuery = z.strictObject({
   pipeline: identifier.optional().describe('Only those of this pipeline.'),
-  state: z.enum(topicStates).optional().describe('Left out, open and acknowledged ones.'),
+  state: z.enum(topicStates).optional().describe('Default: open and acknowledged ones.'),
   limit: pageQueryShape.limit,
 });
 
 export const topicChangeSchema = z.strictObject({
   state: z.enum(topicStates),
-  note: shortText.optional().describe('Why, or what is being done.'),
+  note: shortText.optional().describe('Reason, or planned action.'),
 });
 
 export function topicJson(
@@ -165,32 +165,31 @@ export function topicJson(
   });
 }
 
-/** How well the store covers what people ask. */
 export const densityEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/density',
     tag: 'density',
-    summary: 'Query density of a pipeline: where its watch stands, latest values, series and events.',
+    summary: 'Query density of a pipeline: status, latest values, series and events.',
     scope: 'read',
     query: densityQuery,
     body: null,
-    responses: { '200': { description: 'What is known of it.', body: densityAnswer } },
+    responses: { '200': { description: 'Status of the query density.', body: densityAnswer } },
   },
   {
     method: 'post',
     path: '/v1/density/rebaseline',
     tag: 'density',
-    summary: 'Drop the baseline and learn a new one from now on: the coverage of today becomes the one to keep.',
+    summary: 'Discard the baseline and learn a new one, so that current coverage becomes the standard.',
     scope: 'admin',
     body: rebaselineSchema,
-    responses: { '202': { description: 'The next minute starts it.', body: rebaselineAnswer } },
+    responses: { '202': { description: 'Starts within a minute.', body: rebaselineAnswer } },
   },
   {
     method: 'get',
     path: '/v1/uncovered-topics',
     tag: 'density',
-    summary: 'What people ask that the store does not cover, largest first.',
+    summary: 'Topics that users ask about and the store does not cover, largest first.',
     scope: 'read',
     query: topicListQuery,
     body: null,
@@ -214,6 +213,6 @@ export const densityEndpoints: readonly Endpoint[] = [
     scope: 'admin',
     params: topicParams,
     body: topicChangeSchema,
-    responses: { '200': { description: 'The topic as it is now.', body: topicSchema } },
+    responses: { '200': { description: 'The changed topic.', body: topicSchema } },
   },
 ];

@@ -1,4 +1,4 @@
-/** How well vector stores cover what people ask. */
+/** Jobs of query density. */
 
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
@@ -7,16 +7,16 @@ import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/
 import { detectUncoveredTopics } from './detect-uncovered-topics.ts';
 import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
-import { askAgain } from './search-store.ts';
+import { replayBaselineQueries } from './search-store.ts';
 
-/** So many workers at most share the work of a minute. */
+/** Maximum number of workers that share the work of a minute. */
 const MAX_LANES = 64;
 
 export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
   name: 'measure-query-coverage',
-  does: 'Searches the vector store for sampled live queries and keeps how near their best chunks are. Of more than can be searched it admits a random part; while there is enough to do it calls one more worker after another.',
+  does: 'Searches the vector store for sampled live queries and stores the similarity of their nearest chunks. Admits a random share if there are more than the budget allows, and requests further workers while there is work.',
   payload: z.strictObject({
-    /** Of the workers of this minute; the first one has none. */
+    /** Number of the worker within this minute; the first one has none. */
     lane: z.int().min(1).optional(),
     round_ends_at: z.iso.datetime().optional(),
   }),
@@ -42,14 +42,14 @@ export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
 
 const evaluateDensityJob = defineCronJob({
   name: 'evaluate-density',
-  does: 'Learns the baselines of query density, closes windows of live queries against them, raises alarms, and asks a hundred queries of the baseline again every hour.',
+  does: 'Learns density baselines, compares windows of live queries with them, raises alerts, and replays a hundred baseline queries every hour.',
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle(context: Context, signal) {
     await attemptEach(
       [
         () => evaluateDensity(context, signal),
-        () => forEachPipeline(context.densityPlans, signal, (plan) => askAgain(context, plan, signal)),
+        () => forEachPipeline(context.densityPlans, signal, (plan) => replayBaselineQueries(context, plan, signal)),
       ],
       signal,
     );
@@ -58,7 +58,7 @@ const evaluateDensityJob = defineCronJob({
 
 const findUncoveredTopicsJob = defineCronJob({
   name: 'find-uncovered-topics',
-  does: 'Looks in the latest live queries for topics that the vector store does not cover, every hour and when an alarm is raised.',
+  does: 'Searches recent live queries for topics that the vector store does not cover, every hour and when an alert fires.',
   cron: '55 * * * * *',
   timeoutMs: 600_000,
   handle: (context: Context, signal) => detectUncoveredTopics(context, signal),

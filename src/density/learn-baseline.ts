@@ -1,4 +1,7 @@
-/** From traffic to a baseline: provisional as soon as there is some, for pages when there is enough, anew after a change. */
+/**
+ * Builds baselines from traffic: a provisional one as soon as possible, one for pages with enough traffic, and a new
+ * one after a change.
+ */
 
 import type { Context } from '../core/context.ts';
 import { type Clock, DAY_MS } from '../core/time.ts';
@@ -23,23 +26,23 @@ import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 import type { WatchTable } from './watch-table.ts';
 
-/** A period of the configured days is doubled so often for the sessions that it lacks. */
+/** How often the period may be doubled to reach the required sessions. */
 const DOUBLINGS = 2;
-/** Percentiles of more queries are no sharper, and their vectors would not fit the memory of a small machine. */
+/** More queries would not sharpen percentiles, and their vectors would not fit into the memory of a small machine. */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** What was not searched by then is done without. */
+/** Queries not searched by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
 const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
 
 /**
- * Builds a baseline of what was measured up to now, of at least the configured number of days: of any grade for a watch
- * that has none, of page grade for one that has.
+ * Builds a baseline from the queries measured so far, over at least the configured days: of any grade if there is none
+ * yet, of page grade to replace a provisional one.
  *
- * @returns null when the store did not answer
+ * @returns null if the store did not answer
  */
 export async function observeBaselineTraffic(
   context: Context,
@@ -65,7 +68,7 @@ export async function observeBaselineTraffic(
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
 }
 
-/** From when the baseline is taken: as few multiples of the configured days as have the sessions, at most four. */
+/** Start of the baseline period: the configured days, doubled up to twice to reach the required sessions. */
 async function startOfTraffic(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -97,9 +100,9 @@ async function progressOf(
 }
 
 /**
- * The end of a replay: a new baseline from the same queries, and what the change did to their scores.
+ * Ends a replay: builds a new baseline from the same queries and measures how the change affected their scores.
  *
- * @returns null while queries of the replay are still to be searched, or the store does not answer
+ * @returns null while queries are still to be searched, or if the store does not answer
  */
 export async function observeReplay(
   context: Context,
@@ -122,7 +125,7 @@ export async function observeReplay(
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
-/** The density of the retained queries before and after the change, both by the percentiles of the baseline before it. */
+/** Density of the retained queries before and after the change, both with the percentiles of the old baseline. */
 async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,
@@ -137,7 +140,7 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
-  // Scores with and without a mean taken off cannot be compared.
+  // Scores with and without mean subtraction are not comparable.
   if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>
@@ -163,9 +166,9 @@ type BuiltBaseline =
   | { readonly kind: 'unknown' };
 
 /**
- * Builds and stores a baseline of what was measured in the period. One that is good for nothing is not stored.
+ * Builds and stores a baseline from the queries measured in the period. One of insufficient grade is not stored.
  *
- * @param reason why it is built, for people
+ * @param reason why it is built, as shown to people
  */
 async function buildBaseline(
   context: Context,
@@ -205,7 +208,7 @@ function tooLittle(progress: BaselineProgress): BuiltBaseline {
   return { kind: 'insufficient', progress };
 }
 
-/** The worst covered query of each session of the tail; of too many a random part, and its share. */
+/** Retains the worst covered query of each tail session, or a random share of them. */
 function retainedTail(
   { tail }: Baseline,
   traffic: Traffic,
@@ -227,7 +230,7 @@ function retainedTail(
   };
 }
 
-/** One query of each session, at random. */
+/** Retains one random query per session. */
 function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
   const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
   const seen = new Set<string>();
@@ -253,7 +256,7 @@ function retainedQuery(
   const [query, about] = [queries[place], covered[place]];
   if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
   const { id, userHash, nearest } = about;
-  // A copy: the bytes of a driver must not lie in shared memory.
+  // Copied, since database drivers cannot read shared memory.
   const vector = Float32Array.from(rowOf(vectors, query.row));
   return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
 }
@@ -262,12 +265,12 @@ function placesById({ queries }: Traffic): ReadonlyMap<string, number> {
   return new Map(queries.map(({ id }, place) => [id, place]));
 }
 
-/** `unwatched`: the pipeline was never looked at, so that there is nothing to make anew. */
+/** `unwatched`: the pipeline has never been evaluated, so there is no baseline to replace. */
 export type RebaselineAnswer = 'requested' | 'unwatched';
 
 /**
- * Lets go of the baseline and of open alarms. The next run of the job builds a new one when the traffic is enough,
- * else as soon as it is.
+ * Discards the baseline and open alerts. The next run of the job builds a new baseline as soon as there is enough
+ * traffic.
  */
 export async function requestRebaseline(
   { watch, clock }: { readonly watch: WatchTable; readonly clock: Clock },
@@ -283,7 +286,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // Otherwise a job took a step meanwhile.
+    // Otherwise a job advanced the state meanwhile: retry.
     if (isTaken) return 'requested';
   }
 }

@@ -1,4 +1,4 @@
-/** Sampled live queries -> which are admitted -> how well the store covers each, within a budget of searches. */
+/** Admits sampled live queries and measures how well the store covers each, within a search budget. */
 
 import type { Context } from '../core/context.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -7,35 +7,35 @@ import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
-import { searchCoverage, storeTurns } from './search-store.ts';
+import { searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** How long a round goes on taking queries; the next minute goes on from there. */
+/** Duration of a round; the next minute continues. */
 export const ROUND_MS = 50_000;
 const BATCH = 64;
 const CONCURRENCY = 8;
 const LEASE_MS = 120_000;
-/** With waits that double up to ten minutes: about an hour and a half. */
+/** With delays that double up to ten minutes: about 90 minutes. */
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
 
 interface CoverageRound {
-  /** Nothing is taken after it. */
+  /** No query is claimed after it. */
   readonly endsAt: Date;
-  /** Called once at most, as soon as it shows that there is work for more than one. */
+  /** Called at most once, when there is work for another worker. */
   requestHelper(): Promise<void>;
 }
 
 /**
- * Measures what was admitted, in every pipeline at once. Any number of workers may do it together: each query has one
- * row, and is taken by one of them; the budget of searches holds over all of them.
+ * Measures admitted queries in all pipelines concurrently. Several workers may do so: each query is claimed by one of
+ * them, and the search budget applies to all together.
  *
  * @throws as forEachPipeline
  */
 export async function measureCoverage(context: Context, round: CoverageRound, signal: AbortSignal): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
-  // All at once: each takes the whole round, most of it waiting for its share of the searches.
+  // All at once: each pipeline takes the whole round, mostly waiting for its rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
@@ -59,8 +59,8 @@ async function measurePipeline(
   if (admission === undefined) return;
   const from = new Date(admission.until.getTime() - MAX_WAIT_MS);
   const { key: fingerprint } = await currentFingerprint(context, plan);
-  const turn = storeTurns(context, plan);
-  // A batch must be done within its lease, whatever the budget.
+  const turn = searchRateLimit(context, plan);
+  // A batch must finish within its lease, whatever the rate limit.
   const limit = Math.max(1, Math.min(BATCH, Math.floor((plan.maxPerSecond * LEASE_MS) / 4000)));
   while (clock.monotonicMs() < stopAt) {
     signal.throwIfAborted();
@@ -71,20 +71,19 @@ async function measurePipeline(
     if (claimed.length === limit) await round.requestHelper();
     const outcomes = await measureBatch(context, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
-    // A service that is down is asked again in the next minute, not by every query that waits.
+    // A service that is down is retried in the next minute rather than by every waiting query.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
 
-/** What the queries of one batch share. */
 interface Batch {
   readonly plan: DensityPlan;
   readonly clock: Clock;
   readonly embedded: Embedded;
-  /** Waits for a turn of the budget of searches. */
+  /** Waits for the rate limit of searches. */
   readonly turn: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
-  /** What the store said to searches that failed. */
+  /** Error messages of failed searches. */
   readonly failures: string[];
 }
 
@@ -105,7 +104,7 @@ async function measureBatch(
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   const { failures } = batch;
   if (failures.length > 0) {
-    context.logger.warn('live queries could not be searched in the vector store', {
+    context.logger.warn('searching live queries in the vector store failed', {
       pipeline: plan.pipeline,
       queries: failures.length,
       reason: failures[0],
@@ -133,7 +132,7 @@ async function embedMissing(
     signal,
   );
   if (answer.kind === 'failed') {
-    logger.warn('live queries could not be embedded', { pipeline, reason: answer.message });
+    logger.warn('embedding live queries failed', { pipeline, reason: answer.message });
     return { kind: 'failed' };
   }
   const byId = new Map(
@@ -171,18 +170,18 @@ async function measureOne(
   return later('store_failed');
 }
 
-/** Until then the sampling of a minute may still drop queries of it. */
+/** Until then, sampling may still drop queries of a minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** What could not be measured by then never is. */
+/** Queries not measured by then are given up. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** What is waiting may take so long; of more, sessions are left out. */
+/** Maximum time for working off the queue. Beyond it, sessions are left out. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
-/** Waiting longer than this shows that less is done than the budget allows. */
+/** A longer wait shows that less work is done than the budget allows. */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Decides, in every pipeline, on the queries that arrived since the last decision. Of several who do so at once one
- * decision holds.
+ * Decides in every pipeline how many of the newly arrived queries are admitted. Of several concurrent decisions, one
+ * takes effect.
  *
  * @throws the first failure, after all pipelines were tried
  */
@@ -205,7 +204,7 @@ async function admit({ db, clock, logger, meter }: Context, { pipeline, maxPerSe
   const leftOut = await db.density.coverage.admit({ pipeline, from, until, now, admission, decidedUntil });
   if (leftOut !== null && leftOut > 0) meter.increment('recalld_density_left_out_total', { pipeline }, leftOut);
   if (leftOut === null || (admission.level === previous.level && leftOut === 0)) return;
-  logger.warn('more live queries wait for their coverage than the budget of searches can measure', {
+  logger.warn('more live queries are waiting than density.max_per_second allows to measure', {
     pipeline,
     waiting: arrived + admitted,
     oldest_seconds: Math.round(oldestMs / 1000),

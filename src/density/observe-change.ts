@@ -1,4 +1,4 @@
-/** What is measured with changed: an annotated new reference, never drift. */
+/** Detects changes of store, index or embedder. They lead to an annotated new baseline, never to a drift alert. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -23,9 +23,9 @@ import { coverageScore } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
-import { KEPT_CHUNKS, searchCoverage, storeTurns } from './search-store.ts';
+import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** Vectors of before are of no use with the embedding of now. */
+/** A change of these fields makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -34,15 +34,15 @@ const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
   'queryPrefix',
 ]);
 
-/** Retained baseline queries that are searched twice: enough for a mean change of 0.01. */
+/** Retained baseline queries that are searched again: enough to see a mean change of 0.01. */
 const REPEATED_SEARCHES = 300;
-/** Queries of the baseline period that are searched anew: percentiles of more are hardly sharper. */
+/** Baseline queries that are searched again; more would hardly sharpen percentiles. */
 const MAX_REPLAYED = 5_000;
 const SEED = 1;
 
-type Consequence = Extract<WatchObservation, { kind: 'parts_changed' }>['consequence'];
+type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
-/** What is measured with now, as the probes of index and embedder last saw it, and one short text for all of it. */
+/** Current fingerprint of index and embedder, as last probed, and a short key of it. */
 export async function currentFingerprint(
   { db }: Context,
   { pipeline }: Pick<DensityPlan, 'pipeline'>,
@@ -55,11 +55,11 @@ export async function currentFingerprint(
 }
 
 /**
- * Looks whether index or embedder changed. A new index of the same model keeps the baseline when the retained baseline
- * queries find the same in it; otherwise the queries of the baseline are opened to be searched anew, from their texts
- * when the embedding changed, and the watch rests until they are.
+ * Detects changes of index or embedder. A new index of the same model keeps the baseline if retained baseline queries
+ * find the same in it. Otherwise the baseline queries are reopened for a new search, from their texts if the embedding
+ * changed, and monitoring pauses until they are searched.
  *
- * @returns null without a change; `unknown` when the store could not be asked, and nothing may be said of coverage
+ * @returns null without a change; `unknown` if the store did not answer, so that nothing can be said about coverage
  */
 export async function observeChange(
   context: Context,
@@ -72,11 +72,13 @@ export async function observeChange(
   const fingerprint = completedFingerprint(before, fields);
   if (changed.length === 0) {
     const isKnown = fingerprintDifferences(before, fingerprint).length === 0;
-    return isKnown ? null : { kind: 'parts_known', fingerprint };
+    return isKnown ? null : { kind: 'measurement_identified', fingerprint };
   }
   const at = context.clock.now();
   const consequence = await consequenceOf(context, plan, phase, { changed, at }, signal);
-  return consequence === 'unknown' ? consequence : { kind: 'parts_changed', fingerprint, changed, at, consequence };
+  return consequence === 'unknown'
+    ? consequence
+    : { kind: 'measurement_changed', fingerprint, changed, at, consequence };
 }
 
 async function consequenceOf(
@@ -116,7 +118,7 @@ async function searchRetained(
   ]);
   if (stored === null) return null;
   const { storeMean } = stored;
-  const turn = storeTurns(context, plan);
+  const turn = searchRateLimit(context, plan);
   const searches: RepeatedSearch[] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
@@ -139,7 +141,7 @@ async function searchRetained(
   return { meanOverlap, meanScoreChange, queries: searches.length };
 }
 
-/** The period of the baseline while its queries are kept, else the last days, unless something is wrong with them. */
+/** The baseline period while its queries are stored, else the last days unless an incident is open. */
 async function replayPeriod(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -160,8 +162,8 @@ async function replayPeriod(
   return null;
 }
 
-/** Probes store and embedder, and records what they are made of. */
-export async function probeParts(
+/** Probes store and embedder, and records their fingerprints. */
+export async function probeConnectors(
   context: Context,
   { pipeline, store, embedder }: DensityPlan,
   signal: AbortSignal,
@@ -171,11 +173,11 @@ export async function probeParts(
 }
 
 /**
- * Golden queries as a control group: they never change, so that only the store moves their scores. Returns true when the
- * latest golden runs of a pipeline show a drop against their baselines, in any measure over all queries whose 95 %
- * interval lies below 0. Null without a run that was compared.
+ * Uses golden queries as a control group: they never change, so a drop of their scores is due to the store. Returns
+ * true if the latest golden runs of a pipeline dropped against their baselines, with a 95 % CI below 0 in any measure
+ * over all queries. Null without a compared run.
  */
-export function goldenFell(latest: readonly LatestRun[], pipeline: string): boolean | null {
+export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest
     .filter((run) => run.pipeline === pipeline)
     .flatMap((run) => run.completed?.baseline?.differences ?? []);

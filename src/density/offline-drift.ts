@@ -6,15 +6,15 @@ import { assignRegions, findRegions, regionCount } from './rules/baseline-spread
 import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
 import {
   expectedSurprises,
-  LIKE_QUERIES,
-  type LikeCoverage,
-  likeCoverage,
+  MATCHED_QUERIES,
+  type MatchedDensity,
+  matchedDensity,
   referenceHalves,
 } from './rules/matched-density.ts';
 import {
   type CoverageVerdict,
-  DENSITY_FLOOR,
-  judgeCoverage,
+  classifyCoverage,
+  DENSITY_THRESHOLD,
   type QueryDensity,
   queryDensity,
 } from './rules/query-density.ts';
@@ -35,7 +35,7 @@ import {
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';
 
-/** `top-1-less-mean` is what the daemon takes; `mean-top-k` the mean cosine to the k nearest chunks. */
+/** `top-1-less-mean` is the daemon's score; `mean-top-k` is the mean cosine to the k nearest chunks. */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
 
 export type ScoreChoice =
@@ -47,12 +47,12 @@ export interface OfflineDriftRequest {
   readonly storePath: string;
   readonly referencePath: string;
   readonly currentPath: string;
-  /** One session per row of the current file; null = each row is a session. */
+  /** Session of each row of the current file; null if each row is a session of its own. */
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
-  /** Regions of the percentiles; 0 and 1 = one for all; null = by the size of the reference. */
+  /** Number of regions for percentiles; 0 or 1 for a single one, null to derive it from the size of the reference. */
   readonly regions: number | null;
-  /** Level of the verdict, in (0, 0.5]. */
+  /** Significance level, in (0, 0.5]. */
   readonly alpha: number;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -61,26 +61,26 @@ export interface OfflineDriftRequest {
 
 export interface OfflineDrift {
   readonly counts: { readonly store: number; readonly reference: number; readonly current: number };
-  /** Chunks of the store that are no copy of an earlier one. */
+  /** Number of distinct chunks in the store. */
   readonly distinctChunks: number;
-  /** 1 = one percentile for all. */
+  /** 1 for a single region. */
   readonly regions: number;
   readonly density: QueryDensity;
-  readonly coverage: CoverageJudgement;
-  /** Of the scores of the current queries against those of the reference. */
+  readonly coverage: CoverageComparison;
+  /** Distribution of current scores compared with the reference. */
   readonly score: ScoreDrift;
-  /** Of the vectors, scaled to length 1. */
+  /** Comparison of the vectors, scaled to length 1. */
   readonly embedding: EmbeddingDrift;
 }
 
-/** `worse_covered` when either upper limit is below the floor; each has half of alpha. */
-interface CoverageJudgement extends CoverageVerdict {
-  /** Against the reference queries that each query is most like. */
-  readonly like: LikeCoverage;
+/** `worse_covered` if either upper limit is below the threshold; each uses half of alpha. */
+interface CoverageComparison extends CoverageVerdict {
+  /** Compared with the most similar reference queries. */
+  readonly matched: MatchedDensity;
 }
 
 interface ScoreDrift {
-  /** P(current > reference) + half of P(equal). */
+  /** P(current > reference) + P(equal) / 2. */
   readonly mannWhitneyA: number;
   readonly wasserstein: number;
   readonly kolmogorovSmirnov: KolmogorovSmirnov;
@@ -89,14 +89,14 @@ interface ScoreDrift {
 
 const PSI_BINS = 10;
 
-/** Multiplications between two looks at the signal: about half a second. */
+/** Multiplications between two checks of the signal: about half a second. */
 const STEPS_PER_SLICE = 1e9;
 
 /**
- * Holds current queries against reference queries, both measured by exact search in the store: query density as the
- * daemon defines it, the distributions of the scores, and those of the vectors.
+ * Compares current queries with reference queries, both measured by exact search in the store: query density as the
+ * daemon defines it, score distributions and vector distributions.
  *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and what is wrong; `interrupted`
+ * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the problem; `interrupted`
  */
 export async function compareVectorFiles(request: OfflineDriftRequest): Promise<OfflineDrift> {
   const { store, reference, current, sessions } = await readInputs(request);
@@ -126,15 +126,15 @@ export async function compareVectorFiles(request: OfflineDriftRequest): Promise<
 }
 
 type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' | 'seed' | 'signal' | 'showProgress'> & {
-  /** No two alike. */
+  /** Without duplicates. */
   readonly chunks: Matrix;
   readonly reference: Matrix;
   readonly current: Matrix;
-  /** Number of the session of each current query. */
+  /** Session number of each current query. */
   readonly sessions: Uint32Array;
 };
 
-/** The density of current queries among reference queries, and whether they are worse covered. */
+/** Density of current queries relative to the reference, and whether they are covered worse. */
 export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);
@@ -153,7 +153,7 @@ export async function compareCoverage(request: CoverageRequest) {
   const ranks = rankAll(scores, located.current);
   const surprises = surprisesOf(ranks);
   const density = queryDensity(ranks, surprises, located.current, sessions);
-  if (density === null) throw new RangeError('There are no current queries to judge.');
+  if (density === null) throw new RangeError('There are no current queries.');
   await pause(signal);
   const referenceSurprises = surprisesOf(rankAll(referenceScores, located.reference));
   const excess = await excessSurprises(
@@ -161,12 +161,12 @@ export async function compareCoverage(request: CoverageRequest) {
     { vectors: current, surprises },
     signal,
   );
-  const like = likeCoverage(excess.current, sessions, excess.reference, alpha / 2);
-  const whole = judgeCoverage(density, baseline, alpha / 2);
-  const coverage: CoverageJudgement = {
+  const matched = matchedDensity(excess.current, sessions, excess.reference, alpha / 2);
+  const whole = classifyCoverage(density, baseline, alpha / 2);
+  const coverage: CoverageComparison = {
     ...whole,
-    verdict: like.upperLimit < DENSITY_FLOOR ? 'worse_covered' : whole.verdict,
-    like,
+    verdict: matched.upperLimit < DENSITY_THRESHOLD ? 'worse_covered' : whole.verdict,
+    matched,
   };
   return { regions, density, coverage, scores, referenceScores };
 }
@@ -182,10 +182,10 @@ async function readInputs(request: OfflineDriftRequest) {
   ] as const) {
     if (columns !== store.columns) {
       throw malformed(
-        `${path} has vectors of ${columns} numbers and ${storePath} of ${store.columns}; take all from one embedding model`,
+        `${path} has ${columns}-dimensional vectors and ${storePath} has ${store.columns} dimensions; use files of one embedding model`,
       );
     }
-    if (rows < 2) throw malformed(`${path} holds a single vector; give at least two`);
+    if (rows < 2) throw malformed(`${path} has a single vector; at least two are needed`);
   }
   const sessions =
     sessionsPath === null
@@ -193,13 +193,13 @@ async function readInputs(request: OfflineDriftRequest) {
       : await readSessions(sessionsPath);
   if (sessions.length !== current.rows) {
     throw malformed(
-      `${sessionsPath} names ${sessions.length} sessions and ${currentPath} has ${current.rows} rows; write one line for each row`,
+      `${sessionsPath} has ${sessions.length} lines, but ${currentPath} has ${current.rows} rows; write one line per row`,
     );
   }
   return { store, reference, current, sessions };
 }
 
-/** How queries are scored from their nearest chunks, and how many of those it takes. */
+/** How queries are scored from their nearest chunks, and how many of these are needed. */
 interface Scoring {
   readonly neighbours: number;
   of(found: Neighbours, queries: Matrix): Float64Array;
@@ -213,7 +213,6 @@ function scoreFor(chunks: Matrix, choice: ScoreChoice): Scoring {
   return { neighbours: 1, of: (found, queries) => coverageScores(found, queries, storeMean) };
 }
 
-/** The score of each query. */
 async function scoreQueries(
   chunks: Matrix,
   queries: Matrix,
@@ -229,7 +228,7 @@ async function scoreQueries(
   return scores;
 }
 
-/** Searches for the neighbours of all queries, in slices, so that it can be interrupted. */
+/** Searches the neighbors of all queries in slices, so that it can be interrupted. */
 async function searchInSlices(
   rows: Matrix,
   queries: Matrix,
@@ -253,8 +252,8 @@ interface SurprisedQueries {
 }
 
 /**
- * By how much the surprise of each query is above that of the reference queries most like it. Each half of the reference
- * is held against the other, and the current queries against both in turn.
+ * Excess of each query's surprise over that of the most similar reference queries. Each half of the reference is
+ * compared with the other half, and the current queries with both in turn.
  */
 async function excessSurprises(
   reference: SurprisedQueries,
@@ -278,7 +277,7 @@ async function excessOver(
   signal: AbortSignal,
 ): Promise<Float64Array> {
   const excess = Float64Array.from(surprises);
-  await searchInSlices(known.vectors, vectors, LIKE_QUERIES, signal, (found, { rows }, from) => {
+  await searchInSlices(known.vectors, vectors, MATCHED_QUERIES, signal, (found, { rows }, from) => {
     const expected = expectedSurprises(found, rows, known.surprises);
     for (const [i, value] of expected.entries()) excess[from + i] = (excess[from + i] ?? 0) - value;
   });
@@ -292,7 +291,7 @@ function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[
   };
 }
 
-/** The region of each query; none when there is one for all. */
+/** Region of each query; NO_REGION with a single region. */
 function locate(
   reference: Matrix,
   current: Matrix,
@@ -309,7 +308,7 @@ function locate(
   return { reference: assignRegions(reference, regions), current: assignRegions(current, regions) };
 }
 
-/** Lets the signals of the process come in. */
+/** Yields to the event loop, so that process signals are handled. */
 async function pause(signal: AbortSignal): Promise<void> {
   await setImmediate();
   signal.throwIfAborted();

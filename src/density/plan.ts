@@ -4,7 +4,7 @@ import type { Embedder } from '../connectors/embedders/embedder.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Severity } from '../core/model.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-/** How the query density of one pipeline is watched, and with what. */
+/** How the query density of a pipeline is monitored, with the connectors it needs. */
 import { durationMs } from '../platform/config/times.ts';
 import { densitySchema } from './config.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
@@ -13,16 +13,16 @@ import type { WatchSettings } from './rules/watch-state.ts';
 export interface DensityPlan extends WatchSettings {
   readonly store: VectorStore;
   readonly embedder: Embedder | null;
-  /** Most searches a second. */
+  /** Maximum searches per second. */
   readonly maxPerSecond: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Of the check `density_drift`; null when the config has none. */
+  /** Severity of the check `density_drift`; null if none is configured. */
   readonly severity: Severity | null;
   readonly checkName: string;
 }
 
-/** Plans of the pipelines with a store and a density, or a check of its drift. */
+/** Creates a plan for each pipeline with a store and either `density` or a drift check. */
 export function createDensityPlans(config: Config, pipelines: readonly WatchedPipeline[]): DensityPlan[] {
   const watched = config.pipelines.flatMap((pipeline) => {
     const { store = null, embedder = null } = pipelines.find(({ name }) => name === pipeline.name) ?? {};

@@ -1,6 +1,6 @@
 /**
- * What the watch asks of a vector store: the nearest chunks of a query, baseline queries again, its middle, what is
- * gone from it.
+ * Store queries of density monitoring: nearest chunks, replays of baseline queries, the mean direction, and lost
+ * chunks.
  */
 
 import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
@@ -20,26 +20,26 @@ import type { WatchTable } from './watch-table.ts';
 type SearchedCoverage =
   | {
       readonly kind: 'measured';
-      /** Cosine of the nearest chunk, -1 without one. */
+      /** Cosine to the nearest chunk; -1 without one. */
       readonly similarity: number;
       readonly reason: 'short' | null;
       readonly nearest: readonly (readonly [string, number])[];
     }
   | { readonly kind: 'not_measurable'; readonly reason: string }
-  /** The store did not answer; it may later. */
+  /** The store did not answer; retried later. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Distinct chunks that are kept of each search: the nearest is what counts, the others say what a query is about. */
+/** Distinct chunks kept per search. Only the nearest one counts; the others show what a query is about. */
 export const KEPT_CHUNKS = 5;
 
-/** Chunks that are asked for: copies of a chunk count once. */
-const FIRST_LOOK = 4 * KEPT_CHUNKS;
-const SECOND_LOOK = 16 * KEPT_CHUNKS;
+/** Requested chunks; duplicates count once. */
+const FIRST_SEARCH = 4 * KEPT_CHUNKS;
+const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
- * Searches the store with its own index, before any rerank or fusion, for five distinct chunks: four times as many are
- * asked for, and sixteen times when copies took their places. Chunks are the same when their texts are, or, where the
- * store gives none, when they are equally similar to the last digit, as copies of one vector are.
+ * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
+ * many, or sixteen times if duplicates took their places. Chunks are equal if their texts are, or, without texts, if
+ * their similarities are equal to the last digit.
  */
 export async function searchCoverage(
   store: VectorStore,
@@ -50,7 +50,7 @@ export async function searchCoverage(
   if (length === 0) return { kind: 'not_measurable', reason: 'zero_vector' };
   if (!Number.isFinite(length)) return { kind: 'not_measurable', reason: 'not_finite_vector' };
   let distinct: Neighbour[] = [];
-  for (const k of [FIRST_LOOK, SECOND_LOOK]) {
+  for (const k of [FIRST_SEARCH, SECOND_SEARCH]) {
     const request = { vector, k, filter: {}, exact: false, withContent: 'digest' } as const;
     const answer = await store.nearest(request, signal);
     if (answer.kind === 'unsupported') return { kind: 'not_measurable', reason: 'unsupported' };
@@ -72,14 +72,14 @@ export async function searchCoverage(
   };
 }
 
-/** Vectors that are drawn for the middle of a store, whatever its size. */
+/** Sample size for the mean direction, whatever the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 
 /**
  * Mean direction of a uniform sample of the store.
  *
- * @returns empty for a store that cannot be sampled or holds no vector; null when it did not answer
+ * @returns empty if the store is empty or cannot be sampled; null if it did not answer
  */
 export async function sampleStoreMean(
   { logger }: { readonly logger: Logger },
@@ -89,11 +89,11 @@ export async function sampleStoreMean(
   const answer = await store.sample({ n: SAMPLED_VECTORS, seed: SAMPLE_SEED, withContent: false }, signal);
   if (answer.kind === 'ok') return meanDirection(answer.value.vectors);
   if (answer.kind === 'unsupported') return new Float64Array(0);
-  logger.warn('the vector store could not be sampled for the density baseline', { pipeline, reason: answer.message });
+  logger.warn('sampling the vector store for the density baseline failed', { pipeline, reason: answer.message });
   return null;
 }
 
-/** The most similar of each content, most similar first. */
+/** The most similar chunk of each content, most similar first. */
 function distinctChunks(neighbours: readonly Neighbour[]): Neighbour[] {
   const first = new Map<string, Neighbour>();
   for (const chunk of neighbours.toSorted((a, b) => b.similarity - a.similarity)) {
@@ -111,9 +111,9 @@ const MAX_PROBED = 2_000;
 const MAX_NAMED = 20;
 
 /**
- * Looks in the store for chunks that baseline queries found.
+ * Looks up chunks that baseline queries found.
  *
- * @returns null when there is nothing to look for, or the store could not be asked
+ * @returns null if there is nothing to look up, or the store did not answer
  */
 export async function findLostChunks(
   { logger }: { readonly logger: Logger },
@@ -126,19 +126,19 @@ export async function findLostChunks(
   const answer = await store.existing(ids, signal);
   if (answer.kind !== 'ok') {
     const reason = answer.kind === 'failed' ? answer.message : answer.reason;
-    logger.warn('lost chunks could not be looked for in the vector store', { pipeline, reason });
+    logger.warn('looking up lost chunks in the vector store failed', { pipeline, reason });
     return null;
   }
   const missing = ids.filter((id) => !answer.value.has(id));
   return { probed: ids.length, missing: missing.length, ids: missing.slice(0, MAX_NAMED) };
 }
 
-/** Turns to search the store of a pipeline, shared by all that measure its density: `density.max_per_second`. */
-export function storeTurns(
+/** Rate limit of density searches in the store of a pipeline (`density.max_per_second`), shared by all workers. */
+export function searchRateLimit(
   context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
-  // A pipeline name has no space, so that this is the rate of no retriever.
+  // A pipeline name has no space, so this name is not used by any retriever's rate limit.
   return createSharedRate(
     { limits: context.db.limits, clock: context.clock },
     { name: `${pipeline} coverage`, perSecond: () => maxPerSecond },
@@ -147,18 +147,18 @@ export function storeTurns(
 
 const MEASURE = 'repeat_density';
 
-/** A hundred an hour, a round every five minutes. */
+/** About a hundred per hour, in rounds of five minutes. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
-/** A round may be early by what its job was late before. */
+/** Tolerance for a job that starts early after a late run. */
 const LATE_MS = MINUTE_MS / 2;
 
 /**
- * Searches those queries of the baseline again that wait longest, a hundred an hour, and measures `repeat_density` from
- * those of the last hour. A pipeline without a baseline is passed over, and so is one whose last round was just now.
- * What the store does not answer is asked in the next round, and the measure says so.
+ * Replays the longest waiting baseline queries, a hundred per hour, and measures `repeat_density` from those of the
+ * last hour. Skips a pipeline without a baseline or with a recent round. If the store does not answer, the measure
+ * records it and the next round retries.
  */
-export async function askAgain(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
+export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = context;
   const { pipeline } = plan;
   const version = watchedBaseline(await db.density.watch.find(pipeline));
@@ -166,9 +166,9 @@ export async function askAgain(context: Context, plan: DensityPlan, signal: Abor
   const now = clock.now();
   const anHourAgo = new Date(now.getTime() - HOUR_MS);
   const lastRound = new Date(now.getTime() - ROUND_MS + LATE_MS);
-  if ((await db.density.baselines.askedAgain(pipeline, version, lastRound)).length > 0) return;
-  const due = await db.density.baselines.toAskAgain(pipeline, version, anHourAgo, PER_ROUND);
-  const turn = storeTurns(context, plan);
+  if ((await db.density.baselines.replayed(pipeline, version, lastRound)).length > 0) return;
+  const due = await db.density.baselines.dueForReplay(pipeline, version, anHourAgo, PER_ROUND);
+  const turn = searchRateLimit(context, plan);
   const stored = await db.density.baselines.find(pipeline, version);
   if (stored === null) return;
   const { storeMean } = stored;
@@ -179,7 +179,7 @@ export async function askAgain(context: Context, plan: DensityPlan, signal: Abor
     const searched = await searchCoverage(plan.store, vector, signal);
     if (searched.kind === 'failed') {
       const { message } = searched;
-      logger.warn('baseline queries could not be asked again', { pipeline, reason: message });
+      logger.warn('replaying baseline queries failed', { pipeline, reason: message });
       await db.measurements.record([gapNow(pipeline, MEASURE, now, 'store_failed', { message })]);
       return;
     }
@@ -187,14 +187,14 @@ export async function askAgain(context: Context, plan: DensityPlan, signal: Abor
     found.push({ id, score: isMeasured ? coverageScore(searched.similarity, vector, storeMean) : null });
   }
   if (found.length === 0) return;
-  await db.density.baselines.recordAskedAgain({ pipeline, version }, found, now);
-  const pairs = await db.density.baselines.askedAgain(pipeline, version, anHourAgo);
+  await db.density.baselines.recordReplays({ pipeline, version }, found, now);
+  const pairs = await db.density.baselines.replayed(pipeline, version, anHourAgo);
   if (pairs.length === 0) return;
-  const { density: value, queries: n, fell, ...bounds } = repeatDensity(pairs, stored.baseline.scores);
-  await db.measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { fell } })]);
+  const { density: value, queries: n, dropped, ...bounds } = repeatDensity(pairs, stored.baseline.scores);
+  await db.measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { dropped } })]);
 }
 
-/** The baseline that live queries are held against; null while there is none, or another is being made. */
+/** Version of the current baseline; null while there is none or another is being built. */
 function watchedBaseline(stored: Awaited<ReturnType<WatchTable['find']>>): number | null {
   return stored?.state.phase.kind === 'watching' ? stored.state.phase.baselineVersion : null;
 }

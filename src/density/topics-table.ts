@@ -14,21 +14,21 @@ import {
   type UncoveredTopic,
 } from './rules/uncovered-topic.ts';
 
-/** One search for uncovered topics in the live queries of a pipeline. */
+/** A search for uncovered topics in the live queries of a pipeline. */
 export interface TopicSearch {
   readonly pipeline: string;
-  /** Of the live queries: inclusive, and exclusive. */
+  /** Period of the live queries: `from` inclusive, `until` exclusive. */
   readonly from: Date;
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** What there was too little of; null when the search could be made. */
+  /** What the search lacked; null if it was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
-/** What is known of the topics of a pipeline by its latest search. */
+/** The latest search of a pipeline. */
 export interface LatestSearch extends TopicSearch {
-  /** Topics that are not closed. */
+  /** Number of topics that are not closed. */
   readonly unclosed: number;
 }
 
@@ -38,7 +38,6 @@ export interface TopicFilter {
   readonly limit: number;
 }
 
-/** As the driver gives it. */
 type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
 const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen as "windowEnd",
@@ -47,7 +46,7 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   dominant_region, examples, nearest, segments, lost_chunks,
   judged_queries, relevant_share`;
 
-/** One that a person closed stays so while the queries of before that are still looked at. */
+/** A topic closed by a person stays closed while earlier queries are still in the search period. */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
@@ -62,7 +61,7 @@ const upsert = `
   on conflict (id) do update
     set state = case when ${isBack} then 'open' else known.state end,
         changed_at = case when ${isBack} then excluded.last_seen else known.changed_at end,
-        note = case when ${isBack} then 'It was seen again.' else known.note end,
+        note = case when ${isBack} then 'Seen again.' else known.note end,
         label = excluded.label, centroid = excluded.centroid, cause = excluded.cause, last_seen = excluded.last_seen,
         sessions = excluded.sessions, traffic_share = excluded.traffic_share, share_low = excluded.share_low,
         share_high = excluded.share_high, excess_points = excluded.excess_points, density = excluded.density,
@@ -71,10 +70,9 @@ const upsert = `
         judged_queries = excluded.judged_queries, relevant_share = excluded.relevant_share
   where excluded.last_seen > known.last_seen`;
 
-/** Topics that people ask about and the store does not cover. */
 export function topicsTable(pool: Pool) {
   return {
-    /** Every topic of a pipeline that was ever seen and is no part of another, to match new ones with. */
+    /** All topics of a pipeline that are not part of another, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<Pick<TopicRow, 'id' | 'centroid'>>(
         pool,
@@ -84,7 +82,7 @@ export function topicsTable(pool: Pool) {
       return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
     },
 
-    /** Of every pipeline that was ever searched. */
+    /** The latest search of every pipeline. */
     async latestSearches(): Promise<readonly LatestSearch[]> {
       return queryRows<LatestSearch>(
         pool,
@@ -92,17 +90,17 @@ export function topicsTable(pool: Pool) {
                 l.sessions, l.lacking,
                 (select count(*) from uncovered_topics t
                   where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
-           from uncovered_topic_looks l order by l.pipeline`,
+           from uncovered_topic_searches l order by l.pipeline`,
       );
     },
 
     /**
-     * Stores a search and what it showed, all or nothing. A closed topic is open again when it is seen in a period that
-     * starts after its closing, or after it was last seen. An open one that is a part of another closes for good.
+     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
+     * was closed or last seen. An open topic that is part of another is closed for good.
      *
-     * @param showed `parts` has the id of the whole by the id of the part
-     * @param after end of the latest search that it was made after; null for the first
-     * @returns false when another worker's search came between; then nothing is stored
+     * @param showed `parts` maps the id of a part to the id of the whole
+     * @param after end of the search that this one follows; null for the first
+     * @returns false if another worker's search came first; then nothing is stored
      */
     record: (
       search: TopicSearch,
@@ -110,10 +108,14 @@ export function topicsTable(pool: Pool) {
       after: Date | null,
     ): Promise<boolean> => inTransaction(pool, (client) => record(client, search, seen, parts, after)),
 
-    /** Closes open and acknowledged topics that were last seen before then. @returns how many */
+    /**
+     * Closes open and acknowledged topics last seen before `before`.
+     *
+     * @returns the number of closed topics
+     */
     async closeUnseen(pipeline: string, before: Date, now: Date): Promise<number> {
       const { rowCount } = await pool.query(
-        `update uncovered_topics set state = 'closed', changed_at = $3::timestamptz, note = 'It was no longer seen.'
+        `update uncovered_topics set state = 'closed', changed_at = $3::timestamptz, note = 'No longer seen.'
           where pipeline = $1::text and state <> 'closed' and last_seen < $2::timestamptz`,
         [pipeline, before, now],
       );
@@ -139,7 +141,7 @@ export function topicsTable(pool: Pool) {
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
-    /** What topics are called now, by id. */
+    /** Current names by id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<Pick<TopicRow, 'id' | 'label'>>(
@@ -150,7 +152,10 @@ export function topicsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, topicName(row)]));
     },
 
-    /** Of live queries, how many were judged and which share of their documents people, or else the model, graded 2 or 3; failed grades are 0. */
+    /**
+     * Number of judged queries among these, and the share of their documents with grade 2 or 3, from human judgments or
+     * else the model; failed grades count 0.
+     */
     async judged(
       pipeline: string,
       ids: readonly string[],
@@ -180,7 +185,7 @@ export function topicsTable(pool: Pool) {
       );
     },
 
-    /** False when there is no such topic. */
+    /** Returns false if the topic does not exist. */
     setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const rows = await queryRows<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
@@ -209,7 +214,7 @@ export function topicsTable(pool: Pool) {
         return true;
       }),
 
-    /** Texts of live queries that are still stored, by id. */
+    /** Stored texts of live queries, by id. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,
@@ -240,10 +245,10 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // What somebody looks after is left to them.
+  // Acknowledged topics stay as they are.
   await client.query(
     `update uncovered_topics t
-        set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'It is part of ' || p.whole || '.'
+        set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'
        from unnest($1::text[], $2::text[]) as p (id, whole)
       where t.id = p.id and t.state = 'open'`,
     [[...parts.keys()], [...parts.values()], search.until],
@@ -251,10 +256,10 @@ async function record(
   return true;
 }
 
-/** The row of the search is written first: whoever comes second waits for it, and then finds another search. */
+/** The row of the search is written first: a second worker waits for it and then sees another search. */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(
-    `insert into uncovered_topic_looks as latest
+    `insert into uncovered_topic_searches as latest
        (pipeline, window_start, window_end, baseline_version, sessions, lacking)
      values ($1::text, $2::timestamptz, $3::timestamptz, $4::integer, $5::integer, $6::text)
      on conflict (pipeline) do update

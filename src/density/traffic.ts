@@ -1,4 +1,4 @@
-/** Measured queries of a period, at an equal chance, as the passes over vectors take them. */
+/** Reads measured queries of a period with equal inclusion probability, as input for computations over vectors. */
 
 import type { Context } from '../core/context.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
@@ -8,21 +8,21 @@ import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules
 import { equalChance } from './rules/sessions.ts';
 
 export interface Traffic extends VectorisedQueries {
-  /** What is known of each query, in the order of the queries. */
+  /** Details of each query, in the same order. */
   readonly covered: readonly Omit<CoveredQuery, 'vector'>[];
   readonly tally: PeriodTally;
-  /** Queries with a vector of another length, which are left out. */
+  /** Number of skipped queries with another vector dimension. */
   readonly otherDimension: number;
 }
 
 interface ReadTrafficSettings {
-  /** Queries that may be expected. */
+  /** Maximum expected number of queries. */
   readonly most: number;
-  /** Mean direction of the chunks that scores are less half of; empty when it is not known. */
+  /** Mean direction of the chunks, half of which is subtracted from scores; empty if unknown. */
   readonly storeMean: Float64Array;
 }
 
-/** Reads and measures nothing twice: the same rows give the same traffic. */
+/** Deterministic: the same rows give the same traffic. */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,
@@ -47,7 +47,7 @@ export async function readTraffic(
     columns,
   );
   let row = 0;
-  // As the session of a query without one is hashed at its arrival.
+  // A query without a session has a session hash made from its id.
   const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
     const named = sessionHash !== userIdHmac(id, context.hashKey);
     const user = userHash === null ? null : `user ${userHash}`;
@@ -68,23 +68,22 @@ export async function readTraffic(
   };
 }
 
-/** Sessions that were measured in a period. */
+/** Number of measured sessions. */
 export function sessionsOf({ chances }: PeriodTally): number {
   return chances.reduce((sum, { sessions }) => sum + sessions, 0);
 }
 
-/** A stored time, null for none. */
 export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** So that the vectors of many queries are held once. */
+/** Drops the vector, so that vectors are held only once. */
 function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
   const { id, occurredAt, sessionHash, userHash, segments, similarity, nearest } = query;
   return { id, occurredAt, sessionHash, userHash, segments, similarity, nearest };
 }
 
-/** In shared memory, so that a worker thread sees the vectors without a copy. */
+/** Uses shared memory, so that worker threads need no copy. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
   const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);

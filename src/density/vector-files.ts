@@ -1,4 +1,4 @@
-/** Files of vectors and of queries for `recalld drift`: NumPy arrays and JSON lines. */
+/** Reads vector files for `recalld drift`: NumPy arrays and JSON lines. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../core/errors.ts';
 import { SIGNATURE_BYTES, signatureProblem } from '../core/text/file-signature.ts';
@@ -6,10 +6,10 @@ import { malformed, quoted, type SourceLine } from '../core/text/source-line.ts'
 import { lengthOf, type Matrix, rowOf } from '../math/vector/matrix.ts';
 import { sourceLines, unreadable } from '../platform/files/text-file.ts';
 
-/** What a supported file says of its data. */
+/** Header of a supported file. */
 interface NpyHeader {
   readonly type: NpyType;
-  /** Column after column instead of row after row. */
+  /** Column-major order. */
   readonly isFortran: boolean;
   readonly rows: number;
   readonly columns: number;
@@ -30,7 +30,7 @@ const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Where the header's text lies, or what is wrong with the file. A problem completes `FILE ...`.
+ * Position of the header text, or the problem with the file, which completes `FILE ...`.
  *
  * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all of a shorter one
  */
@@ -51,15 +51,15 @@ function locateNpyHeader(
   return { start, end: start + length };
 }
 
-const TRUNCATED = 'ends before its data do; copy or save it again';
+const TRUNCATED = 'is truncated; copy or save it again';
 
-/** The header from its text, a literal of a Python dictionary. A problem completes `FILE ...`. */
+/** Parses the header, a Python dictionary literal. A problem completes `FILE ...`. */
 function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
   const shape = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/.exec(text)?.[1];
   if (descr === null || order === undefined || shape === undefined) {
-    return { problem: 'has a header that cannot be understood; save the array again with numpy.save' };
+    return { problem: 'has an unreadable header; save the array again with numpy.save' };
   }
   if (descr[1] === undefined) return { problem: `holds records; ${saveAs(fieldOf(descr[2] ?? ''))}` };
   const type = typeOf(descr[1]);
@@ -81,7 +81,7 @@ function typeOf(descr: string): NpyType | null {
   return width === undefined ? null : { width: Number(width) as NpyType['width'], isLittleEndian: order === '<' };
 }
 
-/** What to do about numbers that are not read; each way was tried on a file of that type. */
+/** How to convert an unsupported number type; each fix was tested on such a file. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
     return `holds Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
@@ -113,10 +113,10 @@ function saveAs(expression: string, options = ''): string {
 const BLOCK_BYTES = 1024 * 1024;
 
 /**
- * The rows of a .npy file, as float32; float64 is rounded to it. Beside the rows only a block of the file is in memory.
+ * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file beside the rows.
  *
- * @throws RecalldError `file_malformed` for what is no 2-d array of float16, float32 or float64, or ends early, or has a
- * row without direction. An error of the system passes through.
+ * @throws RecalldError `file_malformed` unless it is a complete 2-d array of float16, float32 or float64 whose rows all
+ * have a direction. System errors pass through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);
@@ -126,11 +126,11 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { size } = await file.stat();
   if (rows === 0 || columns === 0) throw refused(path, 'holds no vectors; give at least one row');
   if (rows * columns > MAX_NUMBERS) {
-    throw refused(path, 'holds more than 1,073,741,824 numbers; take a sample of its rows');
+    throw refused(path, 'holds more than 1,073,741,824 numbers; use a sample of its rows');
   }
   if (size < dataStart + bytes) throw refused(path, TRUNCATED);
   if (size > dataStart + bytes) {
-    throw refused(path, 'goes on after its array; save one array in each file');
+    throw refused(path, 'has data after its array; save one array per file');
   }
   const data = new Float32Array(rows * columns);
   const block = Buffer.allocUnsafe(Math.min(bytes, BLOCK_BYTES));
@@ -153,7 +153,7 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   return matrix;
 }
 
-/** The number of a float16 (IEEE 754 binary16), of which these are the bits. */
+/** Converts float16 bits (IEEE 754 binary16) to a number. */
 function halfToNumber(bits: number): number {
   const sign = bits >= 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -189,7 +189,7 @@ async function readHeader(
   return { header, dataStart: place.end };
 }
 
-/** Reads until `length` bytes are there or the file ends, and tells how many there are. */
+/** Reads `length` bytes, or up to the end of the file, and returns the number read. */
 async function readFully(file: FileHandle, target: Buffer, length: number, from: number): Promise<number> {
   let filled = 0;
   while (filled < length) {
@@ -204,8 +204,6 @@ function refused(path: string, problem: string): RecalldError {
   return new RecalldError('file_malformed', `${path} ${problem}.`);
 }
 
-// What every row must be, whatever the format of its file.
-
 /** 4 GiB of float32. */
 const MAX_NUMBERS: number = 2 ** 30;
 
@@ -214,7 +212,7 @@ interface BadRow {
   readonly is: 'not_finite' | 'zero';
 }
 
-/** The first row, from `start` on, that has no direction: one with NaN or an infinity, or a zero vector. */
+/** The first row from `start` without a direction: a zero vector, or one with NaN or infinity. */
 function firstBadRow(matrix: Matrix, start: number): BadRow | null {
   for (let row = start; row < matrix.rows; row++) {
     const length = lengthOf(rowOf(matrix, row));
@@ -230,8 +228,8 @@ const WHAT: Readonly<Record<BadRow['is'], string>> = {
 };
 
 /**
- * The vectors of a file, one per row: NumPy's .npy (2-d; float16, float32 or float64), told by its first bytes, else
- * JSONL with one array of numbers on each line. Rows are float32; each has a direction.
+ * Reads the vectors of a file, one per row: .npy (2-d; float16, float32 or float64), detected by its signature, or
+ * JSONL with one array of numbers per line. Returns float32 rows that all have a direction.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the row or line
  */
@@ -240,7 +238,7 @@ export async function readVectors(path: string): Promise<Matrix> {
   return fromNpy ?? (await readVectorLines(path));
 }
 
-/** Null when the file is none. A pipe is not touched: it could not be read a second time. */
+/** Returns null if it is not a .npy file. Pipes are not opened, since they cannot be read twice. */
 async function readIfNpy(path: string): Promise<Matrix | null> {
   try {
     const file = await open(path);
@@ -254,7 +252,7 @@ async function readIfNpy(path: string): Promise<Matrix | null> {
       if (!path.endsWith('.npy')) return null;
       throw new RecalldError(
         'file_malformed',
-        `${path} does not begin as a .npy file does; save it with numpy.save, or name a JSONL file otherwise.`,
+        `${path} is not a .npy file; save it with numpy.save, or rename it if it is a JSONL file.`,
       );
     } finally {
       await file.close();
@@ -272,11 +270,11 @@ function isSystemError(cause: unknown): boolean {
 const FIRST_CAPACITY = 2 ** 18;
 
 /**
- * The rows of a file with one JSON array of numbers on each line, as float32. Empty lines are skipped. Beside the rows
- * only a piece of the file is in memory.
+ * Reads JSON arrays of numbers, one per line, as float32 rows. Skips empty lines. Buffers only a part of the file
+ * beside the rows.
  *
- * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is no vector, has another length than
- * the first, or has no direction
+ * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, differs in length
+ * from the first, or has no direction
  */
 async function readVectorLines(path: string): Promise<Matrix> {
   let columns = 0;
@@ -295,12 +293,12 @@ async function readVectorLines(path: string): Promise<Matrix> {
       if (vector.length !== columns) {
         throw malformed(
           line,
-          `has ${numbers(vector.length)} where line ${firstLine} has ${columns}; give every line as many`,
+          `has ${numbers(vector.length)}, but line ${firstLine} has ${columns}; all lines need the same length`,
         );
       }
       const needed = (rows + 1) * columns;
       if (needed > MAX_NUMBERS) {
-        throw malformed(line, 'is past 1,073,741,824 numbers in all; take a sample of the lines');
+        throw malformed(line, 'exceeds 1,073,741,824 numbers in total; use a sample of the lines');
       }
       if (needed > data.length) data = grown(data);
       data.set(vector, rows * columns);
@@ -328,7 +326,7 @@ function parseVector(line: SourceLine): readonly number[] {
   if (!isVector(value)) {
     const key = keyOfVector(value);
     if (key !== null) throw malformed(line, `is an object; write only its array ${quoted(key)} on each line`);
-    throw malformed(line, 'is no JSON array of numbers; write a vector such as [0.1, 0.2] on each line');
+    throw malformed(line, 'is not a JSON array of numbers; write a vector such as [0.1, 0.2] on each line');
   }
   return value;
 }
@@ -354,8 +352,7 @@ function numbers(count: number): string {
 }
 
 /**
- * The session of each row of a vector file: one name on each line, in the order of the rows. Numbered from 0 in the
- * order of their first row.
+ * Reads the session of each row of a vector file, one name per line. Sessions are numbered from 0 by their first row.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed` for an empty line before the last name
  */
@@ -370,7 +367,7 @@ export async function readSessions(path: string): Promise<Uint32Array> {
         firstEmpty ??= line;
         continue;
       }
-      if (firstEmpty !== null) throw malformed(firstEmpty, 'names no session; write one on each line');
+      if (firstEmpty !== null) throw malformed(firstEmpty, 'is empty; write one session name per line');
       const number = numbers.get(name) ?? numbers.size;
       numbers.set(name, number);
       sessions.push(number);

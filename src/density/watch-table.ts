@@ -1,4 +1,4 @@
-/** The watch over query density in PostgreSQL. */
+/** State of density monitoring in PostgreSQL. */
 
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../core/time.ts';
@@ -9,7 +9,7 @@ import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-
 
 export interface StoredDensityState {
   readonly state: DensityState;
-  /** 0 before it is stored. */
+  /** 0 if it is not stored yet. */
   readonly revision: number;
   readonly updatedAt: Date;
 }
@@ -21,13 +21,13 @@ export interface DensityEvent extends NewDensityEvent {
 
 export interface NextState {
   readonly pipeline: string;
-  /** Of the state that the step started from. */
+  /** Revision that the step started from. */
   readonly revision: number;
   readonly state: DensityState;
-  /** The window that closes, after earlier ones that late samples were added to; empty when none closes. */
+  /** The closing window, preceded by earlier ones that received late samples; empty if none closes. */
   readonly windows: readonly ClosedWindow[];
   readonly events: readonly NewDensityEvent[];
-  /** What a person did by it. */
+  /** Audit log entries of a person's action. */
   readonly acts?: readonly Act[];
   readonly at: Date;
 }
@@ -38,10 +38,9 @@ export interface EventFilter {
   readonly limit: number;
 }
 
-/** Windows are pooled over a week at most; the rest is for people who look back. */
+/** Windows are pooled over at most a week; older ones are kept for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
-/** The watch over query density, advanced one step at a time. */
 export function watchTable(pool: Pool) {
   const read = async (pipeline: string | null): Promise<Map<string, StoredDensityState>> => {
     const rows = await queryRows<StoredDensityState & { readonly pipeline: string }>(
@@ -52,19 +51,19 @@ export function watchTable(pool: Pool) {
     return new Map(rows.map(({ pipeline: name, ...stored }) => [name, stored]));
   };
   return {
-    /** Of every pipeline that was ever watched. */
+    /** States of all pipelines. */
     all: (): Promise<ReadonlyMap<string, StoredDensityState>> => read(null),
 
     find: async (pipeline: string): Promise<StoredDensityState | null> => (await read(pipeline)).get(pipeline) ?? null,
 
     /**
-     * Takes one step: state, windows and events, all or nothing.
+     * Stores one step atomically: state, windows and events.
      *
-     * @returns false when another worker took a step from the same revision; then nothing is stored
+     * @returns false if another worker advanced the same revision; then nothing is stored
      */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 
-    /** Closed windows that started from then on, in the order of time. */
+    /** Closed windows that started at `from` or later, in order. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
       const rows = await queryRows<{ totals: ClosedWindow }>(
         pool,
@@ -91,7 +90,7 @@ export function watchTable(pool: Pool) {
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/** The row of the state is written first: whoever comes second waits for it, and then finds another revision. */
+/** The state row is written first: a second worker waits for it and then sees another revision. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

@@ -51,7 +51,7 @@ describe('recalld drift', () => {
   const good = lines(fan(20, 0, 1));
   const whole = npyBytes(STORE);
   it.each([
-    ['a truncated file', good, whole.subarray(0, whole.length - 3), /^recalld: store\.npy ends before its data do; /],
+    ['a truncated file', good, whole.subarray(0, whole.length - 3), /^recalld: store\.npy is truncated; /],
     ['a file that only has the name', good, Buffer.from('no array'), /^recalld: store\.npy does not begin as a \.npy/],
     ['a zero vector', `${good}[0, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has a zero vector, /],
     ['NaN', `${good}[NaN, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has NaN or an infinity; /],

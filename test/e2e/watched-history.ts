@@ -237,7 +237,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const shown = await runRecalld(['topics', 'show', TOPIC], service.folder);
       expect(shown.stdout).toContain('10 % of the traffic (7 % to 14 %)');
       expect(shown.stdout).toContain('\n  - question 1\n');
-      expect((await runRecalld(['topics', 'list'], service.folder)).stdout).toBe('No uncovered topic is known.\n');
+      expect((await runRecalld(['topics', 'list'], service.folder)).stdout).toBe('No uncovered topics.\n');
       expect((await call('GET', '/v1/uncovered-topics/t-nothing')).status).toBe(404);
     });
 

@@ -1,4 +1,4 @@
-/** What people complain about, with why they did not get what others liked, for commands, routes and pages. */
+/** Reads topics with negative feedback, and why their queries did not return documents that other users liked. */
 
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -6,23 +6,23 @@ import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipelin
 import { type Explained, explainAll, filtersOf, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
-/** Queries of a topic that are explained, each asked about five times. */
+/** Explained queries per topic; each takes about five requests. */
 const EXPLAINED = 3;
-/** Topics whose queries are explained, the largest first. */
+/** Number of topics with explained queries, largest first. */
 const EXPLAINED_TOPICS = 10;
-/** Queries that one report explains at most. */
+/** Maximum number of explained queries per report. */
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Where the service did not say how many it asked for. */
+/** Used if the service did not record the number of requested documents. */
 const USUAL_K = 10;
 
 export interface ComplaintsRequest {
-  /** Live queries of so many days. */
+  /** Number of days of live queries. */
   readonly days: number;
-  /** Fields that the retriever filters by, to ask it why; null: it is not asked. */
+  /** Fields that the retriever filters by; null to skip explanations. */
   readonly filters: readonly string[] | null;
 }
 
-/** A topic with why its queries did not get what others liked; null: nobody asked. */
+/** A topic with explanations why its queries missed liked documents; null if not requested. */
 export interface ExplainedComplaint {
   readonly topic: NamedComplaint;
   readonly why: readonly Explained[] | null;
@@ -47,7 +47,7 @@ export async function readComplaints(
   return { pipeline: pipeline.name, days, found, topics };
 }
 
-/** A page or a caller of the API waits no longer. */
+/** Timeout of a page or API request. */
 const TIMEOUT_MS = 60_000;
 
 /** @throws RecalldError pipeline_unknown */
@@ -57,7 +57,7 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, { days, filters }, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** What a query of the topic did not get and people liked who asked alike. */
+/** Documents that a query of the topic missed and that users with similar queries liked. */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {
@@ -104,9 +104,9 @@ export function complaintsJson({ pipeline, days, found, topics }: ComplaintsRepo
   };
 }
 
-/** Why nothing is said. */
+/** Explains missing results; null if there are results. */
 export function lackingSentence({ found, days }: ComplaintsReport): string | null {
   if (found.kind === 'topics') return null;
   const whose = found.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
-  return `Too little is known: of ${days} days ${found.have} sessions ${whose} have a vector, and ${found.need} are needed.`;
+  return `Not enough data: ${found.have} sessions ${whose} and with a vector in ${days} days; at least ${found.need} are needed.`;
 }

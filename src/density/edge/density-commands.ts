@@ -1,6 +1,6 @@
 /**
- * `recalld density`: how well the store covers what people ask. `recalld topics`: what it does not cover, and what
- * people ask who are not content.
+ * Commands `recalld density` (coverage of live queries) and `recalld topics` (uncovered topics and topics with negative
+ * feedback).
  */
 
 import type { Command } from 'commander';
@@ -47,12 +47,12 @@ interface ComplaintOptions extends ConfiguredOptions {
 function complaintsCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'complaints',
-    'Show what people ask more who give negative feedback than those who do not.',
+    'Show topics that are more frequent in sessions with negative feedback than in others.',
     'recalld topics complaints --pipeline support-docs --days 14 --why',
   )
     .requiredOption('--pipeline <name>', 'pipeline of the config')
-    .option('--days <n>', 'live queries of so many days', parseCount, 14)
-    .option('--why', 'ask why queries of a topic did not get what people liked who asked alike', false)
+    .option('--days <n>', 'days of live queries', parseCount, 14)
+    .option('--why', 'explain why queries of a topic missed documents that users with similar queries liked', false)
     .action((options: ComplaintOptions) => complaints(commandSettings(options.config, signal), options));
 }
 
@@ -85,7 +85,7 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'show',
-      'Show the baseline, the latest values and what happened.',
+      'Show the baseline, the latest values and the events.',
       'recalld density show --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline of the config')
@@ -99,22 +99,22 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'rebaseline',
-      'Let go of the baseline and learn a new one: the coverage of now is the one to hold.',
+      'Discard the baseline and learn a new one, so that current coverage becomes the standard.',
       'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
     )
       .requiredOption('--pipeline <name>', 'pipeline of the config')
-      .option('--reason <text>', 'why, in short')
-      .option('--since <time>', 'take no traffic from before then (default: the latest there is)', parseTime)
+      .option('--reason <text>', 'short reason')
+      .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
       .action(async ({ pipeline, config, json, ...options }: RebaselineOptions) => {
         const { reason = null, since = null } = options;
         const request = { pipeline, reason, since };
         const status = await rebaselineDensity(commandSettings(config, signal), request);
         if (json === true) printJson({ status });
         else if (status === 'unwatched')
-          printLine(`Nothing was measured of ${pipeline} yet; its first baseline is learnt by itself.`);
+          printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
         else
           printLine(
-            `The daemon learns a new baseline of ${pipeline} with its next minute, or as soon as the traffic is enough.`,
+            `The daemon learns a new baseline of ${pipeline} within a minute, or as soon as there is enough traffic.`,
           );
       }),
   );
@@ -157,9 +157,9 @@ interface ChangeOptions extends ConfiguredOptions {
 export function topicsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
-      .option('--pipeline <name>', 'only those of this pipeline')
-      .option('--all', 'closed ones too')
-      .option('--limit <n>', 'at most so many', parseCount, 20)
+      .option('--pipeline <name>', 'only topics of this pipeline')
+      .option('--all', 'include closed topics')
+      .option('--limit <n>', 'maximum number of topics', parseCount, 20)
       .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
   );
   command.addCommand(
@@ -168,13 +168,13 @@ export function topicsCommand(command: Command, signal: AbortSignal): Command {
       .action((id: string, options: ConfiguredOptions) => show(commandSettings(options.config, signal), id, options)),
   );
   for (const [name, state, what] of [
-    ['acknowledge', 'acknowledged', 'Say that somebody looks after a topic.'],
-    ['close', 'closed', 'Close a topic; it opens again when it is seen again.'],
+    ['acknowledge', 'acknowledged', 'Mark a topic as being worked on.'],
+    ['close', 'closed', 'Close a topic. It reopens if it is seen again.'],
   ] as const) {
     command.addCommand(
       configuredCommand(name, what, `recalld topics ${name} t-3f9a1c2b --note "page is being written"`)
         .argument('<id>', 'id of the topic')
-        .option('--note <text>', 'why, or what is being done')
+        .option('--note <text>', 'reason, or planned action')
         .action((id: string, options: ChangeOptions) =>
           change(commandSettings(options.config, signal), id, state, options),
         ),
@@ -193,7 +193,7 @@ async function list(settings: CommandSettings, { pipeline, all, limit, json }: L
           found.map(async (topic) => topicJson(topic, await db.density.topics.texts(topic.pipeline, topic.examples))),
         ),
       );
-    } else if (found.length === 0) printLine('No uncovered topic is known.');
+    } else if (found.length === 0) printLine('No uncovered topics.');
     else {
       printLine(terminalText(table('Uncovered topics', found, topicColumns), systemClock.now()));
     }
@@ -249,6 +249,6 @@ async function findTopic({ db }: CommandStore, id: string): Promise<UncoveredTop
   if (topic !== null) return topic;
   throw new RecalldError(
     'topic_unknown',
-    `There is no uncovered topic ${id}; \`recalld topics list\` shows those that are.`,
+    `There is no uncovered topic ${id}. List the topics with \`recalld topics list\`.`,
   );
 }

@@ -1,4 +1,4 @@
-/** How well the store covers what people ask: the trend, the distributions, what is not covered. */
+/** Console page *Density*: trend and distribution of query density, and uncovered topics. */
 import { count, plural } from '../../core/format.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
@@ -26,10 +26,10 @@ import type { DensityAnswer } from '../http-contract.ts';
 import { complaintsSection, densityLevels, eventTable, topicsSection } from './sections.ts';
 
 const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly text: string }> = {
-  unwatched: { tone: 'no_data', text: 'not watched' },
+  unwatched: { tone: 'no_data', text: 'not monitored' },
   learning: { tone: 'no_data', text: 'learning' },
-  replaying: { tone: 'no_data', text: 'measuring anew' },
-  watching: { tone: 'ok', text: 'watching' },
+  replaying: { tone: 'no_data', text: 'replaying' },
+  watching: { tone: 'ok', text: 'monitoring' },
 };
 
 export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): PageContent {
@@ -44,9 +44,9 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
     content: [
       section(
         'state',
-        'Where the watch stands',
+        'Status',
         {
-          lead: 'Query density says how well the vector store covers live queries, against a reference of well-known traffic.',
+          lead: 'Query density measures how well the vector store covers live queries, compared with a baseline of known traffic.',
         },
         check !== null && check.verdict !== 'ok' && callout(check.explanation),
         outgrown && callout(outgrownText(pipeline)),
@@ -59,7 +59,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
       section(
         'trend',
         'Trend',
-        { lead: 'Bands are 95 % bounds; numbered lines are deployments.' },
+        { lead: 'Bands are 95 % CIs; numbered lines are deployments.' },
         group(
           'charts',
           Object.entries(densityLevels).map(([measure, levels]) => {
@@ -70,7 +70,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
               limits: [0, null],
               empty:
                 gap === null
-                  ? 'No window closed in this time. Choose a longer one.'
+                  ? 'No window closed in this period. Choose a longer one.'
                   : `No value: ${gapWords(gap.reason)}.`,
             });
           }),
@@ -82,18 +82,18 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
                 ? 'Coverage of queries'
                 : `Coverage of ${plural(currentQueries, 'measured query', 'measured queries')}: cosine of the nearest chunk`,
             distributions,
-            empty: 'No live query was measured in this time, and there is no reference yet.',
+            empty: 'No live query was measured in this period, and there is no baseline yet.',
           },
         ),
       ),
       topicsSection(topics, showsText, phase === 'watching'),
       complaintsSection(data.complaints, showsText),
-      section('events', 'Alarms and new references', {}, events(density)),
+      section('events', 'Alerts and new baselines', {}, events(density)),
     ],
   };
 }
 
-/** By itself: the state, the latest value of each measure, and what happened. */
+/** The report of `recalld density show`: state, latest values and events. */
 export function densityContent(density: DensityAnswer): Content {
   const { pipeline, phase, check, outgrew_baseline: outgrown, measures } = density;
   return section(
@@ -108,7 +108,7 @@ export function densityContent(density: DensityAnswer): Content {
     table('Measures of density', Object.entries(measures), [
       ['Measure', ([measure]) => measureRow(measure).title],
       [
-        'Value, 95 % bounds',
+        'Value (95 % CI)',
         ([measure, { latest, no_data: gap }]) =>
           gap !== null
             ? missing(`none: ${gapWords(gap.reason)}`)
@@ -123,13 +123,13 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `For two weeks the store has covered more than in the baseline; a loss of that gain would not be seen. Hold it with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `For two weeks coverage has been better than in the baseline. Losing this gain would go unnoticed. Make it the new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {
   if (all.length === 0) return lead('None so far.');
   return eventTable(
-    'Alarms and new references, newest first',
+    'Alerts and new baselines, newest first',
     all.map(({ occurred_at, ...event }) => ({ ...event, occurredAt: new Date(occurred_at) })),
   );
 }
@@ -137,26 +137,26 @@ function events({ events: all }: DensityAnswer): Content {
 function state({ phase, baseline, progress, closed_until: closedUntil, incidents }: DensityAnswer): Content {
   if (phase === 'unwatched') {
     return empty(
-      'The density of this pipeline is not watched.',
-      'Name its `vector_store` in the config, and its `embedder` unless live queries come with their vectors; then send live queries.',
+      'The density of this pipeline is not monitored.',
+      'Configure its `vector_store`, and its `embedder` unless live queries are sent with vectors. Then send live queries.',
     );
   }
   const shown = [
     baseline !== null &&
-      fact('Reference', `version ${baseline.version}`, [
+      fact('Baseline', `version ${baseline.version}`, [
         `${plural(baseline.sessions, 'session')} of ${Math.round(baseline.days)} days until `,
         time(new Date(baseline.until)),
         baseline.grade !== 'page' && '; provisional: too short for pages',
       ]),
     progress !== null &&
       fact(
-        'Learning a reference',
+        'Learning a baseline',
         `${count(progress.sessions)} of ${count(progress.needs.sessions)} sessions`,
-        `on ${Math.floor(progress.days)} of ${progress.needs.days} days; until then nothing is compared`,
+        `on ${Math.floor(progress.days)} of ${progress.needs.days} days; comparisons start afterwards`,
       ),
     closedUntil !== null && fact('Latest window', age(new Date(closedUntil)), time(new Date(closedUntil))),
     ...Object.entries(incidents).map(([level, { opened_at }]) =>
-      fact(`Alarm (${level})`, badge('open', level === 'page' ? 'critical' : 'warning'), time(new Date(opened_at))),
+      fact(`Alert (${level})`, badge('firing', level === 'page' ? 'critical' : 'warning'), time(new Date(opened_at))),
     ),
   ].filter((one) => one !== false);
   return shown.length === 0 ? lead('The first window has not closed yet.') : facts(...shown);

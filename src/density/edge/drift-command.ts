@@ -6,7 +6,7 @@ import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { decimal, formatValue, percentage, range } from '../../core/format.ts';
 import { compareVectorFiles, type OfflineDrift, type ScoreChoice, scoreNames } from '../offline-drift.ts';
-import { DENSITY_FLOOR, MIN_SESSIONS } from '../rules/query-density.ts';
+import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
 
 interface DriftOptions {
   readonly store: string;
@@ -22,30 +22,35 @@ interface DriftOptions {
 }
 
 /**
- * `recalld drift`: tells from three files of vectors whether the current queries are worse covered by the store than
- * the reference queries, without a database. Sets exit code 1 when they are.
+ * Command `recalld drift`: compares three vector files, without a database, and reports whether current queries are
+ * covered worse by the store than reference queries. Sets exit code 1 if they are.
  *
  * Its action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
  * `interrupted`.
  *
- * @param output where the report goes
+ * @param output stream for the report
  */
 export function driftCommand(command: Command, signal: AbortSignal, output: Writable = process.stdout): Command {
   return command
     .requiredOption('--store <file>', 'vectors of the chunks')
     .requiredOption('--reference <file>', 'vectors of the queries to compare with')
-    .requiredOption('--current <file>', 'vectors of the queries to judge')
-    .option('--sessions <file>', 'session of each current query, one name on each line (default: each is its own)')
-    .addOption(
-      new Option('--score <name>', 'what tells how well a query is covered').choices(scoreNames).default(scoreNames[0]),
+    .requiredOption('--current <file>', 'vectors of the queries to test')
+    .option(
+      '--sessions <file>',
+      'session of each current query, one name per line (default: each query is its own session)',
     )
-    .option('--k <number>', 'of mean-top-k: nearest chunks whose mean cosine is the score of a query (default: 5)')
+    .addOption(
+      new Option('--score <name>', 'score that measures how well a query is covered')
+        .choices(scoreNames)
+        .default(scoreNames[0]),
+    )
+    .option('--k <number>', 'for mean-top-k: number of nearest chunks whose mean cosine is the score (default: 5)')
     .option(
       '--regions <number>',
-      'groups of similar reference queries within which scores are ranked; 0 = one for all ' +
+      'groups of similar reference queries within which scores are ranked; 0 = a single group ' +
         '(default: reference queries / 300, at most 32, 1 below 600)',
     )
-    .option('--alpha <level>', 'chance of a false "worse_covered"', '0.05')
+    .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
     .option('--seed <number>', 'seed of regions, subsamples and permutations', '1')
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
@@ -81,24 +86,24 @@ export function driftCommand(command: Command, signal: AbortSignal, output: Writ
 }
 
 const HELP = `
-Files: .npy (2-d; float16, float32 or float64) or JSONL, one array of numbers on each line. Vectors may have any length.
+Files: .npy (2-d; float16, float32 or float64) or JSONL with one array of numbers per line. Vectors may have any length.
 
 Scores, by exact search among distinct chunks (equal vectors count once):
-  top-1-less-mean  cosine of the nearest chunk less half of the query's mean cosine to the store: what the daemon takes
+  top-1-less-mean  cosine to the nearest chunk minus half of the query's mean cosine to the store (used by the daemon)
   mean-top-k       mean cosine to the k nearest chunks
 
 Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
-lower = worse. A query is uncovered when its score is among the lowest 5 % there. Each session has one vote.
+lower = worse. A query is uncovered if its score is among the lowest 5 % there. Each session has equal weight.
 
-The density against like reference queries holds each query against the five that it is most like, so that a topic which
-is asked for more often moves nothing. It sees more surely what is new and not covered; at most 10000 of them are taken.
+The density against similar reference queries compares each query with the five most similar ones, so that a topic that
+becomes more frequent changes nothing. It is more sensitive to new, uncovered queries. It uses at most 10000 of them.
 
-Verdict: "worse_covered" when the one-sided upper limit of the query density is below 0.95, or that of the density
-against like reference queries; each at half of the level alpha, and counting the chance in both sets of queries. Then
-the exit code is 1. Otherwise "not_worse" and 0. It is for one look at a window: do not repeat it every hour.
+Verdict: "worse_covered" (exit code 1) if the one-sided upper limit of the query density, or of the density against
+similar reference queries, is below 0.95. Each uses half of alpha and covers the sampling noise of both files. Otherwise
+"not_worse" (exit code 0). Test a window only once: repeating the test every hour causes false alarms.
 
-The other measures describe. MMD has gamma = 1 / median squared distance of the pooled queries; its p is of 199
-permutations with gamma and 6 gamma. MMD and energy distance take at most 2000 queries of each file, drawn with the seed.
+The other measures are descriptive. MMD uses gamma = 1 / median squared distance of the pooled queries; its p-value comes
+from 199 permutations with gamma and 6 gamma. MMD and energy distance use a random sample of at most 2000 queries per file.
 
 Example:
   recalld drift --store chunks.npy --reference last-month.npy --current today.npy --json
@@ -107,8 +112,7 @@ Example:
 function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
   const neighbours = wholeNumber('--k', k ?? '5', 1);
   if (name === 'mean-top-k') return { name, k: neighbours };
-  if (k !== undefined)
-    throw new RecalldError('usage', '--k belongs to --score mean-top-k; leave it out, or name that score.');
+  if (k !== undefined) throw new RecalldError('usage', '--k needs --score mean-top-k. Remove --k, or set that score.');
   return { name };
 }
 
@@ -128,9 +132,7 @@ function level(text: string): number {
   return value;
 }
 
-// How an offline comparison of vectors is written down: one JSON document, or a table for people.
-
-/** What the report repeats of the command line. */
+/** Command line settings repeated in the report. */
 interface DriftSettings {
   readonly score: ScoreChoice;
   readonly alpha: number;
@@ -169,9 +171,9 @@ function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: DriftS
     test: {
       alpha,
       density_upper_limit: coverage.densityUpperLimit,
-      like_density: coverage.like.density,
-      like_density_upper_limit: coverage.like.upperLimit,
-      density_floor: DENSITY_FLOOR,
+      matched_density: coverage.matched.density,
+      matched_density_upper_limit: coverage.matched.upperLimit,
+      density_threshold: DENSITY_THRESHOLD,
     },
     distinct_chunks: drift.distinctChunks,
     regions: drift.regions,
@@ -186,17 +188,17 @@ function driftAsText(drift: OfflineDrift, settings: DriftSettings): string {
 }
 
 function verdictLine({ coverage, density }: OfflineDrift, { alpha }: DriftSettings): string {
-  const { verdict, densityUpperLimit, like } = coverage;
+  const { verdict, densityUpperLimit, matched: similar } = coverage;
   const confidence = percentage(1 - alpha / 2);
   const bound = (value: number, limit: number): string =>
     `${decimal(value)}, with ${confidence} confidence at most ${decimal(limit)}`;
   const whole = `Query density ${bound(density.density, densityUpperLimit)}`;
-  const alike = `against like reference queries ${bound(like.density, like.upperLimit)}`;
+  const matched = `against similar reference queries ${bound(similar.density, similar.upperLimit)}`;
   if (verdict === 'not_worse') {
-    return `Not worse covered, as far as can be told. ${whole}; ${alike}: not below ${DENSITY_FLOOR}.`;
+    return `No loss of coverage detected. ${whole}; ${matched}. The threshold is ${DENSITY_THRESHOLD}.`;
   }
-  const lower = densityUpperLimit < DENSITY_FLOOR ? whole : `Query density ${alike}`;
-  return `Worse covered. ${lower}: below ${DENSITY_FLOOR}.`;
+  const lower = densityUpperLimit < DENSITY_THRESHOLD ? whole : `Query density ${matched}`;
+  return `Coverage is worse. ${lower}, below the threshold of ${DENSITY_THRESHOLD}.`;
 }
 
 function measureTable({ coverage, density, score, embedding }: OfflineDrift): string {
@@ -205,7 +207,7 @@ function measureTable({ coverage, density, score, embedding }: OfflineDrift): st
     ['measure', 'value', 'without change'],
     [
       ['query density', decimal(density.density), '1'],
-      ['  against like reference queries', decimal(coverage.like.density), '1'],
+      ['  against similar reference queries', decimal(coverage.matched.density), '1'],
       ['mean surprise', decimal(density.meanX), '0.99'],
       ['uncovered share', percentage(uncovered.share), percentage(uncovered.threshold)],
       ['  95 % CI', range(uncovered.ciLow, uncovered.ciHigh, 'share'), ''],
@@ -230,18 +232,18 @@ function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
   const copies = counts.store - drift.distinctChunks;
   const regions = drift.regions === 1 ? 'one region' : `${drift.regions} regions`;
   const lines = [
-    `Store ${counts.store} chunks${copies === 0 ? '' : `, ${copies} of them copies`}; reference ${counts.reference} queries; ` +
+    `Store ${counts.store} chunks${copies === 0 ? '' : `, ${copies} of them duplicates`}; reference ${counts.reference} queries; ` +
       `current ${counts.current} queries of ${density.sessions} sessions; ${score.name === 'mean-top-k' ? `mean of the top ${score.k}` : score.name}, ${regions}, seed ${seed}.`,
   ];
   if (isSubsampled(drift)) {
     lines.push(
-      `MMD and energy distance are of ${embedding.sampled.reference} reference and ${embedding.sampled.current} current queries, drawn with the seed.`,
+      `MMD and energy distance use ${embedding.sampled.reference} reference and ${embedding.sampled.current} current queries, drawn at random.`,
     );
   }
   if (density.sessions < MIN_SESSIONS) {
-    lines.push(`Fewer than ${MIN_SESSIONS} sessions: only a large loss of coverage can be seen.`);
+    lines.push(`With fewer than ${MIN_SESSIONS} sessions, only a large loss of coverage can be detected.`);
   }
-  lines.push('The measures of the vectors tell that the questions changed, which alone is no loss of coverage.');
+  lines.push('The vector measures show whether the queries changed. A change alone is not a loss of coverage.');
   return lines;
 }
 

@@ -1,4 +1,4 @@
-/** `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
+/** Routes `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -101,46 +101,46 @@ function addUncoveredTopics(
 async function findTopic(topics: TopicsTable, id: string): Promise<UncoveredTopic> {
   const topic = await topics.find(id);
   if (topic !== null) return topic;
-  throw new RecalldError('topic_unknown', 'There is no uncovered topic of that id.');
+  throw new RecalldError('topic_unknown', 'There is no uncovered topic with this id.');
 }
 
 const complaintsQuery = z.strictObject({
   pipeline: identifier.describe('Pipeline of the config.'),
-  days: z.coerce.number().int().min(1).max(90).default(14).describe('Live queries of so many days.'),
+  days: z.coerce.number().int().min(1).max(90).default(14).describe('Days of live queries.'),
   why: z
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Asks the retriever why queries of a topic did not get what people liked who asked alike; takes up to a minute, and needs scope admin.',
+      'Explains why queries of a topic missed documents that users with similar queries liked. Takes up to a minute, and needs scope admin.',
     ),
 });
 
 const reportSchema = z.object({
   pipeline: z.string(),
   days: z.int(),
-  negative_sessions: z.int().nullable().describe('Kept sessions with negative feedback and a vector.'),
-  other_sessions: z.int().nullable().describe('Those with a query without negative feedback.'),
+  negative_sessions: z.int().nullable().describe('Sampled sessions with negative feedback and a vector.'),
+  other_sessions: z.int().nullable().describe('Sampled sessions with a query without negative feedback.'),
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('Of what there is too little to tell; null when there is enough.'),
+    .describe('What there is too little data of; null if there is enough.'),
   topics: z.array(
     z.object({
       label: z.array(z.string()),
       sessions: z.int(),
-      share: z.number().describe('Of the sessions with negative feedback, with 95 % bounds.'),
+      share: z.number().describe('Share of the sessions with negative feedback, with a 95 % CI.'),
       share_low: z.number(),
       share_high: z.number(),
       others_share: z.number(),
-      adjusted_p: z.number().describe('Adjusted over all clusters that were tried.'),
-      failed: z.int().describe('Its queries that failed.'),
-      empty: z.int().describe('Its queries that found nothing.'),
+      adjusted_p: z.number().describe('p-value, adjusted for all tested clusters.'),
+      failed: z.int().describe('Number of its failed queries.'),
+      empty: z.int().describe('Number of its empty queries.'),
       examples: z.array(z.object({ id: z.string(), text: z.string().nullable() })),
       days: z.array(
         z.object({
           day: z.iso.date(),
           negative: z.int().describe('Sessions with negative feedback.'),
-          sessions: z.int().describe('Those of the topic.'),
+          sessions: z.int().describe('Of these, sessions of the topic.'),
         }),
       ),
       liked_documents: z.array(z.string()),
@@ -165,11 +165,11 @@ export const complaintEndpoints: readonly Endpoint[] = [
     path: '/v1/complaint-topics',
     tag: 'density',
     summary:
-      'What people ask more who give negative feedback than those who do not, and why they did not get what others liked.',
+      'Topics that are more frequent in sessions with negative feedback, and why they missed documents that others liked.',
     scope: 'read',
     query: complaintsQuery,
     body: null,
-    responses: { '200': { description: 'The topics, with the largest excess first.', body: reportSchema } },
+    responses: { '200': { description: 'The topics, largest excess first.', body: reportSchema } },
   },
 ];
 
@@ -177,7 +177,7 @@ export function addComplaints(app: FastifyInstance, context: Context, authentica
   app.get('/v1/complaint-topics', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
     if (why === 'true') {
-      // It asks the retriever and the store.
+      // Explanations query the retriever and the store.
       assertCallerMay('admin', request, '`why=true` needs');
       context.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
     }

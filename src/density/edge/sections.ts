@@ -1,7 +1,4 @@
-/**
- * Topics that people ask about and the store does not cover, with what to add for them; and what people complain
- * about, looked for when somebody asks.
- */
+/** Report sections: uncovered topics with advice on what to add, and topics with negative feedback. */
 import { compact, count, decimal, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
@@ -28,7 +25,7 @@ import {
   verbatim,
 } from '../../report/model/show.ts';
 import { type ReportedTopic, reportedMeasures, type WeeklyReport } from '../../report/status/weekly-report.ts';
-import { judgedInWords, topicAdvice } from '../rules/uncovered-topic.ts';
+import { describeJudgedRelevance, topicAdvice } from '../rules/uncovered-topic.ts';
 import type { DensityEventKind } from '../rules/watch-state.ts';
 import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
 
@@ -41,17 +38,13 @@ export function topicsSection(
   return section(
     'topics',
     title,
-    { lead: 'What people ask more than in the reference and the store answers badly, the largest first.' },
+    { lead: 'Topics that are more frequent than in the baseline and poorly covered by the store, largest first.' },
     topics.length > 0
       ? list(
           'topics',
           topics.map((one) => topicContent(one, showsText)),
         )
-      : empty(
-          isWatched
-            ? 'No topic is known that people ask about and the store does not cover.'
-            : 'Topics are looked for once there is a reference to hold live queries against.',
-        ),
+      : empty(isWatched ? 'No uncovered topics.' : 'The search for topics starts once there is a baseline.'),
   );
 }
 
@@ -72,7 +65,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       heading(3, verbatim(name)),
       badge(topic.state, topic.state === 'open' ? 'warning' : 'neutral'),
       quiet(
-        topic.cause === 'lost_content' ? 'was asked before' : 'new',
+        topic.cause === 'lost_content' ? 'asked before' : 'new',
         ' · first seen ',
         time(topic.firstSeen),
         ', last ',
@@ -82,9 +75,9 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points beyond the reference. Its queries are covered ${decimal(topic.density)} times as well as in the reference.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. Its queries are covered ${decimal(topic.density)} times as well as in the baseline.`,
     ),
-    optional(judgedInWords(topic)),
+    optional(describeJudgedRelevance(topic)),
     trend.length >= 2 && sparkline(trend),
     paragraph(topicAdvice(topic)),
     group(
@@ -92,7 +85,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       part(
         'Example queries',
         examples.map((text) => verbatim(text)),
-        showsText ? 'None of their texts is kept any more.' : 'No text is shown: this pipeline has privacy.text: hash.',
+        showsText ? 'Their texts are no longer stored.' : 'Texts are not shown: this pipeline has privacy.text: hash.',
       ),
       part(
         'Nearest chunks',
@@ -100,12 +93,12 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       ),
       topic.lostChunks.length > 0 &&
         part(
-          'Found before, and gone',
+          'Missing chunks',
           topic.lostChunks.slice(0, MAX_EXAMPLES).map((id) => code(id)),
         ),
       topic.segments.length > 0 &&
         part(
-          'Who asks',
+          'Segments',
           topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => [`${segment} `, quiet(percentage(share))]),
         ),
     ),
@@ -122,13 +115,13 @@ function part(title: string, items: readonly Content[], none = ''): ContentNode 
   return group('side', heading(4, title), items.length > 0 ? list('plain', items) : styledParagraph('quiet', none));
 }
 
-const asInReference = (at: number): TrendLevel => ({ value: at, text: 'as in the reference', isThreshold: false });
+const asInBaseline = (at: number): TrendLevel => ({ value: at, text: 'as in the baseline', isThreshold: false });
 
-/** Measures of density that have a chart, with the levels in it. */
+/** Charted measures of density, with their reference levels. */
 export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
-  query_density: [asInReference(1)],
-  query_uncovered_ratio: [asInReference(0.05)],
-  density_page_evidence_ratio: [{ value: 1, text: 'pages somebody', isThreshold: true }],
+  query_density: [asInBaseline(1)],
+  query_uncovered_ratio: [asInBaseline(0.05)],
+  density_page_evidence_ratio: [{ value: 1, text: 'page threshold', isThreshold: true }],
 };
 
 const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {
@@ -136,7 +129,7 @@ const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {
   ticket: ['ticket', 'warning'],
   resolve: ['resolved', 'ok'],
   reset: ['reset', 'neutral'],
-  rebaseline: ['new reference', 'neutral'],
+  rebaseline: ['new baseline', 'neutral'],
 };
 
 interface ShownEvent {
@@ -147,15 +140,15 @@ interface ShownEvent {
 
 export function eventTable(caption: string, events: readonly ShownEvent[]): Table {
   return table(caption, events, [
-    ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
-    ['What', ({ kind }) => badge(...kinds[kind])],
-    ['In words', ({ sentence }) => sentence],
+    ['Time (UTC)', ({ occurredAt }) => time(occurredAt)],
+    ['Event', ({ kind }) => badge(...kinds[kind])],
+    ['Description', ({ sentence }) => sentence],
   ]);
 }
 
 const MAX_EVENTS = 30;
 
-/** How well the store covered what people asked, within a review. */
+/** Section of the weekly report on query density. */
 export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark[]): Section {
   const { series, events, isWatched } = density;
   if (!isWatched && events.length === 0 && series.query_density.length === 0) {
@@ -163,15 +156,13 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
       'density',
       'Density drift',
       {},
-      empty(
-        'Query density is not watched on this pipeline, or has no reference yet: nothing says whether the store covers what people ask.',
-      ),
+      empty('Query density of this pipeline is not monitored, or has no baseline yet.'),
     );
   }
   return section(
     'density',
     'Density drift',
-    { lead: 'How well the store covers live queries, against a reference of well-known traffic.' },
+    { lead: 'How well the store covers live queries, compared with a baseline of known traffic.' },
     group(
       'charts',
       reportedMeasures.map((measure) =>
@@ -180,27 +171,27 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
           marks,
           levels: densityLevels[measure] ?? [],
           limits: [0, null],
-          empty: 'No window closed in this time.',
+          empty: 'No window closed in this period.',
         }),
       ),
     ),
     events.length === 0
-      ? lead('No alarm was raised or resolved in this time.')
-      : eventTable('What the watch said, newest first', events.slice(0, MAX_EVENTS)),
+      ? lead('No alert fired or was resolved in this period.')
+      : eventTable('Events, newest first', events.slice(0, MAX_EVENTS)),
   );
 }
 
-/** @param report null: nobody looked */
+/** @param report null if it was not requested */
 export function complaintsSection(report: ComplaintsReport | null, showsText: boolean): Section {
   return section(
     'complaints',
-    'What people complain about',
-    { lead: 'Topics that sessions with negative feedback ask about more than others do.' },
+    'Topics with negative feedback',
+    { lead: 'Topics that are more frequent in sessions with negative feedback than in others.' },
     report === null
       ? ask(
           'complaints',
-          'Look for them',
-          'The sampled queries of two weeks are clustered, and the retriever is asked why it did not return what others liked.',
+          'Find topics',
+          'Clusters the sampled queries of two weeks, and asks the retriever why it did not return documents that others liked.',
         )
       : found(report, showsText),
   );
@@ -210,7 +201,7 @@ function found(report: ComplaintsReport, showsText: boolean): Content {
   const { found: compared, topics, days } = report;
   if (compared.kind === 'insufficient_data') return empty(lackingSentence(report) ?? '');
   const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, of ${days} days`;
-  if (topics.length === 0) return empty(`${sessions}: they do not differ by what they ask about.`);
+  if (topics.length === 0) return empty(`${sessions}: no difference in topics.`);
   return [
     lead(`${sessions}.`),
     list(
@@ -232,7 +223,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
   const unanswered =
     failed + answeredEmpty === 0
       ? ''
-      : ` Of its ${plural(members.length, 'query', 'queries')} ${failed} failed and ${answeredEmpty} found nothing.`;
+      : ` Of its ${plural(members.length, 'query', 'queries')} ${failed} failed and ${answeredEmpty} returned nothing.`;
   const content = [
     group('topic-head', heading(3, verbatim(name))),
     paragraph(
@@ -247,19 +238,19 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
         shown.map(({ id, text }) => (showsText && text !== null ? verbatim(text) : code(id))),
       ),
       part(
-        'Liked by people who asked alike',
+        'Documents liked for similar queries',
         liked.map((document) => code(document)),
-        'Nothing, so nobody knows what should have come.',
+        'None, so the expected documents are unknown.',
       ),
       why !== null &&
         liked.length > 0 &&
         part(
-          'Why it did not come',
+          'Why they were not returned',
           [
             ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
             ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
           ],
-          'It did: the examples got what others liked.',
+          'They were returned for these examples.',
         ),
     ),
   ];

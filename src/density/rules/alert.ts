@@ -1,4 +1,4 @@
-/** The two levels of the density alarm, and how much evidence each takes. */
+/** The two levels of the density alert, and their thresholds. */
 
 import { DAY_MS } from '../../core/time.ts';
 import type { DetectorSettings } from '../../math/stats/sequential.ts';
@@ -17,39 +17,42 @@ import type { SessionScores } from './sessions.ts';
 
 export type AlertLevel = 'page' | 'ticket';
 
-/** Densities down to these raise no alarm. */
-interface Floors {
+/** Lowest densities that do not fire an alert. */
+interface DensityThresholds {
   readonly global: number;
   readonly region: number;
 }
 
-export const FLOORS: Readonly<Record<AlertLevel, Floors>> = {
+export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, DensityThresholds>> = {
   page: { global: 0.95, region: 0.4 },
   ticket: { global: 0.97, region: 0.5 },
 };
 
-/** `count` false pages are accepted in each `periodMs`. */
+/** Accepts `count` false pages per `periodMs`. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
 }
 
 /**
- * Evidence at which an alarm is raised: the windows in which one false page is accepted, times the monitors that are
- * paged together. One a year of hourly windows, for one monitor: 8,760.
+ * E-value at which an alert fires: the number of windows per accepted false page, times the monitors that share the
+ * budget. For one per year of hourly windows and one monitor: 8,760.
  */
 export function alertThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
   return (budget.periodMs / windowMs / budget.count) * monitors;
 }
 
-/** The levels of alarm that a baseline of this grade can raise. */
+/** Alert levels that a baseline of this grade supports. */
 export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
   if (grade === 'page') return ['page', 'ticket'];
   return grade === 'provisional' ? ['ticket'] : [];
 }
 
-/** The detectors of a level on a baseline: their null means and overdispersions. */
-export function detectorsOf(baseline: Pick<Baseline, 'global' | 'monitored'>, floors: Floors): CombinedSettings {
+/** Detectors of a level for a baseline, with null means and overdispersions. */
+export function detectorsOf(
+  baseline: Pick<Baseline, 'global' | 'monitored'>,
+  floors: DensityThresholds,
+): CombinedSettings {
   return {
     global: settingsOf(baseline.global, floors.global),
     regions: baseline.monitored.map((spread) => ({
@@ -63,22 +66,22 @@ function settingsOf(spread: BaselineSpread, floor: number): DetectorSettings {
   return { nullMean: nullMean(spread.meanXUpper, floor), phi: spread.phi };
 }
 
-// The density alarm of one level, as a state machine: a closed window and a state in, an event and the next state out.
-// It has no clock: the time is the end of the window. An alarm is frozen by not stepping it.
+// The density alert of one level as a state machine: takes a closed window and a state, returns an event and the next
+// state. It has no clock; the time is the end of the window. To freeze an alert, do not step it.
 
 export interface AlertPolicy {
   readonly detectors: CombinedSettings;
-  readonly floors: Floors;
-  /** Evidence at which the alarm is raised, as `alarmThreshold` gives it. */
+  readonly floors: DensityThresholds;
+  /** E-value at which the alert fires, see `alertThreshold`. */
   readonly threshold: number;
 }
 
-/** Plain values that are stored as they are. */
+/** Stored as JSON. */
 export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
   readonly closedMs: number;
-  /** End of the last window after which each detector had no evidence (M < 1); densities are measured from there on. */
+  /** End of the last window after which each detector's e-value was below 1; densities are measured from there on. */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
   readonly incident: AlertIncident | null;
@@ -87,28 +90,28 @@ export interface AlertState {
 interface AlertIncident {
   readonly scope: Scope;
   readonly openedMs: number;
-  /** The last time it was raised. */
+  /** When it last fired. */
   readonly raisedMs: number;
-  /** Upper 95 % limit of the density that raised it. */
+  /** Upper bound of the 95 % CI of the density that fired it. */
   readonly raisedHigh: number;
 }
 
 export type AlertEvent =
   | {
       readonly kind: 'raised';
-      /** Where the density is known to be below the floor. */
+      /** Scope whose density is confirmed to be below the threshold. */
       readonly scope: Scope;
-      /** Where most of the evidence comes from. */
+      /** Scope with the largest contribution to the e-value. */
       readonly leading: Scope;
       readonly size: PooledDensity;
-      /** The incident was open already. */
+      /** True if the incident was already open. */
       readonly renewed: boolean;
     }
   | { readonly kind: 'resolved'; readonly scope: Scope; readonly size: PooledDensity };
 
 /**
- * `calm`: less evidence than the threshold. `unconfirmed`: evidence enough, but the density is not yet known to be
- * below the floor. `silent`: within a day of an alarm, nothing is gathered.
+ * `calm`: the e-value is below its threshold. `unconfirmed`: it is above, but the density is not yet confirmed to be
+ * below its own. `silent`: within a day after an alert, when nothing is tested.
  */
 type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }
@@ -123,20 +126,20 @@ export interface AlertStep {
   readonly state: AlertState;
   readonly event: AlertEvent | null;
   readonly status: AlertStatus;
-  /** Combined evidence divided by the threshold, finite; from 1 on the alarm is raised once the density confirms it. */
+  /** Combined e-value relative to the threshold, finite. At 1 or more, the alert fires once the density confirms it. */
   readonly evidenceRatio: number;
-  /** Where most of the evidence comes from. */
+  /** Scope with the largest contribution to the e-value. */
   readonly leading: Scope;
 }
 
 const SILENCE_MS = DAY_MS;
-/** How far back a density is measured at most, and so how much history a step needs. */
+/** Longest period of a density, and so the history that a step needs. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
 /** e^700 is near the largest double. */
 const MAX_LOG = 700;
 
-/** @param nowMs end of the last window that does not count */
+/** @param nowMs end of the last window that is not tested */
 export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState {
   return {
     detectors: newCombinedDetector(detectors),
@@ -148,17 +151,17 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
 }
 
 /**
- * Closes one window. Windows must come in the order of time, each once, also those without sessions.
+ * Tests one closed window. Windows must come in order, each once, including those without sessions.
  *
- * The alarm is raised when the combined evidence reaches the threshold and a density since the detector was last calm
- * (at least 200 sessions, at most 7 days) has its upper 95 % limit below the floor: of all traffic, or of the leading
- * region. A day of silence follows in which no evidence is gathered, so that what was mended meanwhile is not raised
- * again; then it starts anew. An open incident is resolved when the density of at least a day after the alarm, and of
- * at least 200 sessions, is above the floor, and its lower 95 % limit above the upper one of what raised the alarm.
+ * The alert fires when the combined e-value reaches its threshold and a density since the detector was last calm (at
+ * least 200 sessions, at most 7 days), of all traffic or of the leading region, has its 95 % upper bound below the
+ * threshold. A day without tests follows, so that a drop fixed meanwhile does not fire again; then the test starts
+ * over. An open incident is resolved when the density of at least a day after the alert, with at least 200 sessions, is
+ * above the threshold, and its lower bound is above the upper bound that fired the alert.
  *
  * @param scores of the sessions of the window
- * @param history totals of the windows of the last 7 days, in the order of time, the closed one last
- * @throws RangeError for a window that was closed before: whoever repeats a step must start from the state before it
+ * @param history totals of the windows of the last 7 days in order, the closed one last
+ * @throws RangeError for a window that was tested before: repeat a step from the state before it
  */
 export function stepAlert(
   policy: AlertPolicy,
@@ -168,7 +171,7 @@ export function stepAlert(
 ): AlertStep {
   const closed = history.at(-1);
   if (closed === undefined || closed.startMs < state.closedMs) {
-    throw new RangeError('A window counts once as evidence, and in the order of time.');
+    throw new RangeError('Each window is tested once, in the order of time.');
   }
   const nowMs = closed.endMs;
   if (state.silentUntilMs !== null && nowMs <= state.silentUntilMs) {
@@ -188,7 +191,7 @@ export function stepAlert(
     detectors: step.state,
     calmMs: calmAfter(step, state.calmMs, nowMs),
   };
-  const scopes = scopesByEvidence(step);
+  const scopes = scopesByContribution(step);
   const logRatio = step.logEvidence - Math.log(policy.threshold);
   const leading = scopes[0] ?? 'global';
   const reading = { evidenceRatio: Math.exp(Math.min(logRatio, MAX_LOG)), leading };
@@ -226,8 +229,8 @@ function calmAfter(step: CombinedStep, calmMs: AlertState['calmMs'], nowMs: numb
   };
 }
 
-/** All traffic and the leading region, the one with the larger part in the combined evidence first. */
-function scopesByEvidence({ logGlobal, logRegions }: CombinedStep): readonly Scope[] {
+/** All traffic and the leading region, the one with the larger contribution first. */
+function scopesByContribution({ logGlobal, logRegions }: CombinedStep): readonly Scope[] {
   const leading = logRegions.toSorted((a, b) => b.logEvidence - a.logEvidence || a.region - b.region)[0];
   if (leading === undefined) return ['global'];
   return leading.logEvidence - Math.log(logRegions.length) > logGlobal
@@ -255,7 +258,7 @@ function resolution(
 ): AlertEvent | null {
   if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
   const { scope, raisedHigh } = incident;
-  // A day of a small region may have too few sessions; then as many windows more as it takes, back to the alarm.
+  // A day of a small region may have too few sessions; then as many earlier windows as needed, back to the alert.
   const starts = history
     .map(({ startMs }) => startMs)
     .filter((startMs) => startMs >= incident.raisedMs && startMs <= nowMs - MIN_RESOLVE_MS)
@@ -263,10 +266,10 @@ function resolution(
   for (const startMs of starts) {
     const size = pooledDensity(history, scope, startMs, phiOf(policy, scope));
     if (size === null || size.sessions < MIN_SESSIONS) continue;
-    // A lower limit above the floor would ask a healthy small site for more luck than it has: 1,200 sessions a day know
-    // a density to 5 %, and the floor of a ticket is 3 % below the healthy one.
-    const isBack = size.density > floorOf(policy, scope) && size.low > raisedHigh;
-    return isBack ? { kind: 'resolved', scope, size } : null;
+    // A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions a day determine
+    // a density to 5 %, and a ticket's threshold is 3 % below the healthy value.
+    const isRecovered = size.density > floorOf(policy, scope) && size.low > raisedHigh;
+    return isRecovered ? { kind: 'resolved', scope, size } : null;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * Regions, which are groups of similar baseline queries, so that each live query is compared with its like; and how
- * much the session means of the baseline vary, for all traffic and by region.
+ * Regions (groups of similar baseline queries, so that each live query is compared with similar ones), and the spread
+ * of the baseline's session means, in total and by region.
  */
 import { moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
@@ -10,9 +10,9 @@ import { BASELINE_MEAN_X, type QueryDensity } from './query-density.ts';
 import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';
 
-/** What a detector has to know of its part of the baseline. */
+/** Statistics of the baseline that a detector needs. */
 export interface BaselineSpread {
-  /** Sessions of every window, summed. */
+  /** Sum of the sessions of all windows. */
   readonly sessions: number;
   /** Mean and variance of the session means of x, cross-fitted. */
   readonly meanX: number;
@@ -39,10 +39,7 @@ export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
   );
 }
 
-/**
- * The regions with sessions enough for a detector of their own. None when there is one region: it is all traffic,
- * which has its detector already.
- */
+/** Regions with enough sessions for a detector of their own. None if there is only one region, which is all traffic. */
 export function regionSpreads(windows: readonly SessionMeans[], regionCount: number): RegionSpread[] {
   if (regionCount < 2) return [];
   return Array.from({ length: regionCount }, (_, region) => {
@@ -72,8 +69,6 @@ function spreadOf(windows: readonly Float64Array[], z: number): BaselineSpread {
   };
 }
 
-// How much the baseline itself spreads, and the worst mean surprise that still counts as no drift.
-
 interface WindowMean {
   readonly sessions: number;
   /** Mean of x over the sessions of the window. */
@@ -87,17 +82,17 @@ interface PooledSurprise {
 }
 
 interface Overdispersion {
-  /** Variance of the window means over that of independent sessions; below 1 by luck. */
+  /** Ratio of the variance of window means to that of independent sessions; may be below 1 by chance. */
   readonly phiRaw: number;
   readonly phi: number;
 }
 
 /**
- * Overdispersion of the window means over that of independent sessions, with n_w the sessions of window w:
+ * Overdispersion of the window means relative to independent sessions, with n_w sessions in window w:
  *
- *     phi = max(1, sum over w of n_w (mean_w - mean)^2 / ((W - 1) variance))
+ * phi = max(1, sum over w of n_w (mean_w - mean)^2 / ((W - 1) variance))
  *
- * Windows without sessions do not count; below two windows, or without variance, phi is 1.
+ * Windows without sessions do not count. With fewer than two windows, or without variance, phi is 1.
  */
 export function overdispersion(windows: readonly WindowMean[], pooled: PooledSurprise): Overdispersion {
   const filled = windows.filter(({ sessions }) => sessions > 0);
@@ -109,17 +104,17 @@ export function overdispersion(windows: readonly WindowMean[], pooled: PooledSur
 }
 
 /**
- * Upper bound of the baseline's true mean of x: max(0.99, mean) + z sqrt(phi variance / sessions). It carries the
- * error of the baseline into the detectors.
+ * Upper bound of the baseline's true mean of x: max(0.99, mean) + z sqrt(phi variance / sessions). It passes the
+ * uncertainty of the baseline on to the detectors.
  */
 export function meanXUpper(pooled: PooledSurprise, phi: number, sessions: number, z: number): number {
   return Math.max(BASELINE_MEAN_X, pooled.mean) + z * Math.sqrt((phi * pooled.variance) / sessions);
 }
 
 /**
- * The largest mean of y = x / ln 100 that counts as no drift: (meanXUpper - ln floor) / ln 100.
+ * Largest mean of y = x / ln 100 that is not drift: (meanXUpper - ln floor) / ln 100.
  *
- * @param floor density that is still fine, such as 0.95
+ * @param floor lowest acceptable density, such as 0.95
  */
 export function nullMean(upper: number, floor: number): number {
   return (upper - Math.log(floor)) / MAX_SURPRISE;
@@ -133,9 +128,9 @@ export interface Regions {
 }
 
 const MAX_REGIONS = 32;
-/** Baseline queries for each region: fewer lose the tail of the region. */
+/** Baseline queries per region: with fewer, the tail of the region is lost. */
 const QUERIES_PER_REGION = 300;
-/** Rows that the centroids are fitted on; more change them little and cost time in proportion. */
+/** Rows used to fit the centroids; more change little and take proportionally longer. */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;
@@ -146,10 +141,10 @@ export function regionCount(baselineQueries: number): number {
 }
 
 /**
- * The regions of baseline queries, by spherical k-means of their vectors. Of more than 20,000 rows every n-th is
- * fitted on. The same rows and seed give the same regions.
+ * Finds the regions of baseline queries by spherical k-means of their vectors. Fits every n-th of more than 20,000
+ * rows. Equal rows and seeds give equal regions.
  *
- * @param count number of regions; by default the one of `regionCount`
+ * @param count number of regions; `regionCount` by default
  */
 export function findRegions(vectors: Matrix, seed: number, count: number = regionCount(vectors.rows)): Regions {
   const step = Math.ceil(vectors.rows / MAX_FITTED_ROWS);
@@ -170,15 +165,15 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * The region with the largest cosine to each row; ties to the lowest number.
+ * The region with the largest cosine to each row; ties go to the lowest number.
  *
- * @param lengths of the rows, where they are known
- * @throws RangeError for other dimensions
+ * @param lengths of the rows, if known
+ * @throws RangeError for another dimension
  */
 export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {
   if (vectors.rows > 0 && vectors.columns !== regions.columns) {
     throw new RangeError(
-      `The queries have ${vectors.columns} dimensions and the baseline has ${regions.columns}; the embedding model changed.`,
+      `The queries have ${vectors.columns} dimensions and the baseline has ${regions.columns}: the embedding model has changed.`,
     );
   }
   return nearestDirections(vectors, regions.centroids, lengths);
@@ -186,20 +181,23 @@ export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float
 
 export interface RegionRow {
   readonly region: number;
-  /** Of the traffic now and in the baseline, 0..1. */
+  /** Share of the current traffic, and of the baseline; 0 to 1. */
   readonly share: number;
   readonly baselineShare: number;
-  /** Null when the window has no query there. */
+  /** Null if the window has no query in the region. */
   readonly density: number | null;
-  /** share * -ln D: what the region adds to -ln D of all traffic; 0 without queries, negative when better covered. */
+  /**
+   * share * -ln D: contribution of the region to -ln D of all traffic; 0 without queries, negative if it is covered
+   * better.
+   */
   readonly explained: number;
 }
 
 /**
- * What each region adds to a fall of the density, most first. With all queries in regions the parts sum to -ln D of the
- * whole.
+ * Contributions of the regions to a drop of density, largest first. If all queries are in regions, they add up to -ln D
+ * of the whole.
  *
- * @param baselineShares by number of the region
+ * @param baselineShares by region number
  */
 export function regionTable(
   { regions }: Pick<QueryDensity, 'regions'>,

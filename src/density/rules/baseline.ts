@@ -1,4 +1,4 @@
-/** The baseline: what well-known traffic looked like against the store, frozen. */
+/** Builds the density baseline: the frozen statistics of known traffic against the store. */
 
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
@@ -37,26 +37,26 @@ export interface Baseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
   readonly global: BaselineSpread;
-  /** Regions with sessions enough for a detector of their own. */
+  /** Regions with enough sessions for a detector of their own. */
   readonly monitored: readonly RegionSpread[];
   /** Share of the session weights by region. */
   readonly regionShares: readonly number[];
-  /** The badly covered tenth, cross-fitted, for the search for uncovered topics. */
+  /** The worst covered 10 %, cross-fitted, for the search for uncovered topics. */
   readonly tail: readonly BaselineTailQuery[];
 }
 
-/** What is kept of a baseline when its queries are gone. */
+/** A baseline without its queries. */
 export type FrozenBaseline = Omit<Baseline, 'tail'>;
 
 interface BaselineTailQuery {
   readonly id: string;
   readonly row: number;
-  /** Names the session within its window. */
+  /** Identifies the session within its window. */
   readonly session: string;
   readonly surprise: number;
 }
 
-/** The period has no queries, or all of them in every other block of hours, so that they cannot be compared. */
+/** The period has no queries, or only in alternate blocks of hours, so that they cannot be compared. */
 export interface InsufficientBaseline {
   readonly kind: 'insufficient_data';
   readonly of: 'days';
@@ -69,24 +69,23 @@ export interface BaselineSettings {
   /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
-  /** Days and sessions for both levels of the alarm; by default 14 and 2,000. */
+  /** Days and sessions required for both alert levels; 14 and 2,000 by default. */
   readonly pageNeeds?: BaselineNeeds;
 }
 
-/** A query at or under this percentile is in the tail that the search for uncovered topics looks at. */
+/** Queries at or below this percentile form the tail that is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** Of a query whose ranks lie on both sides, the greater part decides. */
+/** If ties span the limit, the larger part decides. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
 
 /**
- * Builds the baseline of a period: regions of its queries, the scores of each, and the spread that the detectors need.
- * Of a period of two weeks or more only whole weeks count. The same queries and settings give the same baseline,
- * whatever their order.
+ * Builds the baseline of a period: its regions, scores and spread. Of a period of two weeks or more, only whole weeks
+ * count. Equal queries and settings give equal baselines, in any order.
  *
- * @param vectors what the rows of the queries point into
+ * @param vectors matrix that the rows of the queries refer to
  */
 export function buildBaseline(
   queries: readonly ScoredQuery[],
@@ -146,9 +145,7 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
   return findRegions(selectRows(vectors, rows), seed);
 }
 
-// The reference period: how long it is, and what it is good for.
-
-/** `page`: both levels of the alarm. `provisional`: tickets only. `insufficient`: no alarm. */
+/** `page`: both alert levels. `provisional`: tickets only. `insufficient`: no alerts. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
 export interface BaselineNeeds {
@@ -163,8 +160,8 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 const WEEK_MS = 7 * DAY_MS;
 
 /**
- * The last whole weeks of a period of at least two; a shorter one as it is. Otherwise the weekdays at its ends would
- * count more than the others, wherever in the world the users are.
+ * The last whole weeks of a period of at least two; a shorter one unchanged. Otherwise the weekdays at its ends would
+ * have more weight, in whatever time zone the users are.
  */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
@@ -172,8 +169,8 @@ export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
 }
 
 /**
- * Days of 24 hours, counted back from the end of the period, from the first to the last that has a query; a weekend
- * without queries between them counts.
+ * Number of 24-hour days, counted back from the end of the period, between the first and the last query, including days
+ * without queries.
  */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
   let first = Number.NEGATIVE_INFINITY;
@@ -186,7 +183,7 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
   return times.length === 0 ? 0 : first - last + 1;
 }
 
-/** @param pageNeeds what both levels of the alarm need; tickets never need more */
+/** @param pageNeeds requirements of both alert levels; tickets never need more */
 export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';
@@ -199,15 +196,15 @@ interface DatedScore {
   readonly occurredAt: Date;
 }
 
-/** A third of a day: from one day to the next each hour changes sides, so that no time of the day is compared with itself alone. */
+/** A third of a day: each hour changes sides daily, so that no time of day is compared with itself alone. */
 const BLOCK_MS = 8 * HOUR_MS;
 
 /**
- * Ranks of the baseline's own queries, cross-fitted: those of odd blocks of eight hours among the scores of even blocks
- * and the other way round. A query is not compared with itself nor with others of its hour, which would make the
- * baseline look better covered than live traffic can be.
+ * Cross-fitted ranks of the baseline's own queries: those in odd blocks of eight hours among the scores of even blocks,
+ * and vice versa. Comparing a query with itself or its own hour would make the baseline look better covered than live
+ * traffic can be.
  *
- * @returns in the order of the queries; null when all lie in odd blocks, or all in even ones
+ * @returns in the order of the queries; null if all are in odd or all in even blocks
  */
 export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
   const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;
@@ -225,20 +222,18 @@ export function crossFitRanks(queries: readonly DatedScore[], regionCount: numbe
   return queries.map((query) => tiedRanks(query.score, query.region, isOdd(query) ? evenScores : oddScores));
 }
 
-// The queries of the baseline by window, because sessions are counted by window.
-
 interface BaselineWindow {
   readonly startMs: number;
-  /** Positions of its queries. */
+  /** Indices of its queries. */
   readonly indices: readonly number[];
-  /** Numbers of their sessions. */
+  /** Their session numbers. */
   readonly sessions: Int32Array;
-  /** Names of the sessions; null for those that were grouped by likeness. */
+  /** Session names; null for sessions inferred from similarity. */
   readonly names: readonly (string | null)[];
   readonly means: SessionMeans;
 }
 
-/** Windows with queries, in the order of time. */
+/** Windows with queries, in order. */
 function baselineWindows(
   queries: readonly MeasuredQuery[],
   vectors: Matrix,
@@ -268,7 +263,7 @@ function baselineWindows(
     });
 }
 
-/** Sessions of the period: one that reaches into a second window counts once. */
+/** Number of sessions in the period; one that spans two windows counts once. */
 function sessionCount(windows: readonly BaselineWindow[]): number {
   const sessions = new Set<string>();
   for (const { startMs, sessions: numbers, names } of windows) {
@@ -279,7 +274,7 @@ function sessionCount(windows: readonly BaselineWindow[]): number {
   return sessions.size;
 }
 
-/** Share of the session weights by region; queries without a region count in the whole. */
+/** Share of the session weights by region. Queries without a region count in the total. */
 function regionShares(windows: readonly BaselineWindow[], regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;

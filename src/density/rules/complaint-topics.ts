@@ -1,4 +1,7 @@
-/** What people complain about: groups of queries that negative feedback has more of than the other queries. */
+/**
+ * Finds topics with negative feedback: groups of queries that are more frequent among queries with negative feedback
+ * than among others.
+ */
 import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { type Subjects, subjectsOf } from './find-topics.ts';
@@ -7,46 +10,46 @@ import { type TailClusters, type TailQuery, type TailSide, tailClusters } from '
 /** A live query with a vector. */
 export interface RatedQuery {
   readonly id: string;
-  /** Names its session. */
+  /** Identifies its session. */
   readonly session: string;
   /** YYYY-MM-DD, UTC. */
   readonly day: string;
-  /** Somebody said or did something negative about its answer. */
+  /** True if it has negative feedback. */
   readonly isNegative: boolean;
 }
 
 export interface ComplaintDay {
   readonly day: string;
-  /** Sessions with negative feedback, and those of them that are of the topic. */
+  /** Sessions with negative feedback, and those of them in the topic. */
   readonly negative: number;
   readonly sessions: number;
 }
 
 export interface ComplaintTopic {
-  /** Ids of its queries with negative feedback, one a session, the most typical first. */
+  /** Ids of its queries with negative feedback, one per session, most typical first. */
   readonly members: readonly string[];
   readonly examples: readonly string[];
   /** Ids of queries without negative feedback that are as close to it as its own. */
   readonly alike: readonly string[];
-  /** Clusters of several are no topics. */
+  /** Clusters with several subjects are not topics. */
   readonly subjects: Exclude<Subjects, 'several'>;
   readonly sessions: number;
-  /** Of the sessions with negative feedback, with 95 % bounds, and of the others. */
+  /** Share of the sessions with negative feedback, with a 95 % CI, and share of the others. */
   readonly share: { readonly value: number } & Interval;
   readonly othersShare: number;
-  /** Adjusted over all clusters that were tried. */
+  /** Adjusted for all tested clusters. */
   readonly adjustedP: number;
-  /** Of all days with negative feedback, rising. */
+  /** All days with negative feedback, ascending. */
   readonly days: readonly ComplaintDay[];
 }
 
 export type ComplaintTopics =
   | {
       readonly kind: 'topics';
-      /** Sessions with negative feedback, and with queries without. */
+      /** Numbers of sessions with negative feedback, and with queries without. */
       readonly negative: number;
       readonly others: number;
-      /** With the largest excess first. */
+      /** Largest excess first. */
       readonly topics: readonly ComplaintTopic[];
     }
   | {
@@ -58,14 +61,14 @@ export type ComplaintTopics =
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Numbers of clusters that are tried: too many split what many ask about, too few hide what few do. */
+/** Tested numbers of clusters: too many split frequent topics, too few hide rare ones. */
 const granularities = [16, 8, 4] as const;
 
 /**
- * Clusters queries with and without negative feedback together, without looking which is which, and keeps the clusters that
- * hold more of the sessions with negative feedback than of the others (see `tailClusters`, by which uncovered topics are
- * found) and are not of several subjects. Of 16, 8 and 4 clusters those count that show the clearest excess, at a third of the
- * level each. The result does not depend on the order of the queries.
+ * Clusters queries with and without negative feedback together, blind to the feedback, and returns the clusters with a
+ * larger share of the sessions with negative feedback than of the others (see `tailClusters`, also used for uncovered
+ * topics) that do not mix several subjects. Uses the clearest result of 16, 8 and 4 clusters, each at a third of the
+ * significance level. The result does not depend on the order of the queries.
  *
  * @param queries one per row of `vectors`
  */
@@ -115,7 +118,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
   return { kind: 'topics', negative: now.sessions, others: before.sessions, topics };
 }
 
-const leastP = (found: TailClusters): number =>
+const minP = (found: TailClusters): number =>
   found.kind === 'clusters' ? Math.min(1, ...found.uncovered.map(({ adjustedP }) => adjustedP)) : 1;
 
 function clearest(now: TailSide<TailQuery>, before: TailSide<TailQuery>, seed: number): TailClusters {
@@ -123,7 +126,7 @@ function clearest(now: TailSide<TailQuery>, before: TailSide<TailQuery>, seed: n
   const [finest, ...coarser] = granularities.map((clusters) =>
     tailClusters(now, before, seed, { clusters, significance }),
   );
-  return coarser.reduce((best, next) => (leastP(next) < leastP(best) ? next : best), finest as TailClusters);
+  return coarser.reduce((best, next) => (minP(next) < minP(best) ? next : best), finest as TailClusters);
 }
 
 function daysOf(negative: readonly RatedQuery[], members: readonly RatedQuery[]): ComplaintDay[] {

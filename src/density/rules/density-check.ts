@@ -1,23 +1,23 @@
-/** The check `density drift`: live queries must not be covered worse than they were in the baseline. */
+/** The check `density drift`: fails when live queries are covered worse than in the baseline. */
 
 import { type CheckOutcome, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
-import { percentage } from '../../core/format.ts';
+import { minute, percentage } from '../../core/format.ts';
 import type { Severity } from '../../core/model.ts';
 import type { AlertLevel } from './alert.ts';
 import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
 import type { BaselineProgress, DensityState, WatchingPhase, WatchSettings } from './watch-state.ts';
 
-/** What it is called unless the config gives it a name. */
+/** Default name of the check. */
 export const DENSITY_CHECK_NAME = 'density drift';
 
-/** The threshold of the check: the ratio of evidence at which an alarm is raised. */
+/** Threshold of the check: the e-value ratio at which an alert fires. */
 export const DENSITY_CHECK_THRESHOLD = 1;
 
-/** Windows that may be missing before what is known of the density is no longer trusted. */
+/** Number of missing windows after which the density is stale. */
 const WINDOWS_TO_TRUST = 3;
 
-/** Until when what is known by a window that ended then may be trusted. */
+/** Until when the results of a window are trusted. */
 export function trustedUntil(
   { windowMs, graceMs }: Pick<WatchSettings, 'windowMs' | 'graceMs'>,
   windowEndMs: number,
@@ -25,22 +25,22 @@ export function trustedUntil(
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
 
-/** Whether a window that ended then is too old to speak for now. */
+/** True if a window that ended then is stale. */
 export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windowEndMs: number, now: Date): boolean {
   return now > trustedUntil(plan, windowEndMs);
 }
 
-/** Why a check on query density has no data once windows no longer close. */
+/** Explains why a density check has no data once windows no longer close. */
 export function staleSentence(windowEndMs: number): string {
-  return `No window of live queries was closed since ${new Date(windowEndMs).toISOString()}; see the jobs measure-query-coverage and evaluate-density.`;
+  return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the jobs measure-query-coverage and evaluate-density.`;
 }
 
 /**
- * The verdict on the alarms of query density: an open page has the severity of the check, an open ticket is a warning.
- * Without a baseline, and while one is replaced, it is `no_data`.
+ * Verdict of the check from the density alerts: an open page has the severity of the check, an open ticket is a
+ * warning. Without a baseline, or while one is replaced, it is `no_data`.
  *
- * @param state null before the first step of the watch
- * @param evidenceRatio of the page-level alarm at the last window; null before the first
+ * @param state null before the first step
+ * @param evidenceRatio e-value ratio of the page alert in the last window; null before the first
  */
 export function evaluateDensityDrift(
   severity: Severity,
@@ -54,7 +54,7 @@ export function evaluateDensityDrift(
     case 'learning':
       return { ...unknown, explanation: missingSentence(phase.progress, needs) };
     case 'replaying':
-      return { ...unknown, explanation: `The baseline is being made anew after ${phase.reason}.` };
+      return { ...unknown, explanation: `The baseline is being rebuilt after ${phase.reason}.` };
     case 'watching': {
       const watched = watchedVerdict(severity, phase, evidenceRatio);
       return { ...NO_VALUE, value: evidenceRatio, isBeyond: isBreach(watched.verdict), ...watched };
@@ -70,21 +70,24 @@ function watchedVerdict(
   const ratio = evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert level.`;
   const openedAt = (level: AlertLevel): string | null => {
     const incident = alerts[level]?.incident ?? null;
-    return incident === null ? null : new Date(incident.openedMs).toISOString();
+    return incident === null ? null : `${minute(new Date(incident.openedMs))} UTC`;
   };
   const [page, ticket] = [openedAt('page'), openedAt('ticket')];
   if (page !== null) {
-    return { verdict: severity, explanation: `Live queries are covered worse than in the baseline since ${page}.` };
+    return {
+      verdict: severity,
+      explanation: `Drift confirmed: live queries have been covered worse than in the baseline since ${page}.`,
+    };
   }
   if (ticket !== null) {
-    const explanation = `Live queries are covered a little worse than in the baseline since ${ticket}: a ticket, no page.${ratio}`;
+    const explanation = `Drift confirmed at ticket level: live queries have been covered slightly worse than in the baseline since ${ticket}.${ratio}`;
     return { verdict: 'warning', explanation };
   }
-  const provisional = grade === 'provisional' ? ' The baseline is provisional: tickets, no pages.' : '';
+  const provisional = grade === 'provisional' ? ' The baseline is provisional, so only tickets can fire.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
-    ? 'Live queries may be covered worse than in the baseline: an alarm is raised once their density is known to be below its floor.'
-    : 'Live queries are covered as in the baseline.';
+    ? 'Drift not confirmed yet: the alert fires once query density is certainly below its threshold.'
+    : 'Drift not confirmed: live queries are covered as in the baseline.';
   return { verdict: 'ok', explanation: `${status}${ratio}${provisional}` };
 }
 
@@ -92,7 +95,7 @@ function missingSentence(
   { days, sessions }: Pick<BaselineProgress, 'days' | 'sessions'>,
   needs: BaselineNeeds,
 ): string {
-  const has = `There is no baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions were measured`;
+  const has = `No baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions measured`;
   const missing = [
     ...(days < needs.days ? [`${needs.days - days} days`] : []),
     ...(sessions < needs.sessions ? [`${needs.sessions - sessions} sessions`] : []),

@@ -1,11 +1,11 @@
-/** One e-detector for all traffic and one for each region, so that a loss in a corner is not diluted. */
+/** One e-detector for all traffic and one per region, so that a local loss is not diluted. */
 import { logAdd, logMean } from '../../math/stats/distributions.ts';
 import { type DetectorSettings, type DetectorState, newDetector, stepDetector } from '../../math/stats/sequential.ts';
 import type { SessionScores } from './sessions.ts';
 
 export interface CombinedSettings {
   readonly global: DetectorSettings;
-  /** Monitored regions: those with sessions enough in the baseline. */
+  /** Monitored regions, which have enough sessions in the baseline. */
   readonly regions: readonly (DetectorSettings & { readonly region: number })[];
 }
 
@@ -24,8 +24,8 @@ export function newCombinedDetector({ global, regions }: CombinedSettings): Comb
 }
 
 /**
- * Adds one window to all detectors. Combined evidence = M_global / 2 + mean of the M_region / 2, or M_global alone when
- * no region is monitored; the average keeps the guarantee of its parts.
+ * Adds one window to all detectors. The combined e-value is M_global / 2 + mean of M_region / 2, or M_global alone
+ * without monitored regions; an average of e-values keeps their guarantee.
  */
 export function stepCombinedDetector(settings: CombinedSettings, state: CombinedState, scores: SessionScores) {
   const global = stepDetector(settings.global, state.global, scores.all);
@@ -39,10 +39,10 @@ export function stepCombinedDetector(settings: CombinedSettings, state: Combined
       : logAdd(LOG_HALF + global.logEvidence, LOG_HALF + logMean(regions.map((region) => region.logEvidence)));
   return {
     state: { global: global.state, regions: regions.map((region) => region.state) },
-    /** ln M of the global detector. */
+    /** ln of the global e-value M. */
     logGlobal: global.logEvidence,
     logRegions: regions.map(({ region, logEvidence }) => ({ region, logEvidence })),
-    /** ln of the combined evidence. */
+    /** ln of the combined e-value. */
     logEvidence,
   };
 }

@@ -1,4 +1,7 @@
-/** How far the vectors of two sets of queries differ. It describes; a change of topics alone is no loss of coverage. */
+/**
+ * Differences between the vectors of two sets of queries. Descriptive only: a change of topics alone is not a loss of
+ * coverage.
+ */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';
 import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import {
@@ -13,9 +16,9 @@ import {
 
 /** Maximum mean discrepancy with Gaussian kernels, Gretton et al. 2012. */
 interface MaximumMeanDiscrepancy {
-  /** Without the pairs of a row with itself: 0 on average without drift, and then as often below it. */
+  /** Without self-pairs: 0 on average without drift, and then negative as often as positive. */
   readonly unbiased: number;
-  /** With them: never negative. */
+  /** With self-pairs: never negative. */
   readonly biased: number;
 }
 
@@ -36,21 +39,22 @@ export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): Max
   };
 }
 
-/**
- * The gamma of the median heuristic, 1 / median squared distance. Infinity when most rows are copies of each other.
- */
+/** Gamma by the median heuristic, 1 / median squared distance. Infinite if most rows are duplicates. */
 export function medianHeuristic(medianSquaredDistance: number): number {
   return 1 / medianSquaredDistance;
 }
 
-/** The second kernel's gamma over the first: finds events in few rows that the median's width smooths away. */
+/**
+ * Ratio of the second kernel's gamma to the first: detects changes in few rows, which the median bandwidth smooths
+ * away.
+ */
 const NARROW = 6;
 
 /**
- * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and
- * 6 gamma. Takes (n + m)^2 / 2 kernels, and half the square of the smaller sample in steps per permutation.
+ * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and 6
+ * gamma. Evaluates (n + m)^2 / 2 kernels, and half the square of the smaller sample in operations per permutation.
  *
- * @param assignments for each permutation the places of the pooled rows (x first) that play x, n of them, in any order
+ * @param assignments for each permutation, the indices of the n pooled rows (x first) that act as x, in any order
  * @throws RangeError if a sample has fewer than two rows
  */
 export function twoBandwidthTest(distances: PairTable, gamma: number, assignments: Iterable<Uint32Array>) {
@@ -60,7 +64,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   const kernel: PairTable = { n, m, values: values.map(mix) };
   const { totals, total } = marginalsOf(kernel);
   const statistic = (playX: Uint32Array): number => {
-    // The pairs of the smaller side are summed; those of the other follow from what all rows sum to.
+    // Sums the pairs of the smaller side; those of the other follow from the total.
     const rows = n <= m ? playX.toSorted() : othersThan(playX, n + m);
     const within = sumWithin(kernel, rows);
     const touching = rows.reduce((sum, row) => sum + (totals[row] ?? 0), 0);
@@ -71,30 +75,27 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
   const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
   const permuted = Float64Array.from(assignments, statistic);
-  // The same rows summed in another order differ in the last digits and are still equal.
+  // Sums in another order differ in the last digits but count as equal.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {
-    /** Unbiased squared discrepancy of the two samples as they are. */
+    /** Unbiased squared discrepancy of the two samples. */
     observed,
-    /** The same for each permutation. */
+    /** Discrepancy of each permutation. */
     permuted,
     /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
     p: (1 + reached) / (permuted.length + 1),
   };
 }
 
-/**
- * Draws which n of n + m pooled rows play x, once per permutation, every choice being equally likely. The same seed
- * gives the same choices.
- */
+/** Draws which n of n + m pooled rows act as x, uniformly, once per permutation. Equal seeds give equal draws. */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
   for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);
 }
 
 /**
- * Draws `count` of `size` rows without replacement, by the first steps of a Fisher-Yates shuffle; not in order.
+ * Draws `count` of `size` rows without replacement, by a partial Fisher-Yates shuffle; unordered.
  *
  * @param count at most `size`
  */
@@ -119,14 +120,14 @@ function requirePairs(n: number, m: number): void {
   if (n < 2 || m < 2) throw new RangeError('The discrepancy needs at least two rows in each sample.');
 }
 
-/** The rows from 0 to size that are not among the given ones, ascending. */
+/** Rows from 0 to size that are not given, ascending. */
 function othersThan(rows: Uint32Array, size: number): Uint32Array {
   const isGiven = new Uint8Array(size);
   for (const row of rows) isGiven[row] = 1;
   return Uint32Array.from({ length: size }, (_, row) => row).filter((row) => isGiven[row] === 0);
 }
 
-/** For each pooled row the sum over its pairs, and the sum over all pairs. */
+/** Sum over the pairs of each pooled row, and over all pairs. */
 function marginalsOf({ n, m, values }: PairTable): { totals: Float64Array; total: number } {
   const size = n + m;
   const totals = new Float64Array(size);
@@ -162,11 +163,11 @@ const MAX_PAIRED_ROWS = 2000;
 const PERMUTATIONS = 199;
 
 /**
- * Compares two samples of vectors. The same rows and seed give the same result.
+ * Compares two samples of vectors. Equal rows and seeds give equal results.
  *
- * @param reference at least two rows of any length but zero
- * @param current the same
- * @param mostPairedRows of each sample; of more, that many are drawn for the statistics over all pairs
+ * @param reference at least two nonzero rows
+ * @param current at least two nonzero rows
+ * @param mostPairedRows maximum rows per sample for statistics over all pairs; larger samples are subsampled
  * @throws RangeError if a sample is too small or has a zero vector, or the columns differ
  */
 export function compareEmbeddings(
@@ -190,16 +191,15 @@ export function compareEmbeddings(
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
     /** In the U form. */
     energyDistance: energyDistance(distances).u,
-    /** Of all rows. */
+    /** Uses all rows. */
     centroid: centroidShift(reference, current),
-    /** Rows that the statistics over all pairs were computed on. */
+    /** Rows used for the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }
 
-/** How far apart the mean directions of two samples are. */
 /**
- * Compares the mean directions of two samples: each row is divided by its length first.
+ * Compares the mean directions of two samples, after scaling each row to length 1.
  *
  * @throws RangeError if a sample is empty or has a row of length zero, or the columns differ
  */
@@ -213,11 +213,11 @@ export function centroidShift(x: Vectors, y: Vectors) {
   return {
     /** Euclidean distance of the means, from 0 to 2. */
     distance: Math.sqrt(dotProduct(difference, difference)),
-    /** 1 - cosine of the means, from 0 to 2; 1 when a mean is zero and has no direction. */
+    /** 1 - cosine of the means, from 0 to 2; 1 if a mean is zero. */
     cosineDistance: lengthX === 0 || lengthY === 0 ? 1 : 1 - dotProduct(a, b) / (lengthX * lengthY),
     /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows equal). */
     resultantLengthX: lengthX,
-    /** The same of y. */
+    /** Mean resultant length of y. */
     resultantLengthY: lengthY,
   };
 }
@@ -247,9 +247,9 @@ export function energyDistance(distances: PairTable) {
   const sums = sumOverPairs(distances, Math.sqrt);
   const between = (2 * sums.between) / (n * m);
   return {
-    /** Means over all pairs, a row with itself included: never negative. */
+    /** Over all pairs, including self-pairs: never negative. */
     v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
-    /** Without those: 0 on average without drift, and then as often below it. */
+    /** Without self-pairs: 0 on average without drift, and then negative as often as positive. */
     u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
   };
 }

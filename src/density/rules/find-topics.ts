@@ -1,6 +1,6 @@
 /**
- * One search for uncovered topics: live queries held against the tail and a sample of the baseline, and whether the
- * queries of a cluster are of one subject, since clusters also gather what is like nothing else.
+ * Searches for uncovered topics by comparing live queries with the tail and a sample of the baseline, and tests whether
+ * the queries of a cluster share one subject, since clusters also collect queries that resemble nothing else.
  */
 import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
@@ -17,41 +17,43 @@ import {
   type UncoveredCluster,
 } from './tail-clusters.ts';
 
-/** A mix of so many subjects is told apart into its parts; one of more leaves no part large enough. */
+/** Number of parts that a cluster is split into: enough to separate a mix of subjects. */
 const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
-/** Two parts are of one subject from this share of their own likeness on, beyond that of any two queries. */
-const MIN_LIKENESS = 0.5;
-/** Parts that are hardly more alike than any two queries are parts of nothing: of the way from those to equal queries. */
+/**
+ * Two parts share a subject if their similarity, above that of any two queries, is at least this share of the
+ * similarity within them.
+ */
+const MIN_SIMILARITY = 0.5;
+/** Parts must be tighter than any two queries by this share of the distance to identical queries. */
 const MIN_TIGHT = 0.05;
-/** What of the queries must be of one subject to call them a topic. */
+/** Minimum share of queries with one subject for a topic. */
 const MIN_SHARE = 2 / 3;
-/** From this silhouette on parts lie apart; below, the vectors are sparse and all queries far from each other. */
+/** Minimum silhouette of separate parts. Below it, the vectors are sparse and all queries are far from each other. */
 const APART = 0.25;
 
-/** `unclear`: by their vectors; their words may tell. */
+/** `unclear`: the vectors do not tell; the words may. */
 export type Subjects = 'one' | 'several' | 'unclear';
 
 interface Part {
-  /** Of all queries. */
+  /** Share of all queries. */
   readonly share: number;
-  /** Different vectors: a question that is asked again is no more alike. */
+  /** Number of distinct vectors: repeated queries do not make a part tighter. */
   readonly rows: number;
-  /** Of their directions. */
+  /** Sum of their directions. */
   readonly sum: Float64Array;
 }
 
 /**
- * Whether the queries are of one subject, by vectors of any model. They are split into four parts by spherical k-means.
- * Two parts are of one subject when the mean cosine between their queries, less that of any two queries, is at least
- * half of the mean cosine within the parts, less the same; parts that are linked through others are as well. With two
- * thirds of the queries in such parts they are of one subject. Otherwise they are of several, when the parts lie apart
- * by their mean silhouette (Rousseeuw 1987, with 1 - mean cosine for the distance, 0 for a part of one vector) of at
- * least 0.25.
+ * Tests whether the queries share one subject, for vectors of any model. Splits them into four parts by spherical
+ * k-means. Two parts share a subject if the mean cosine between their queries, minus that of any two queries, is at
+ * least half of the mean cosine within the parts, minus the same; parts linked through others do too. If two thirds of
+ * the queries are in such parts, they share one subject. Otherwise they have several, if the mean silhouette of the
+ * parts (Rousseeuw 1987, with 1 - mean cosine as distance, and 0 for a part of one vector) is at least 0.25.
  *
- * @param members of one cluster
- * @param sample of all queries, which tells how like each other any two are
+ * @param members queries of one cluster
+ * @param sample of all queries, which shows how similar any two are
  */
 export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
   const parts = partsOf(members, seed);
@@ -61,7 +63,7 @@ export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subje
   const within =
     all === 0 ? 1 : parts.reduce((sum, part, i) => sum + (pairs[i] ?? 0) * meanCosine(part.rows, part.sum), 0) / all;
   if (within - usual < MIN_TIGHT * (1 - usual)) return 'unclear';
-  const least = usual + MIN_LIKENESS * (within - usual);
+  const least = usual + MIN_SIMILARITY * (within - usual);
   if (largestLinked(parts, least) >= MIN_SHARE) return 'one';
   return silhouette(parts) >= APART ? 'several' : 'unclear';
 }
@@ -77,7 +79,7 @@ function partsOf(members: Matrix, seed: number): Part[] {
     });
 }
 
-/** The largest share of queries in parts that are linked by a mean cosine of `least`. */
+/** Largest share of queries in parts linked by a mean cosine of at least `least`. */
 function largestLinked(parts: readonly Part[], least: number): number {
   const groups = parts.map((_, part) => part);
   for (const [a, one] of parts.entries()) {
@@ -107,12 +109,12 @@ function cosineBetween(one: Part, other: Part): number {
   return dotProduct(one.sum, other.sum) / (one.rows * other.rows);
 }
 
-/** Of any two of so many directions, from their sum; 1 for fewer than two. */
+/** Mean cosine of any two of these directions, from their sum; 1 for fewer than two. */
 function meanCosine(rows: number, sum: Float64Array): number {
   return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
 }
 
-/** Of the rows, each scaled to length 1. */
+/** Sum of the rows, each scaled to length 1. */
 function directionSum(rows: Matrix): Float64Array {
   const scales = inverseLengths(rows);
   const sum = new Float64Array(rows.columns);
@@ -127,32 +129,32 @@ function directionSum(rows: Matrix): Float64Array {
 export interface TopicBaseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
-  /** The badly covered tenth of its queries, and the sessions that it stands for. */
+  /** The worst covered 10 % of its queries, and the number of sessions that they represent. */
   readonly tail: {
     readonly vectors: Matrix;
     readonly queries: readonly BaselineTail[];
     readonly sessions: number;
   };
-  /** Vectors of queries drawn from all of it. */
+  /** Vectors of a random sample of its queries. */
   readonly sample: Matrix;
 }
 
 export interface LocatedTopic extends UncoveredCluster {
   readonly cause: TopicCause;
-  /** Clusters of several are no topics. */
+  /** Clusters with several subjects are not topics. */
   readonly subjects: Exclude<Subjects, 'several'>;
-  /** Rows of the sample of the baseline in the region of the topic. */
+  /** Rows of the baseline sample in the region of the topic. */
   readonly baselineRows: readonly number[];
 }
 
 type FoundTopics =
   | {
       readonly kind: 'topics';
-      /** Of the period, covered or not. */
+      /** All sessions of the period. */
       readonly sessions: number;
-      /** How many clusters were tested. */
+      /** Number of tested clusters. */
       readonly tested: number;
-      /** With the largest excess first. */
+      /** Largest excess first. */
       readonly topics: readonly LocatedTopic[];
     }
   | {
@@ -163,11 +165,11 @@ type FoundTopics =
     };
 
 /**
- * Places the queries in the baseline, clusters those at or under its 10 % percentile together with its own tail, and
- * reads the cause of each cluster that has more of the period than the baseline explains and is not of several subjects.
- * Queries without a vector have no part. The result does not depend on the order of the queries.
+ * Ranks the queries in the baseline, clusters those at or below its 10 % percentile together with the baseline tail,
+ * and infers the cause of each cluster that is more frequent than the baseline explains and does not mix several
+ * subjects. Queries without a vector are ignored. The result does not depend on the order of the queries.
  *
- * @throws RangeError when the vectors have another dimension than the baseline
+ * @throws RangeError if the vectors have another dimension than the baseline
  */
 export function findTopics(
   queries: readonly ScoredQuery[],

@@ -1,19 +1,19 @@
-/** Whether queries are covered worse than the reference queries most like them, whatever they ask about more often. */
+/** Compares the coverage of queries with that of the most similar reference queries, independent of the topic mix. */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 import { sessionWeights } from './sessions.ts';
 
-/** Reference queries whose mean surprise a query is expected to have. */
-export const LIKE_QUERIES = 5;
+/** Number of similar reference queries that define the expected surprise of a query. */
+export const MATCHED_QUERIES = 5;
 
-/** More take long to compare with each other, and tell hardly more. */
+/** Maximum number of reference queries; more are slow to compare and add little. */
 const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 
 /**
- * The rows of the reference that queries are held against, at most 10,000, in two halves: every other twentieth of
- * them, so that queries which follow each other, and may be of one person, are not held against each other.
+ * Splits the reference rows, at most 10,000, into two halves of alternating blocks (twentieths), so that consecutive
+ * queries, which may come from one person, are not compared with each other.
  */
 export function referenceHalves(rows: number): readonly [readonly number[], readonly number[]] {
   const step = Math.ceil(rows / MOST_REFERENCE);
@@ -23,31 +23,35 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
   return [half(0), half(1)];
 }
 
-/** The mean surprise of the neighbours of each query. @param surprises of the rows that were searched */
+/**
+ * Mean surprise of the neighbors of each query.
+ *
+ * @param surprises of the searched rows
+ */
 export function expectedSurprises({ k, indices }: Neighbours, queries: number, surprises: Float64Array): Float64Array {
   return Float64Array.from({ length: queries }, (_, query) =>
     mean(Float64Array.from(indices.subarray(query * k, (query + 1) * k), (row) => surprises[row] ?? 0)),
   );
 }
 
-export type LikeCoverage = ReturnType<typeof likeCoverage>;
+export type MatchedDensity = ReturnType<typeof matchedDensity>;
 
 /**
- * With the excess of a query, its surprise less the one that is expected of it:
+ * Density matched by similarity. With the excess of a query, its surprise minus its expected surprise:
  *
- *     d = mean excess of the sessions - mean excess of the reference
- *     upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
+ * d = mean excess of the sessions - mean excess of the reference
+ * upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
  *
- * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N excesses of the reference. That
- * other topics are asked for moves nothing, since what is expected moves with them, and what they add to the noise of a
- * density is gone. The mean excess of the reference is not 0: many queries are next to the same few.
+ * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N reference excesses. A change of
+ * topics has no effect, since expectations change with it, and its noise is removed. The mean excess of the reference
+ * is not 0, because many queries have the same few neighbors.
  *
  * @param excess of the current queries, at least one
- * @param sessions numbers of their sessions
- * @param reference excesses of reference queries, held against others of the reference, at least two
+ * @param sessions their session numbers
+ * @param reference excesses of reference queries compared with other reference queries, at least two
  * @param alpha in (0, 0.5]
  */
-export function likeCoverage(
+export function matchedDensity(
   excess: Float64Array,
   sessions: ArrayLike<number>,
   reference: Float64Array,
@@ -59,9 +63,9 @@ export function likeCoverage(
   const difference = sum / weighted.sessions - usual.mean;
   const error = usual.standardDeviation * Math.sqrt(1 / weighted.sessions + 1 / reference.length);
   return {
-    /** exp(-d): 1 as the reference queries like them, lower is worse covered. */
+    /** exp(-d): 1 if covered as the similar reference queries, lower if worse. */
     density: Math.exp(-difference),
-    /** One-sided, with confidence 1 - alpha. */
+    /** One-sided upper limit with confidence 1 - alpha. */
     upperLimit: Math.exp(-difference - normalQuantile(alpha) * error),
   };
 }

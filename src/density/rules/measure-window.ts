@@ -1,4 +1,4 @@
-/** One window of live queries held against the baseline. */
+/** Measures one window of live queries against the baseline. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
@@ -18,9 +18,9 @@ import {
 } from './query-score.ts';
 import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 
-/** A query with its place in the baseline. */
+/** A query ranked in the baseline. */
 export interface PlacedQuery extends MeasuredQuery {
-  /** Number of its session in the window. */
+  /** Session number within the window. */
   readonly sessionNumber: number;
   /** `NO_REGION` without a vector. */
   readonly region: number;
@@ -31,11 +31,11 @@ export interface PlacedQuery extends MeasuredQuery {
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
- * Measures one window. The result does not depend on the order of the queries, to the last digit; it takes about
- * 2 * queries * regions * columns floating-point operations.
+ * Measures one window. The result does not depend on the order of the queries, down to the last digit. Takes about 2 *
+ * queries * regions * columns floating-point operations.
  *
- * @param vectors what the rows of the queries point into
- * @throws RangeError when the vectors have another dimension than the baseline
+ * @param vectors matrix that the rows of the queries refer to
+ * @throws RangeError if the vectors have another dimension than the baseline
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],
@@ -52,7 +52,7 @@ export function measureWindow(
   const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
-    /** In the order of their ids. */
+    /** Ordered by id. */
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
@@ -61,18 +61,18 @@ export function measureWindow(
       surprise: surprises[i] ?? 0,
     })),
     dropped,
-    /** Null without a query that could be judged. */
+    /** Null without a measurable query. */
     density,
-    /** Says so when the window has too few sessions to show its density; its evidence counts all the same. */
+    /** Set if the window has too few sessions for a density; it is still used for the drift test. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
-    /** Evidence for the detectors. */
+    /** Input of the detectors. */
     scores: detectorScores(means),
   };
 }
 
 /**
- * The region of each query; `NO_REGION` for those without a vector, and for all when there are no regions.
+ * Region of each query; `NO_REGION` without a vector or without regions.
  *
  * @param lengths of the vectors
  */
@@ -87,7 +87,11 @@ export function regionsOfQueries(
   return Int32Array.from(queries, ({ row }) => (row === null ? NO_REGION : (labels[row] ?? NO_REGION)));
 }
 
-/** Totals of all traffic, of each value of the segment keys, the most frequent first, and of the rest as one. @param segmentsOf tags of each query */
+/**
+ * Totals of all traffic, of the most frequent segment values, and of the rest combined.
+ *
+ * @param segmentsOf tags of each query
+ */
 export function segmentTotals(
   { queries, density }: WindowMeasurement,
   segmentsOf: ReadonlyMap<string, Readonly<Record<string, string>>>,

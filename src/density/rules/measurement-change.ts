@@ -1,25 +1,25 @@
 /**
- * When a baseline stops being one: another embedding model, another index, or a store that grew. The canary tells: the
- * same golden queries, embedded and searched again.
+ * Decides when a baseline becomes invalid: with another embedding model, another index, or a store that grew. A canary
+ * detects changes: fixed texts and queries that are embedded and searched again.
  */
 import { mean, median } from '../../math/stats/descriptive.ts';
 import { binomialUpperTail } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 
-/** `changed` takes precedence over every drift alarm: it is another embedding model, not worse coverage. */
+/** `changed` takes precedence over every drift alert: it is another embedding model, not worse coverage. */
 export type CanaryVerdict = 'same' | 'noisy' | 'changed';
 
 const CHANGED_MEDIAN = 0.995;
-const CHANGED_LEAST = 0.98;
+const CHANGED_MINIMUM = 0.98;
 const NOISY_MEDIAN = 0.9995;
 
 /**
- * Compares stored with recomputed embeddings, pair by pair. `changed`: median < 0.995 or least < 0.98. `noisy`: median
- * < 0.9995, as providers that do not repeat themselves give.
+ * Compares stored and recomputed embeddings in pairs. `changed`: median < 0.995 or minimum < 0.98. `noisy`: median <
+ * 0.9995, as for non-deterministic providers.
  *
- * A pair of different dimension, or with a vector without direction, has the cosine 0: that is no repetition.
+ * Pairs with different dimensions, or a vector without direction, have cosine 0.
  *
- * @throws RangeError without pairs: no canary is not a changed one
+ * @throws RangeError without pairs, since a missing canary is not a changed one
  */
 export function embeddingCanary(
   pairs: readonly { readonly stored: ArrayLike<number>; readonly recomputed: ArrayLike<number> }[],
@@ -29,7 +29,7 @@ export function embeddingCanary(
   const middle = median(cosines);
   const least = Math.min(...cosines);
   return {
-    /** Of each stored to its recomputed vector. */
+    /** Cosine of each pair. */
     cosines,
     median: middle,
     least,
@@ -37,20 +37,20 @@ export function embeddingCanary(
   };
 }
 
-/** What cosines of repeated embeddings say, by their median and the least of them. */
+/** Classifies the cosines of repeated embeddings by their median and minimum. */
 export function embeddingCanaryVerdict(median: number, least: number): CanaryVerdict {
-  if (median < CHANGED_MEDIAN || least < CHANGED_LEAST) return 'changed';
+  if (median < CHANGED_MEDIAN || least < CHANGED_MINIMUM) return 'changed';
   return median < NOISY_MEDIAN ? 'noisy' : 'same';
 }
 
-/** Cosine of two vectors, in float64; 0 where it is not defined. */
+/** Cosine of two vectors in float64; 0 if undefined. */
 function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const lengths = lengthOf(a) * lengthOf(b);
   if (a.length !== b.length || !(lengths > 0 && lengths < Number.POSITIVE_INFINITY)) return 0;
   return dotProduct(a, b) / lengths;
 }
 
-/** One golden query before and after: its k best chunks and its score. */
+/** One query before and after: its k nearest chunks and its score. */
 export interface RepeatedSearch {
   readonly before: { readonly chunks: readonly (string | number)[]; readonly score: number };
   readonly after: { readonly chunks: readonly (string | number)[]; readonly score: number };
@@ -59,8 +59,8 @@ export interface RepeatedSearch {
 /**
  * Compares two searches of the same queries.
  *
+ * @param k number of requested chunks, >= 1
  * @throws RangeError without searches
- * @param k how many chunks were asked for, >= 1
  */
 export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
   const overlaps = searches.map(({ before, after }) => {
@@ -71,22 +71,21 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
   const worse = changes.filter((change) => change < 0).length;
   const changed = changes.filter((change) => change !== 0).length;
   return {
-    /** |before and after| / k of each query. */
+    /** Share of the k chunks in both results, for each query. */
     overlaps,
     meanOverlap: mean(overlaps),
-    /** After less before, mean over the queries. */
+    /** Mean of score after minus score before. */
     meanScoreChange: mean(changes),
-    /** Share of the queries whose score fell. */
+    /** Share of queries whose score dropped. */
     shareWorse: worse / changes.length,
-    /** One-sided sign test against no change: P(Bin(changed, 1/2) >= fallen). */
+    /** One-sided sign test of no change: P(Bin(changed, 1/2) >= dropped). */
     signTestP: binomialUpperTail(worse, changed, 0.5),
   };
 }
 
 /**
- * Texts that are embedded again and again: when their vectors move, another model answers. They are fixed, since the
- * vectors of an installation are compared over years, and of several languages, lengths and kinds, since a change may
- * touch one kind only.
+ * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed, since
+ * vectors are compared over years, and vary in language, length and kind, since a change may affect one kind only.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',
@@ -111,7 +110,7 @@ export const canaryTexts: readonly string[] = [
   'Newton\u2019s second law of motion',
 ];
 
-/** What scores depend on beside queries and content. Values are short texts; an unknown one is empty. */
+/** What scores depend on beside queries and content. Values are short texts; unknown ones are empty. */
 export interface MeasurementFingerprint {
   readonly embeddingModel: string;
   readonly embeddingRevision: string;
@@ -130,7 +129,7 @@ export interface MeasurementFingerprint {
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/** A change of one of these makes vectors, or what is compared, others: no replay can save the baseline. */
+/** A change of one of these makes vectors or scores incomparable, so a replay cannot save the baseline. */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -144,7 +143,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** The fields that differ, in the order of their names. Content that comes or goes is no difference. */
+/** The fields that differ, by name. Changed content is not a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
@@ -152,25 +151,25 @@ export function fingerprintDifferences(
   return (Object.keys(before) as FingerprintField[]).filter((field) => before[field] !== after[field]).toSorted();
 }
 
-/** The retained baseline queries searched again through what is new. */
+/** Result of searching the retained baseline queries again after a change. */
 export interface Replay {
-  /** Mean over the queries of the score after less before. */
+  /** Mean of score after minus score before. */
   readonly meanScoreChange: number;
-  /** Mean share of the k best chunks that stayed. */
+  /** Mean share of the k nearest chunks that stayed. */
   readonly meanOverlap: number;
 }
 
 const MAX_REPLAY_CHANGE = 0.01;
 const MIN_REPLAY_OVERLAP = 0.9;
 
-/** Whether a replay shows that an index change left the scores as they were: |change| < 0.01 and overlap > 0.9. */
+/** True if a replay shows that an index change did not affect scores: |change| < 0.01 and overlap > 0.9. */
 export function replayAgrees({ meanScoreChange, meanOverlap }: Replay): boolean {
   return Math.abs(meanScoreChange) < MAX_REPLAY_CHANGE && meanOverlap > MIN_REPLAY_OVERLAP;
 }
 
 /**
- * `keep`: go on. `replay`: freeze the detectors until the baseline queries were searched again. `rebaseline`: freeze
- * them until there is a new baseline. Freezing is one annotated change, never drift.
+ * `keep`: continue. `replay`: freeze the detectors until the baseline queries have been searched again. `rebaseline`:
+ * freeze them until there is a new baseline. A freeze is one annotated change, never drift.
  */
 interface RebaselineDecision {
   readonly action: 'keep' | 'replay' | 'rebaseline';
@@ -179,10 +178,10 @@ interface RebaselineDecision {
 }
 
 /**
- * What a changed fingerprint or canary asks for. A new embedding always asks for a new baseline; a new index of the
- * same model keeps the old one when a replay agrees.
+ * Decides the consequence of a changed fingerprint or canary. A new embedding always requires a new baseline; a new
+ * index of the same model keeps the old one if a replay agrees.
  *
- * @param replay null when none was made
+ * @param replay null if none was made
  */
 export function rebaselineDecision(
   changed: readonly FingerprintField[],
@@ -200,12 +199,11 @@ const GROWTH = 1.1;
 export const GROWTH_DAYS = 14;
 
 /**
- * Whether the store covers live queries so much better than the baseline that a later loss of the gain would stay
- * unseen: density above 1.1 times that of the baseline on each of the last 14 days. A day without a density breaks the
- * row.
+ * True if live queries are covered so much better than in the baseline that losing the gain would go unnoticed: density
+ * above 1.1 times the baseline on each of the last 14 days. A day without a density breaks the streak.
  *
- * @param dailyDensities in the order of time
- * @param baselineDensity of the baseline itself, cross-fitted: near 1, and above it when few questions are repeated
+ * @param dailyDensities in order
+ * @param baselineDensity of the baseline itself, cross-fitted: near 1, and above 1 if few queries repeat
  */
 export function outgrewBaseline(dailyDensities: readonly (number | null)[], baselineDensity: number): boolean {
   const last = dailyDensities.slice(-GROWTH_DAYS);
@@ -213,23 +211,21 @@ export function outgrewBaseline(dailyDensities: readonly (number | null)[], base
   return last.length === GROWTH_DAYS && last.every((density) => density !== null && density > enough);
 }
 
-// What is known of index and embedder, as the fingerprint that decides when a baseline ends.
-
 type Traits = Readonly<Record<string, string>>;
 
-interface MeasuredParts {
-  /** Null while nobody looked at it. */
+interface MeasuredConnectors {
+  /** Null before the first probe. */
   readonly index: Traits | null;
   readonly embedder: Traits | null;
 }
 
-/** Traits of the content, not of how it is measured: content comes and goes. */
+/** Traits of the content rather than of the measurement. */
 const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
-/** Traits of the index that have a field of their own. */
+/** Index traits with their own fingerprint field. */
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
-/** The fingerprint of what is measured now; what is not known is empty. */
-export function measurementFingerprint({ index, embedder }: MeasuredParts): MeasurementFingerprint {
+/** Fingerprint of the current measurement; unknown fields are empty. */
+export function measurementFingerprint({ index, embedder }: MeasuredConnectors): MeasurementFingerprint {
   const rest = Object.entries(index ?? {})
     .filter(([trait]) => !OF_CONTENT.has(trait) && !NAMED.has(trait))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -250,7 +246,7 @@ export function measurementFingerprint({ index, embedder }: MeasuredParts): Meas
   };
 }
 
-/** The fields that changed from one known value to another. A value that becomes known is no change. */
+/** Fields that changed from one known value to another. A value that becomes known is not a change. */
 export function knownDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
@@ -258,7 +254,7 @@ export function knownDifferences(
   return fingerprintDifferences(before, after).filter((field) => before[field] !== '' && after[field] !== '');
 }
 
-/** `after`, with what it does not know taken from `before`. */
+/** `after`, with unknown values taken from `before`. */
 export function completedFingerprint(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

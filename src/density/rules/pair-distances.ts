@@ -1,15 +1,15 @@
-/** Distances of all pairs of two samples of vectors, computed once for the statistics that are built on them. */
+/** Distances between all pairs of two samples of vectors, computed once for several statistics. */
 import { medianInPlace } from '../../math/stats/descriptive.ts';
 import { dotProducts, lengthOf, type Matrix } from '../../math/vector/matrix.ts';
 
-/** Vectors of either width: what is read is float32, what is scaled to length 1 is float64. */
+/** Vectors of either precision: input is float32, scaled vectors are float64. */
 export interface Vectors {
   readonly rows: number;
   readonly columns: number;
   readonly data: Float32Array | Float64Array;
 }
 
-/** A number for every pair of the pooled rows of two samples, those of x first: a distance, or a kernel. */
+/** A value (distance or kernel) for every pair of the pooled rows of two samples, x first. */
 export interface PairTable {
   /** Rows of x. */
   readonly n: number;
@@ -19,15 +19,15 @@ export interface PairTable {
   readonly values: Float64Array;
 }
 
-/** Where the pairs of row i begin: add j > i for the place of (i, j). */
+/** Offset of the pairs of row i: add j > i for the index of (i, j). */
 export function pairOffset(size: number, i: number): number {
   return i * size - (i * (i + 1)) / 2 - i - 1;
 }
 
 /**
- * Each row divided by its Euclidean length, in float64.
+ * Scales each row to length 1, in float64.
  *
- * @throws RangeError for a row of length zero, which has no direction
+ * @throws RangeError for a row of length zero
  */
 export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   const scaled = new Float64Array(data.length);
@@ -40,18 +40,19 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   return { rows, columns, data: scaled };
 }
 
-/** A block of rows and one of their partners fit the second-level cache together with their products. */
+/** Blocks of rows and partners fit into the second-level cache together with their products. */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 
-/** Below this share of |a|^2 + |b|^2 the difference of products would lose too many digits. */
+/** Below this share of |a|^2 + |b|^2, the difference of products loses too many digits. */
 const CLOSE = 1e-6;
 
 /**
- * Squared Euclidean distances of all pairs, as |a|^2 + |b|^2 - 2 a.b; of close rows by their differences, so that equal
- * rows are exactly 0 apart.
+ * Squared Euclidean distances of all pairs, as |a|^2 + |b|^2 - 2 a.b. Close rows use their difference, so that equal
+ * rows have distance exactly 0.
  *
- * Takes (n + m)^2 d / 2 steps and 4 (n + m)^2 bytes: some seconds and 64 MB for 2,000 + 2,000 rows of 1,536 numbers.
+ * Takes (n + m)^2 d / 2 operations and 4 (n + m)^2 bytes: a few seconds and 64 MB for 2,000 + 2,000 rows of 1,536
+ * numbers.
  *
  * @throws RangeError if a sample is empty or the columns differ
  */
@@ -120,9 +121,9 @@ export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: numb
 }
 
 /**
- * Median of the squared distances, the mean of the two middle values when their number is even.
+ * Median of the squared distances; the mean of the two middle values if their number is even.
  *
- * @param pairs `x` = the pairs within x; `pooled` = all pairs of the pooled rows
+ * @param pairs `x` for the pairs within x, `pooled` for all pairs
  * @throws RangeError without a pair
  */
 export function medianSquaredDistance({ n, m, values }: PairTable, pairs: 'x' | 'pooled'): number {

@@ -1,10 +1,9 @@
 /**
- * When a window of live queries becomes evidence.
+ * Windows of live queries, and densities pooled over several of them.
  *
- * A window closes once, a grace period after its end. Windows close in the order of time, including those without
- * queries. The queries that arrived until then are the evidence of the window, in whatever order and through whichever
- * worker they came. Later ones count in the metrics of the window but never in its evidence, so that no alarm is raised
- * or taken back afterwards.
+ * A window closes once, a grace period after its end. Windows close in order, including empty ones. Queries that
+ * arrived by then are tested for drift, in whatever order and by whichever worker. Later ones count in the metrics of
+ * the window but never in its drift test, so that no alert fires or is withdrawn retroactively.
  */
 
 import { DAY_MS } from '../../core/time.ts';
@@ -30,18 +29,18 @@ export interface WindowSpan {
   readonly endMs: number;
 }
 
-/** The window that a time lies in; windows are aligned to the epoch. */
+/** The window that contains a time; windows are aligned to the epoch. */
 export function windowAt(timeMs: number, windowMs: number): WindowSpan {
   const startMs = Math.floor(timeMs / windowMs) * windowMs;
   return { startMs, endMs: startMs + windowMs };
 }
 
 /**
- * The windows that may close now, oldest first: those that ended at least `graceMs` ago and follow the last closed one
- * without a gap.
+ * Windows that may close now, oldest first: those that ended at least `graceMs` ago and directly follow the last closed
+ * one.
  *
  * @param closedUntilMs end of the last closed window, or the time from which windows count
- * @param most after a long stop the rest is left for the next call
+ * @param most maximum number; after a long downtime the rest follows in the next call
  */
 export function windowsToClose(
   closedUntilMs: number,
@@ -57,15 +56,13 @@ export function windowsToClose(
   return spans;
 }
 
-// Density over several windows, of all traffic or of one region.
-
-/** What is kept of a closed window. */
+/** Stored totals of a closed window. */
 export interface WindowTotals extends WindowSpan {
   readonly all: SurpriseTotal;
   readonly regions: readonly (SurpriseTotal & { readonly region: number })[];
 }
 
-/** All traffic, or the number of a region. */
+/** All traffic, or a region number. */
 export type Scope = 'global' | number;
 
 export interface PooledDensity {
@@ -73,7 +70,7 @@ export interface PooledDensity {
   readonly endMs: number;
   readonly sessions: number;
   readonly density: number;
-  /** Ends of the 95 % interval. */
+  /** 95 % confidence interval. */
   readonly low: number;
   readonly high: number;
 }
@@ -89,8 +86,9 @@ export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotal
 }
 
 /**
- * Density of the windows that start at or after `fromMs`, with each session of each window as one vote. Its bounds are
- * for windows of one baseline, which are held against each other and against a floor that carries its error.
+ * Density of the windows that start at or after `fromMs`, with equal weight for each session of each window. The
+ * interval is for windows of one baseline, compared with each other and with a threshold that already allows for the
+ * baseline's error.
  *
  * @param phi overdispersion of the scope in the baseline
  * @returns null without sessions
@@ -120,13 +118,11 @@ export function pooledDensity(
   };
 }
 
-// Density and uncovered share of all traffic or a segment, over as many windows as it takes to know them.
-
-/** What is kept of the traffic of one window. */
+/** Stored coverage sums of one window. */
 export interface CoverageTotals {
   readonly sessions: number;
   readonly queries: number;
-  /** Sums over the sessions, each with its mean over its queries. */
+  /** Sums over sessions of their means over queries. */
   readonly sumX: number;
   readonly sumXSquared: number;
   readonly sumUncovered: number;
@@ -136,12 +132,12 @@ export interface PooledCoverage extends WindowSpan, Interval {
   readonly kind: 'coverage';
   readonly sessions: number;
   readonly queries: number;
-  /** With 95 % bounds `low` and `high`. */
+  /** With 95 % confidence interval `low` to `high`. */
   readonly density: number;
   readonly uncovered: UncoveredShare;
 }
 
-/** How far back windows with few sessions are pooled. */
+/** Longest period over which small windows are pooled. */
 const MAX_POOL_MS = DAY_MS;
 
 export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity): CoverageTotals {
@@ -155,11 +151,11 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
 }
 
 /**
- * Coverage of the latest windows that together have 200 sessions, the fewest of them, at most a day back. Where a part
- * of the sessions is badly covered they vary more than those of the baseline did, which the bounds of the density heed.
+ * Coverage of the fewest latest windows that together have 200 sessions, at most one day. If some sessions are poorly
+ * covered, they vary more than in the baseline, which the interval of the density takes into account.
  *
- * @param windows in the order of time, the latest last; null for those without such queries
- * @param baseline how much its sessions vary, and how many there are
+ * @param windows in order, latest last; totals are null for windows without such queries
+ * @param baseline overdispersion and number of its sessions
  */
 export function pooledCoverage(
   windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],

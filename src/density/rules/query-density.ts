@@ -1,4 +1,4 @@
-/** Query density: how well the store covers live queries, or baseline queries asked again, in multiples of the baseline. */
+/** Query density: how well the store covers live queries, or replayed baseline queries, relative to the baseline. */
 
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
@@ -18,14 +18,14 @@ import { sessionWeights } from './sessions.ts';
 export interface QueryDensity {
   readonly queries: number;
   readonly sessions: number;
-  /** Weighted mean surprise X, in nats: 0.99 as in the baseline, more is worse. */
+  /** Weighted mean surprise X, in nats: 0.99 in the baseline, more is worse. */
   readonly meanX: number;
   /** Variance of X between the sessions. */
   readonly varianceX: number;
-  /** D = exp(0.99 - X): 1 as in the baseline, lower is worse covered; from 0.027 to 2.69. */
+  /** D = exp(0.99 - X): 1 in the baseline, lower is covered worse; from 0.027 to 2.69. */
   readonly density: number;
   readonly uncovered: UncoveredShare;
-  /** In ascending order; only regions with queries. */
+  /** Ascending; only regions with queries. */
   readonly regions: readonly RegionDensity[];
 }
 
@@ -33,25 +33,25 @@ interface RegionDensity {
   readonly region: number;
   /** Sum of the session weights of its queries. */
   readonly weight: number;
-  /** Of the traffic, 0..1. */
+  /** Share of the traffic, 0 to 1. */
   readonly share: number;
   readonly meanX: number;
   readonly density: number;
 }
 
-/** Weighted share of queries at or under a percentile, with Wilson's 95 % interval on sessions. */
+/** Weighted share of queries at or below a percentile, with Wilson's 95 % interval over sessions. */
 export interface UncoveredShare {
   readonly threshold: number;
   readonly share: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Least share of traffic that lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
+  /** Minimum share of traffic that lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
   readonly excess: number;
   readonly excessLow: number;
   readonly excessHigh: number;
 }
 
-/** The outcome of a window with too few sessions to show a density. */
+/** Result for a window with too few sessions for a density. */
 export interface InsufficientSessions {
   readonly kind: 'insufficient_data';
   readonly of: 'sessions';
@@ -62,10 +62,10 @@ export interface InsufficientSessions {
 /** Mean surprise of the baseline's own queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
 
-/** Sessions from which a density is known to about 13 %. */
+/** Number of sessions that determine a density to about 13 %. */
 export const MIN_SESSIONS = 200;
 
-/** A query at or under this percentile of the baseline is uncovered. */
+/** Queries at or below this percentile of the baseline are uncovered. */
 export const UNCOVERED_PERCENTILE = 0.05;
 
 /** Variance of min(-ln u, ln 100) for uniform u, rounded. */
@@ -76,11 +76,11 @@ const CONFIDENCE = 0.95;
 /**
  * Query density of one window. With w = 1 / (queries of the session in the window) and the surprises x of `surpriseOf`:
  *
- *     X = sum w x / sum w        D = exp(0.99 - X)
+ * X = sum w x / sum w        D = exp(0.99 - X)
  *
- * @param ranks of the queries, as `tiedRanks` gives them
+ * @param ranks of the queries, from `tiedRanks`
  * @param regions of the queries, `NO_REGION` for none
- * @param sessions numbers of the queries' sessions
+ * @param sessions session numbers of the queries
  * @returns null without queries
  */
 export function queryDensity(
@@ -107,7 +107,7 @@ export function queryDensity(
     byRegion.set(region, { weight: own.weight + w, sum: own.sum + w * x });
   }
   const meanX = sum / weight;
-  // In ascending order, so that the order of the sessions does not reach the last digit.
+  // Summed in ascending order, so that the result does not depend on the order of the sessions.
   const squares = [...means.values()].map((mean) => (mean - meanX) ** 2).toSorted((a, b) => a - b);
   return {
     queries: surprises.length,
@@ -133,17 +133,21 @@ export function densityOf(meanX: number): number {
   return Math.exp(BASELINE_MEAN_X - meanX);
 }
 
-/** Variance of X between sessions that are covered as the baseline was. @param phi overdispersion of the baseline, >= 1 */
+/**
+ * Variance of X between sessions covered as in the baseline.
+ *
+ * @param phi overdispersion of the baseline, >= 1
+ */
 export function surpriseVariance(phi: number): number {
   return SURPRISE_VARIANCE * phi;
 }
 
 /**
- * 95 % interval of a density: D exp(-+ 1.96 sqrt(s^2 (1/n + 1/N))), for n sessions ranked among those of N.
+ * 95 % confidence interval of a density: D exp(-+ 1.96 sqrt(s^2 (1/n + 1/N))), for n sessions ranked among N.
  *
  * @param variance s^2 of X between sessions
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity where densities of one baseline are held against each other, whose error they share
+ * @param baselineSessions N; infinity when comparing densities of one baseline, which share its error
  */
 export function densityInterval(
   density: number,
@@ -156,7 +160,7 @@ export function densityInterval(
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 
-/** Weighted share of the queries with a percentile <= `threshold`, tied ones in part, and what of it the baseline does not explain. */
+/** Weighted share of the queries with a percentile <= `threshold` (ties in part), and its excess over the baseline. */
 function uncoveredShare(
   ranks: readonly TiedRanks[],
   weights: Float64Array,
@@ -170,17 +174,16 @@ function uncoveredShare(
     total += w;
     uncovered += w * tailShare(rank, threshold);
   }
-  // The same weights summed in another order may pass 1 by their last digit.
+  // Sums in another order may exceed 1 in the last digit.
   return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold, Number.POSITIVE_INFINITY);
 }
 
 /**
- * The bounds of an uncovered share among sessions, and what of it the baseline does not explain. They are Wilson's for
- * 1 / (1/n + 1/N) sessions, since the threshold is a percentile of N sessions, which misses by about as much as a share
- * of N does.
+ * Confidence intervals of an uncovered share and of its excess over the baseline. They are Wilson's for 1 / (1/n + 1/N)
+ * sessions, since the threshold is a percentile estimated from N sessions, whose error is about that of a share of N.
  *
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity for shares that are held against each other, whose error of the baseline they share
+ * @param baselineSessions N; infinity when comparing shares of one baseline, which share its error
  */
 export function uncoveredShareOf(
   share: number,
@@ -201,12 +204,10 @@ export function uncoveredShareOf(
   };
 }
 
-/** Null when there are sessions enough to show a density, else how many are missing. */
+/** Null if there are enough sessions for a density, else the number required. */
 export function tooFewSessions(have: number, need: number = MIN_SESSIONS): InsufficientSessions | null {
   return have >= need ? null : { kind: 'insufficient_data', of: 'sessions', have, need };
 }
-
-// Whether one window, looked at once, is worse covered than a reference sample.
 
 export interface CoverageVerdict {
   readonly verdict: 'worse_covered' | 'not_worse';
@@ -214,23 +215,23 @@ export interface CoverageVerdict {
   readonly densityUpperLimit: number;
 }
 
-/** A density down to here is fine: a tiny change is not worth an alarm, however certain. */
-export const DENSITY_FLOOR = 0.95;
+/** Lowest acceptable density: smaller drops do not deserve an alert, however certain. */
+export const DENSITY_THRESHOLD = 0.95;
 
 /**
- * `worse_covered` when the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
- * floor; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries as well covered as the
- * reference: a little above 1, since few reference queries leave few ranks below them.
+ * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
+ * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries covered as well as
+ * the reference: slightly above 1, since few reference queries leave few ranks below them.
  *
- * e = sum share^2 / N over the score lists that the percentiles came from. It is the error of percentiles that are
- * taken from N reference queries: the mean surprise is a linear rank statistic, whose variance has an equal part from
- * either sample (Hajek 1968). It holds for one look at a window; a watch over many windows needs the e-detector. The
- * reference queries count as independent.
+ * e = sum share^2 / N over the score lists of the percentiles. It is the error of percentiles estimated from N
+ * reference queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally
+ * (Hajek 1968). Valid for a single test of a window; monitoring many windows needs the e-detector. Reference queries
+ * are assumed to be independent.
  *
  * @param alpha in (0, 0.5]
- * @param baseline the scores that the window's percentiles were taken from
+ * @param baseline the scores that the percentiles of the window are based on
  */
-export function judgeCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number): CoverageVerdict {
+export function classifyCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number): CoverageVerdict {
   const lists = listsOf(window, baseline);
   const error = lists.reduce((sum, { share, size }) => sum + share ** 2 / size, 0);
   const unchangedX = lists.reduce((sum, { share, size }) => sum + share * meanSurprise(size), 0);
@@ -238,12 +239,12 @@ export function judgeCoverage(window: QueryDensity, baseline: BaselineScores, al
   const densityUpperLimit =
     (window.density / densityOf(unchangedX)) * Math.exp(-normalQuantile(alpha) * Math.sqrt(variance));
   return {
-    verdict: densityUpperLimit < DENSITY_FLOOR ? 'worse_covered' : 'not_worse',
+    verdict: densityUpperLimit < DENSITY_THRESHOLD ? 'worse_covered' : 'not_worse',
     densityUpperLimit,
   };
 }
 
-/** The lists of scores that the window was ranked in: their sizes, and how much of the window each took. */
+/** Score lists that the window was ranked in: their sizes, and the share of the window ranked in each. */
 function listsOf(
   { regions }: QueryDensity,
   baseline: BaselineScores,
@@ -256,39 +257,40 @@ function listsOf(
   return [...own, { share: rest, size: baseline.all.length }];
 }
 
-/** Mean surprise of a query that is as likely at each rank among so many scores. */
+/** Mean surprise of a query with a uniform rank among this many scores. */
 function meanSurprise(size: number): number {
   return surpriseOf({ first: 1, last: size + 1, of: size + 1 });
 }
 
-/** The score of one query in the baseline, and now. */
+/** Score of one query in the baseline and now. */
 export interface ScorePair {
   readonly before: number;
   readonly now: number;
 }
 
 export interface RepeatDensity {
-  /** exp of minus the mean change of surprise: 1 as in the baseline, lower is worse covered. */
+  /** exp(-mean change of surprise): 1 in the baseline, lower is covered worse. */
   readonly density: number;
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
   readonly queries: number;
-  /** Queries that find worse than then. */
-  readonly fell: number;
+  /** Number of queries covered worse than in the baseline. */
+  readonly dropped: number;
 }
 
-/** Of fewer changes the spread of the values says too little. */
-const FEW_CHANGES = 5;
+/** With fewer changes, the spread of the values says too little. */
+const MIN_CHANGES = 5;
 
 /**
- * Each query is its own control: a store that answers as it did gives exactly 1, whoever asks, and a loss shows as soon
- * as a query that it touches is asked. Bounds are those of the mean change over all that the baseline queries were
- * drawn from. Where fewer than five queries changed, they are also as wide as Wilson's bounds on the share that changed
- * by the most that a surprise can, because values that are nearly all 0 would claim certainty.
+ * Density of replayed baseline queries. Each query is its own control: an unchanged store gives exactly 1, whatever the
+ * traffic, and a loss shows as soon as an affected query is replayed. The interval is that of the mean change over all
+ * queries that the baseline sample represents. With fewer than five changed queries, it is at least as wide as Wilson's
+ * interval of the share that changed, at the maximum surprise, since values that are nearly all 0 would claim
+ * certainty.
  *
  * @param pairs of queries of different sessions, drawn at random from the baseline
- * @param scores the whole baseline is what both scores are ranked in
+ * @param scores of the whole baseline, in which both scores are ranked
  * @throws RangeError without queries
  */
 export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores): RepeatDensity {
@@ -297,15 +299,15 @@ export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScore
   const changes = Float64Array.from(pairs, ({ before, now }) => surprise(now) - surprise(before));
   const change = mean(changes);
   const bounds = n === 1 ? { low: change, high: change, method: 't' as const } : meanInterval(changes, CONFIDENCE);
-  const [fell, rose] = [changes.filter((value) => value > 0).length, changes.filter((value) => value < 0).length];
-  const isFew = fell + rose < FEW_CHANGES;
+  const [dropped, rose] = [changes.filter((value) => value > 0).length, changes.filter((value) => value < 0).length];
+  const isFew = dropped + rose < MIN_CHANGES;
   const most = (count: number): number => MAX_SURPRISE * wilsonInterval(count / n, n, CONFIDENCE).high;
   return {
     density: Math.exp(-change),
-    ciLow: Math.exp(-(isFew ? Math.max(bounds.high, most(fell)) : bounds.high)),
+    ciLow: Math.exp(-(isFew ? Math.max(bounds.high, most(dropped)) : bounds.high)),
     ciHigh: Math.exp(-(isFew ? Math.min(bounds.low, -most(rose)) : bounds.low)),
     ciMethod: isFew ? 'wilson' : bounds.method,
     queries: n,
-    fell,
+    dropped,
   };
 }

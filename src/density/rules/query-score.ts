@@ -1,22 +1,22 @@
-/** How well the store covers a query, from the chunk that came nearest to it. */
+/** Coverage score of a query, from its nearest chunk. */
 import { firstWhere } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 
-/** The similarity of a query for which the store returned nothing. */
+/** Similarity if the store returned nothing. */
 const NOTHING_FOUND = -1;
 
-/** A cosine may leave [-1, 1] by the rounding of float32. */
+/** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Part of its mean similarity to the store that a query is likely to find anyway. */
+/** Weight of a query's mean similarity to the store, which it would find anyway. */
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine of the nearest of the chunks that a search found; none: -1.
+ * Cosine of the nearest chunk found; -1 without one.
  *
- * Null when a similarity is not a cosine (not finite, or outside of [-1, 1]): such a score is a distance, or the dot
- * product of vectors that are not scaled to length 1, and cannot be compared.
+ * Null if a similarity is not a cosine (not finite, or outside [-1, 1]): distances, or dot products of vectors that are
+ * not scaled to length 1, are not comparable.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;
@@ -24,11 +24,10 @@ export function nearestSimilarity(found: readonly { readonly similarity: number 
 }
 
 /**
- * The score of a query, `top-1-less-mean`: the cosine of its nearest chunk less half of its mean cosine to the store.
- * Some questions are near to everything, others to nothing; the mean is what a query finds whether it is covered or not.
+ * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store. Some
+ * queries are near to everything and others to nothing; the mean is what a query finds whether it is covered or not.
  *
- * @param storeMean mean direction of the chunks, as `meanDirection` gives it; empty when it is not known, and nothing is
- *   taken off
+ * @param storeMean mean direction of the chunks, from `meanDirection`; empty if unknown, and then nothing is subtracted
  */
 export function coverageScore(similarity: number, vector: ArrayLike<number>, storeMean: Float64Array): number {
   if (storeMean.length === 0) return similarity;
@@ -36,7 +35,7 @@ export function coverageScore(similarity: number, vector: ArrayLike<number>, sto
   return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
 }
 
-/** Scores of queries whose nearest chunks were found by exact search; -1 without a store, less the mean. */
+/** Scores of queries with exact nearest chunks; the similarity is -1 for an empty store. */
 export function coverageScores(
   { k, similarities }: Neighbours,
   queries: Matrix,
@@ -47,20 +46,18 @@ export function coverageScores(
   );
 }
 
-// A live query with what its search said of the store, as the passes of this folder take it.
-
 export interface ScoredQuery {
   readonly id: string;
-  /** Queries of one session are one vote; null when nobody named the session. */
+  /** Queries of one session share one vote; null if the session is unknown. */
   readonly session: string | null;
-  /** As `coverageScore` gives it; null when it could not be measured. */
+  /** From `coverageScore`; null if not measurable. */
   readonly score: number | null;
-  /** Row of its vector in the matrix that comes with the queries; null without a vector. */
+  /** Row of its vector in the accompanying matrix; null without a vector. */
   readonly row: number | null;
   readonly occurredAt: Date;
 }
 
-/** Queries and what their rows point into. The vectors are shared with the worker, and not changed meanwhile. */
+/** Queries and the matrix of their vectors, which is shared with the worker and must not change meanwhile. */
 export interface VectorisedQueries {
   readonly queries: readonly ScoredQuery[];
   readonly vectors: Matrix;
@@ -70,21 +67,21 @@ export interface MeasuredQuery extends ScoredQuery {
   readonly score: number;
 }
 
-/** Queries that are left out, each counted once by the first of these reasons. */
+/** Excluded queries, each counted once by the first matching reason. */
 export interface DroppedQueries {
-  /** No score, or one that is not finite. */
+  /** No finite score. */
   readonly notMeasurable: number;
-  /** A vector that holds NaN or an infinity. */
+  /** A vector with NaN or infinity. */
   readonly notFiniteVector: number;
   /** A vector of length 0. */
   readonly zeroVector: number;
 }
 
 /**
- * The queries that can be judged, in their order, and how many cannot. A query without a vector is kept: it belongs to
- * no region and is compared with the whole baseline.
+ * Measurable queries in order, and the number of others. A query without a vector is kept: it has no region and is
+ * compared with the whole baseline.
  *
- * @param lengths of the vectors that the rows of the queries point into, as rowLengths gives them
+ * @param lengths of the vectors, from rowLengths
  */
 export function measuredQueries(
   queries: readonly ScoredQuery[],
@@ -106,25 +103,27 @@ export function measuredQueries(
   return { measured, dropped };
 }
 
-// Where the score of a query stands among the scores of the baseline queries.
-
-/** The scores of the baseline, frozen: each list ascending. */
+/** Scores of the baseline; each list is ascending. */
 export interface BaselineScores {
   readonly all: Float64Array;
-  /** By number of the region. */
+  /** By region number. */
   readonly regions: readonly Float64Array[];
 }
 
 /** A query without a vector belongs to no region. */
 export const NO_REGION = -1;
 
-/** A region with fewer baseline queries says too little of its tail; its queries are ranked in the whole baseline. */
+/** Smaller regions say too little about their tail; their queries are ranked in the whole baseline. */
 export const MIN_IN_REGION = 50;
 
-/** -ln u of the worst 1 %: within it, queries count alike. */
+/** -ln u of the worst 1 %, within which queries count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
-/** The score lists of a baseline. @param regions region of each score, `NO_REGION` for none */
+/**
+ * Builds the score lists of a baseline.
+ *
+ * @param regions region of each score, `NO_REGION` for none
+ */
 export function baselineScores(
   scores: ArrayLike<number>,
   regions: ArrayLike<number>,
@@ -147,18 +146,18 @@ export function baselineScores(
   return { all: Float64Array.from(scores).toSorted(), regions: lists.map((list) => list.toSorted()) };
 }
 
-/** Where a score stands among the scores of a baseline and itself: every rank that it shares with equal scores. */
+/** Ranks of a score among the scores of a baseline and itself: all ranks that it shares with equal scores. */
 export interface TiedRanks {
-  /** From 1, the worst covered. */
+  /** Starts at 1, the worst covered. */
   readonly first: number;
   readonly last: number;
-  /** Ranks in all, one more than baseline scores. A rank r is the percentile u = r / of. */
+  /** Number of ranks, one more than baseline scores. A rank r is the percentile u = r / of. */
   readonly of: number;
 }
 
 /**
- * The ranks of a score within the query's region, or within the whole baseline when the region has fewer than `fewest`
- * scores: from one more than the baseline scores below it, to one more than those that are not above it.
+ * Ranks of a score within the query's region, or within the whole baseline if the region has fewer than `fewest`
+ * scores: from one more than the number of baseline scores below it to one more than the number not above it.
  *
  * @param score finite
  */
@@ -176,8 +175,8 @@ export function tiedRanks(
 }
 
 /**
- * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best covered queries; the mean over
- * the baseline is 0.99. Taking the last rank of all ties instead would make repeated questions look better covered.
+ * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best covered queries; 0.99 on
+ * average over the baseline. Using only the last tied rank would make repeated queries look better covered.
  */
 export function surpriseOf({ first, last, of }: TiedRanks): number {
   let sum = 0;
@@ -186,7 +185,7 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
   return sum / (last - first + 1) + 0;
 }
 
-/** The surprise of each; that of ranks which many queries share, as where one question is asked again and again, is computed once. */
+/** Surprise of each query. Ranks shared by many queries, as with repeated ones, are computed once. */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {
@@ -198,7 +197,7 @@ export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   });
 }
 
-/** Share of the tied ranks whose percentile is at most `threshold`, 0..1. */
+/** Share of the tied ranks with a percentile of at most `threshold`, 0 to 1. */
 export function tailShare({ first, last, of }: TiedRanks, threshold: number): number {
   const after = firstWhere(first, last + 1, (rank) => rank / of > threshold);
   return (after - first) / (last - first + 1);

@@ -1,20 +1,20 @@
 /**
- * One vote per session: its queries share it equally, or a subsample is taken in which every session had the same
- * chance.
+ * Gives each session one vote: its queries share it equally, or a subsample is drawn with equal probability for each
+ * session.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
-/** Queries of one window whose vectors agree this well are repeats of one client. */
-const LIKENESS = 0.995;
+/** Queries of one window with at least this cosine are repeats of one client. */
+const MIN_REPEAT_COSINE = 0.995;
 
-/** Of two unit vectors with that cosine, |a - b|^2 = 2 - 2 cos. */
-const LIKE_SQUARED_DISTANCE = 2 - 2 * LIKENESS;
+/** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
+const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Coordinates that are summed before looking whether they set the pair apart. */
+/** Coordinates summed between two checks of the limit. */
 const STRIDE = 16;
 
-/** @param sessions number of the session of each query of one window */
+/** @param sessions session number of each query of one window */
 export function sessionWeights(sessions: ArrayLike<number>) {
   const counts = new Map<number, number>();
   for (let i = 0; i < sessions.length; i++) {
@@ -30,15 +30,15 @@ export function sessionWeights(sessions: ArrayLike<number>) {
 }
 
 /**
- * Numbers the sessions of one window from 0, in the order of their first query. Queries of the same name form one
- * session. Of those without a name, all that are linked by cosines >= 0.995 form one, whatever their order; one without
- * a vector stands alone.
+ * Numbers the sessions of one window from 0, in the order of their first query. Queries with the same session name form
+ * one session. Of the others, all that are linked by cosines >= 0.995 form one, whatever their order; one without a
+ * vector is its own session.
  */
 export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matrix): Int32Array {
   const nameless = queries.flatMap(({ session, row }, index) =>
     session === null && row !== null ? [{ index, row }] : [],
   );
-  const groups = sessionsByLikeness(
+  const groups = groupRepeats(
     vectors,
     nameless.map(({ row }) => row),
   );
@@ -53,13 +53,13 @@ export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matri
 }
 
 /**
- * Groups rows that are linked by cosines >= 0.995 (connected components). Compares every pair, but stops at the first
- * coordinates that show the two to be unlike, and never compares two rows of one group, so that a copy costs one
- * comparison. 10,000 unlike rows take about three seconds.
+ * Groups rows linked by cosines >= 0.995 (connected components). Compares all pairs, but stops at the first coordinates
+ * that show a difference, and never compares rows of one group, so that a duplicate costs one comparison. 10,000
+ * distinct rows take about three seconds.
  *
- * @returns the position in `rows` of the first member of each row's group
+ * @returns for each row, the index in `rows` of the first member of its group
  */
-export function sessionsByLikeness(vectors: Matrix, rows: readonly number[]): Int32Array {
+export function groupRepeats(vectors: Matrix, rows: readonly number[]): Int32Array {
   const { columns } = vectors;
   const units = new Float32Array(rows.length * columns);
   for (const [i, row] of rows.entries()) {
@@ -72,7 +72,7 @@ export function sessionsByLikeness(vectors: Matrix, rows: readonly number[]): In
     let group = i;
     for (let j = 0; j < i; j++) {
       const other = rootOf(parents, j);
-      if (other === group || !areAlike(units, i, j, columns)) continue;
+      if (other === group || !areRepeats(units, i, j, columns)) continue;
       parents[Math.max(group, other)] = Math.min(group, other);
       group = Math.min(group, other);
     }
@@ -80,19 +80,19 @@ export function sessionsByLikeness(vectors: Matrix, rows: readonly number[]): In
   return parents.map((_, i) => rootOf(parents, i));
 }
 
-/** Whether two unit rows have a cosine of at least `LIKENESS`, by their squared distance. */
-function areAlike(rows: Float32Array, i: number, j: number, columns: number): boolean {
+/** True if two unit rows have a cosine of at least `MIN_REPEAT_COSINE`, by their squared distance. */
+function areRepeats(rows: Float32Array, i: number, j: number, columns: number): boolean {
   const a = i * columns;
   const b = j * columns;
   let squares = 0;
-  for (let from = 0; from < columns && squares <= LIKE_SQUARED_DISTANCE; from += STRIDE) {
+  for (let from = 0; from < columns && squares <= MAX_REPEAT_SQUARED_DISTANCE; from += STRIDE) {
     const to = Math.min(from + STRIDE, columns);
     for (let c = from; c < to; c++) {
       const difference = (rows[a + c] as number) - (rows[b + c] as number);
       squares += difference * difference;
     }
   }
-  return squares <= LIKE_SQUARED_DISTANCE;
+  return squares <= MAX_REPEAT_SQUARED_DISTANCE;
 }
 
 function rootOf(parents: Int32Array, member: number): number {
@@ -105,23 +105,21 @@ function rootOf(parents: Int32Array, member: number): number {
   return root;
 }
 
-// From the surprises of the queries of a window to one mean for each session, which is what counts as evidence.
-
 /** Mean surprise x of each session of one window, in nats. */
 export interface SessionMeans {
   readonly all: Float64Array;
-  /** By region, of the sessions with queries there, over those queries. */
+  /** By region: sessions with queries there, over those queries. */
   readonly regions: ReadonlyMap<number, Float64Array>;
 }
 
 /** Session scores y = mean of x / ln 100 of one window. */
 export interface SessionScores {
   readonly all: ArrayLike<number>;
-  /** By region: a session counts in every region it has queries in, with their mean. */
+  /** By region: a session counts in each region with its queries, with their mean. */
   readonly regions: ReadonlyMap<number, ArrayLike<number>>;
 }
 
-/** Sessions and the sum of their mean surprises: what pooled densities are made of. */
+/** Number of sessions and sum of their mean surprises, from which pooled densities are computed. */
 export interface SurpriseTotal {
   readonly sessions: number;
   readonly sumX: number;
@@ -154,7 +152,7 @@ export function sessionMeans(
   };
 }
 
-/** y = x / ln 100 of each session, in [0, 1], as the detectors take them. */
+/** Detector input: y = x / ln 100 of each session, in [0, 1]. */
 export function detectorScores({ all, regions }: SessionMeans): SessionScores {
   return {
     all: scoresOf(all),
@@ -163,12 +161,12 @@ export function detectorScores({ all, regions }: SessionMeans): SessionScores {
 }
 
 function scoresOf(means: Float64Array): Float64Array {
-  // A mean of several largest surprises may pass them by its last digit.
+  // A mean of several maximum surprises may exceed the maximum in the last digit.
   return means.map((x) => Math.min(1, x / MAX_SURPRISE));
 }
 
 export function surpriseTotal(means: Float64Array): SurpriseTotal {
-  // In ascending order, so that the order of the sessions does not reach the last digit.
+  // Summed in ascending order, so that the result does not depend on the order of the sessions.
   return { sessions: means.length, sumX: means.toSorted().reduce((sum, x) => sum + x, 0) };
 }
 
@@ -190,7 +188,7 @@ function meansOf(sums: ReadonlyMap<number, Sum>): Float64Array {
   return Float64Array.from(sums.values(), ({ count, sum }) => sum / count);
 }
 
-/** The sampled queries and sessions that had the same chance of being sampled. */
+/** Sampled queries and sessions with the same sampling probability. */
 export interface ChanceGroup {
   /** In (0, 1]. */
   readonly chance: number;
@@ -199,29 +197,29 @@ export interface ChanceGroup {
 }
 
 interface EqualChance {
-  /** Sessions count whose draw is below this and below their own chance. */
+  /** Sessions count if their draw is below this and below their own probability. */
   readonly chance: number;
-  /** Queries that may be expected to count. */
+  /** Expected number of counted queries. */
   readonly queries: number;
 }
 
-/** Share of all traffic that may be counted with less than its weight for the sake of the rest. */
+/** Share of all traffic that may be underweighted for the sake of the rest. */
 const TRIMMED_SHARE = 0.05;
-/** No session stands for more than so many times the sessions that another stands for. */
+/** Maximum ratio between the weights of two sessions. */
 const MAX_WEIGHT = 16;
 
 /**
- * The chance at which traffic that was sampled at different rates is counted. The draws of sessions are uniform and
- * kept, so that those below a common chance are what sampling everything at it would have kept: their unweighted
- * means estimate those of all traffic, as weights of one over the chance do for the whole sample, and their count
- * is an honest number of independent votes.
+ * Finds a common probability for traffic sampled at different rates. Session draws are uniform and stored, so those
+ * below a common probability are exactly what sampling everything at that rate would have selected: their unweighted
+ * means estimate those of all traffic, as inverse-probability weights would, and their number is an honest count of
+ * independent votes.
  *
- * The common chance is the smallest one among the groups, except that groups of tiny chances are passed over while they
- * are less than 5 % of all traffic (estimated by Horvitz and Thompson), or would weigh more than 16 times as much as
- * the rest. A short burst at a tiny rate would otherwise throw away the evidence of the hours around it. The groups
- * that are passed over count for less than they are.
+ * The common probability is the smallest among the groups, except that groups with tiny probabilities are skipped while
+ * they make up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as
+ * the rest. Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
+ * underweighted.
  *
- * @param most queries that may be expected to count; the chance is lowered until they fit
+ * @param most maximum expected number of queries; the probability is lowered until they fit
  * @returns null without groups
  */
 export function equalChance(
@@ -242,7 +240,7 @@ export function equalChance(
   }
   const expected = expectedQueries(ordered, chance);
   if (expected <= most) return { chance, queries: expected };
-  // What is expected falls at least as fast as the chance once it is below all of theirs.
+  // The expected number drops at least as fast as the probability once it is below all of theirs.
   let lowered = chance;
   while (expectedQueries(ordered, lowered) > most) lowered /= 2;
   return { chance: lowered, queries: expectedQueries(ordered, lowered) };

@@ -1,4 +1,7 @@
-/** What a vector store holds, by a uniform sample of it: its topics, its middle, and what changed since the last look. */
+/**
+ * Describes the content of a vector store from a uniform sample: clusters, centroid, and shifts since the last
+ * snapshot.
+ */
 import {
   dotProduct,
   lengthOf,
@@ -13,7 +16,7 @@ import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-d
 import { shareDivergence } from './two-sample-statistics.ts';
 
 export interface StoreSnapshot {
-  /** Sampled vectors with a direction, and those without one. */
+  /** Numbers of sampled vectors with and without a direction. */
   readonly rows: number;
   readonly zeroRows: number;
   readonly notFiniteRows: number;
@@ -25,7 +28,7 @@ export interface StoreSnapshot {
   readonly clusters: Matrix;
   /** Share of the sample in each cluster, 0..1. */
   readonly shares: Float64Array;
-  /** Row of the sample that is most typical of each cluster, null for an empty one. */
+  /** Row of the most typical sample of each cluster; null for an empty cluster. */
   readonly medoids: readonly (number | null)[];
 }
 
@@ -36,7 +39,7 @@ const ROWS_PER_CLUSTER = 30;
  * Clusters a sample by direction: K = min(32, rows / 30), at least 1.
  *
  * @param sample uniform over the store
- * @returns null when no vector of the sample has a direction
+ * @returns null if no vector of the sample has a direction
  */
 export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot | null {
   const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
@@ -58,7 +61,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot |
   };
 }
 
-/** @returns null when the vectors are of another dimension: that is another model, and no shift */
+/** @returns null for vectors of another dimension: that is another model rather than a shift */
 export function storeShift(
   before: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
   after: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
@@ -66,39 +69,37 @@ export function storeShift(
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
   return {
-    /** 1 - cosine of the two centroids, 0..2; 1 when one of them has no direction. */
+    /** 1 - cosine of the two centroids, 0 to 2; 1 if one of them has no direction. */
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
-    /** Mean length now over mean length before. */
+    /** Mean length now divided by mean length before. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
 }
 
-// A sample of the store compared with a sample of live queries: what is asked often, what never, and what is missing.
-
-/** One cluster of the store with what is asked of it. */
+/** One cluster of the store and its traffic. */
 export interface ClusterTraffic {
   readonly cluster: number;
-  /** Of the store, 0..1. */
+  /** Share of the store, 0 to 1. */
   readonly chunkShare: number;
-  /** Of the traffic, 0..1, weighted. */
+  /** Weighted share of the traffic, 0 to 1. */
   readonly queryShare: number;
-  /** Query share over chunk share: 1 when they are equal, 0 when nobody asks; null for a cluster without chunks. */
+  /** Query share divided by chunk share: 1 if equal, 0 without queries; null for a cluster without chunks. */
   readonly densityRatio: number | null;
 }
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
-/** Rows of each side that are compared pair by pair; the rest only counts in the shares. */
+/** Rows per side compared in pairs; the rest only counts in the shares. */
 const MAX_PAIRED = 1000;
-/** The neighbourhood of a row reaches to its fifth nearest row of the same side. */
+/** The neighborhood of a row extends to its fifth nearest row of the same side. */
 const NEIGHBOURS = 5;
 
 /**
- * Both samples are uniform. Vectors without a direction are left out.
+ * Compares uniform samples of the store and of live queries. Vectors without a direction are ignored.
  *
  * @param clusters directions of the store's clusters, with the share of chunks in each
  * @param weights inverse inclusion probabilities of the queries
- * @returns null with fewer than two vectors on a side, or vectors of two dimensions
+ * @returns null with fewer than two vectors on a side, or different dimensions
  */
 export function compareStoreWithTraffic(
   chunks: Matrix,
@@ -122,7 +123,7 @@ export function compareStoreWithTraffic(
     NEIGHBOURS,
   );
   return {
-    /** Most asked for its size first. */
+    /** Highest density ratio first. */
     clusters: [...queryWeights.keys()]
       .map((cluster): ClusterTraffic => {
         const chunkShare = shares[cluster] ?? 0;
@@ -136,12 +137,13 @@ export function compareStoreWithTraffic(
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
     /**
-     * Jensen-Shannon divergence of query shares and chunk shares, 0..1 bit. Queries and chunks always differ somewhat.
+     * Jensen-Shannon divergence of query shares and chunk shares, 0 to 1 bit. Queries and chunks always differ
+     * somewhat.
      */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
-    /** Share of the sampled queries that lie outside of the neighbourhood of every sampled chunk. */
+    /** Share of sampled queries outside the neighborhoods of all sampled chunks. */
     queriesApart: 1 - coverage.precision,
-    /** Share of the sampled chunks in whose neighbourhood no sampled query lies. */
+    /** Share of sampled chunks without a sampled query in their neighborhood. */
     chunksUnqueried: 1 - coverage.coverage,
   };
 }
@@ -156,28 +158,30 @@ function head(vectors: Matrix): Matrix {
   return { ...vectors, rows, data: vectors.data.subarray(0, rows * vectors.columns) };
 }
 
-// How well two samples of vectors cover each other, by balls that reach to the k-th neighbour: Naeem et al. 2020.
+// Mutual coverage of two samples of vectors, by balls that reach to the k-th neighbor: Naeem et al. 2020.
 
 /**
- * x is the sample that is to be covered ("real"), y the one that is held against it ("fake"). A ball is around each
- * row and reaches to its k-th neighbour in its own sample, itself left out; what lies on its surface is outside.
+ * x is the sample to be covered ("real"), y the compared one ("fake"). A ball around each row reaches to its k-th
+ * neighbor in its own sample, excluding itself; its surface is outside.
  */
 interface ManifoldCoverage {
   /** Share of y inside at least one ball of x. */
   readonly precision: number;
   /** Share of x inside at least one ball of y. */
   readonly recall: number;
-  /** Balls of x around a row of y, on average, over k; 1 when both have the same distribution, may exceed it. */
+  /**
+   * Mean number of balls of x around a row of y, divided by k; 1 if both have the same distribution, and may exceed 1.
+   */
   readonly density: number;
-  /** Share of x whose ball holds a row of y. */
+  /** Share of x whose ball contains a row of y. */
   readonly coverage: number;
   /** Radius of the ball of each row of x. */
   readonly radii: Float64Array;
 }
 
 /**
- * Precision, recall, density and coverage of y with respect to x. The radius is that of the last neighbour when a
- * sample has k rows or fewer.
+ * Precision, recall, density and coverage of y with respect to x. With k rows or fewer, the radius is that of the last
+ * neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows
@@ -215,7 +219,7 @@ export function manifoldCoverage(distances: PairTable, k: number): ManifoldCover
   };
 }
 
-/** Squared distance of each row in [from, to) of the pool to its k-th neighbour among them. */
+/** Squared distance of each row in [from, to) to its k-th neighbor among them. */
 function squaredRadii({ n, m, values }: PairTable, from: number, to: number, k: number): Float64Array {
   const radii = new Float64Array(to - from);
   const others = new Float64Array(to - from - 1);

@@ -1,4 +1,6 @@
-/** Uncovered topics: groups of badly covered queries that the window has more of than the baseline. */
+/**
+ * Finds uncovered topics: groups of poorly covered queries that are more frequent in the window than in the baseline.
+ */
 
 import { median } from '../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
@@ -8,22 +10,22 @@ import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } 
 import { type Clustering, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 
-/** A query at or under the 10 % percentile. */
+/** A query at or below the 10 % percentile. */
 export interface TailQuery {
   readonly id: string;
-  /** In the vectors of its side. */
+  /** Row in the vectors of its side. */
   readonly row: number;
-  /** Names its session. */
+  /** Identifies its session. */
   readonly session: string;
   readonly surprise: number;
-  /** Region of the baseline that it lies in. */
+  /** Its region in the baseline. */
   readonly region: number;
 }
 
 export interface TailSide<Query> {
   readonly vectors: Matrix;
   readonly tail: readonly Query[];
-  /** Sessions of all queries of the side, not of its tail alone. */
+  /** Sessions of all queries of the side, not only of its tail. */
   readonly sessions: number;
 }
 
@@ -32,33 +34,33 @@ export type BaselineTail = Omit<TailQuery, 'region'>;
 export interface UncoveredCluster {
   /** Row-major sum of directions, scaled to length 1. */
   readonly centroid: Float64Array;
-  /** Median cosine of its queries, of either side, to the centroid. */
+  /** Median cosine of its queries on both sides to the centroid. */
   readonly cohesion: number;
-  /** Ids of its queries in the window, the most typical first. */
+  /** Ids of its queries in the window, most typical first. */
   readonly members: readonly string[];
-  /** The most typical query, the four next to it, and two drawn from the rest. */
+  /** The most typical query, its four nearest ones, and two random others. */
   readonly examples: readonly string[];
   /** Density of its queries. */
   readonly density: number;
   readonly dominantRegion: number;
-  /** Members from either side, shares of the sessions, and their difference in percentage points. */
+  /** Members on both sides, their shares of the sessions, and the difference in percentage points. */
   readonly current: number;
   readonly baseline: number;
   readonly trafficShare: number;
   readonly baselineShare: number;
   readonly excessPoints: number;
-  /** p of the merged cluster, as if it had been one cluster from the start. */
+  /** p-value of the merged cluster, as if it had been a single one. */
   readonly p: number;
-  /** Least Holm-adjusted p of the clusters that it was merged from. */
+  /** Smallest Holm-adjusted p-value of the clusters merged into it. */
   readonly adjustedP: number;
 }
 
 export type TailClusters =
   | {
       readonly kind: 'clusters';
-      /** With the largest excess first. */
+      /** Largest excess first. */
       readonly uncovered: readonly UncoveredCluster[];
-      /** How many clusters were tested. */
+      /** Number of tested clusters. */
       readonly tested: number;
     }
   | {
@@ -69,14 +71,14 @@ export type TailClusters =
     };
 
 export interface TailClusterSettings {
-  /** How many; null: by `clusterCount`. */
+  /** Number of clusters; null to use `clusterCount`. */
   readonly clusters?: number | null;
-  /** Holm-adjusted p below which an excess is no chance. */
+  /** Holm-adjusted p-value below which an excess is significant. */
   readonly significance?: number;
 }
 
-const FEWEST = 30;
-const MOST = 2_000;
+const MIN_VOTES = 30;
+const MAX_VOTES = 2_000;
 const MEMBERS_PER_CLUSTER = 25;
 const MIN_CLUSTERS = 4;
 const MAX_CLUSTERS = 16;
@@ -88,13 +90,13 @@ const NEAREST_EXAMPLES = 4;
 const RANDOM_EXAMPLES = 2;
 
 /**
- * Clusters the tails of window and baseline together, without looking at which side a query is on, and keeps the
- * clusters whose excess in the window is significant (Holm over all clusters, below 0.01) and at least one percentage
- * point of the traffic. Kept clusters whose centroids are as like each other as their members are merged, because a
- * large topic falls into several clusters.
+ * Clusters the tails of window and baseline together, blind to the side of a query, and returns the clusters whose
+ * excess in the window is significant (Holm-adjusted over all clusters, below 0.01) and at least one percentage point
+ * of the traffic. Clusters whose centroids are as similar to each other as their members are merged, since a large
+ * topic splits into several clusters.
  *
- * Each session has one vote, its worst covered query; of more than 2,000 votes a side, 2,000 drawn with the seed count
- * and its sessions with them. The result does not depend on the order of the queries.
+ * Each session has one vote, its worst covered query. Of more than 2,000 votes per side, 2,000 are drawn at random,
+ * with a proportional number of sessions. The result does not depend on the order of the queries.
  */
 export function tailClusters(
   current: TailSide<TailQuery>,
@@ -104,8 +106,8 @@ export function tailClusters(
 ): TailClusters {
   const now = votesOf(current, seed);
   const before = votesOf(baseline, seed);
-  if (now.votes.length < FEWEST) return insufficient('window_tail', now.votes.length);
-  if (before.votes.length < FEWEST) return insufficient('baseline_tail', before.votes.length);
+  if (now.votes.length < MIN_VOTES) return insufficient('window_tail', now.votes.length);
+  if (before.votes.length < MIN_VOTES) return insufficient('baseline_tail', before.votes.length);
   const union = stacked(
     selectRows(
       current.vectors,
@@ -129,7 +131,7 @@ export function tailClusters(
     test.holm < significance && test.excessPoints >= MIN_EXCESS_POINTS ? [label] : [],
   );
   const urn = { size: union.rows, draws: now.votes.length };
-  const uncovered = mergeLike(union, clustering, flagged).map(({ labels, centroid, rows, cosines }) => {
+  const uncovered = mergeSimilar(union, clustering, flagged).map(({ labels, centroid, rows, cosines }) => {
     const parts = labels.flatMap((label) => tests[label] ?? []);
     const typical = rows
       .map((row, i) => ({ vote: now.votes[row], cosine: cosines[i] ?? 0 }))
@@ -150,13 +152,13 @@ export function tailClusters(
   };
 }
 
-/** K = clamp(round(tail / 25), 4, 16), of the union of both tails. */
+/** Number of clusters for the union of both tails: clamp(round(tail / 25), 4, 16). */
 export function clusterCount(tail: number): number {
   return Math.max(MIN_CLUSTERS, Math.min(MAX_CLUSTERS, Math.round(tail / MEMBERS_PER_CLUSTER)));
 }
 
 function insufficient(of: 'window_tail' | 'baseline_tail', have: number): TailClusters {
-  return { kind: 'insufficient_data', of, have, need: FEWEST };
+  return { kind: 'insufficient_data', of, have, need: MIN_VOTES };
 }
 
 function votesOf<Query extends BaselineTail>(
@@ -173,8 +175,8 @@ function votesOf<Query extends BaselineTail>(
     if (isWorse) worst.set(query.session, query);
   }
   const ordered = [...worst.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  if (ordered.length <= MOST) return { votes: ordered, sessions };
-  return { votes: drawn(ordered, MOST, seed), sessions: (sessions * MOST) / ordered.length };
+  if (ordered.length <= MAX_VOTES) return { votes: ordered, sessions };
+  return { votes: drawn(ordered, MAX_VOTES, seed), sessions: (sessions * MAX_VOTES) / ordered.length };
 }
 
 function stacked(first: Matrix, second: Matrix): Matrix {
@@ -223,8 +225,6 @@ function merged(
   };
 }
 
-// Which clusters of badly covered queries have more of the window than the baseline explains.
-
 interface ClusterCounts {
   /** Members from the window. */
   readonly current: number;
@@ -233,11 +233,11 @@ interface ClusterCounts {
 }
 
 interface ClusterExcess extends ClusterCounts {
-  /** P(at least as many window members), were the sides mixed at random. */
+  /** Probability of at least as many window members if the sides were mixed at random. */
   readonly p: number;
   readonly holm: number;
   readonly benjaminiHochberg: number;
-  /** Members over all sessions, also those that are covered; 0..1. */
+  /** Members divided by all sessions, covered or not; 0 to 1. */
   readonly trafficShare: number;
   readonly baselineShare: number;
   /** Difference of the shares, in percentage points. */
@@ -245,11 +245,11 @@ interface ClusterExcess extends ClusterCounts {
 }
 
 /**
- * Tests each cluster of the union of both tails: with A and B members in all, p = P(H >= a) for H ~ Hypergeometric(
- * A + B, a + b, A), adjusted over the clusters. Exact given the clusters, as long as the clustering did not see which
- * side a member is on.
+ * Tests each cluster of the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric( A
+ * + B, a + b, A), adjusted over the clusters. Exact given the clusters, provided that clustering was blind to the
+ * sides.
  *
- * @param sessions that the members are a part of, on either side; > 0
+ * @param sessions all sessions of both sides; > 0
  */
 export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts): readonly ClusterExcess[] {
   const draws = clusters.reduce((sum, { current }) => sum + current, 0);
@@ -276,23 +276,23 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
 }
 
 interface MergedCluster {
-  /** Labels of the clusters that it was merged of. */
+  /** Labels of the merged clusters. */
   readonly labels: readonly number[];
   /** Direction of the sum of its rows' directions. */
   readonly centroid: Float64Array;
   readonly rows: readonly number[];
-  /** Of each row to the centroid. */
+  /** Cosine of each row to the centroid. */
   readonly cosines: readonly number[];
 }
 
 /**
- * Merges the given clusters whose centroids have a cosine above the median cosine of their rows to their own
- * centroids; clusters that are linked through others are one as well.
+ * Merges the given clusters if their centroids have a cosine above the median cosine of their rows to their own
+ * centroids, also transitively.
  *
- * @param rows what was clustered
- * @param chosen labels of the clusters that take part
+ * @param rows the clustered rows
+ * @param chosen labels of the clusters to merge
  */
-export function mergeLike(rows: Matrix, clustering: Clustering, chosen: readonly number[]): MergedCluster[] {
+export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: readonly number[]): MergedCluster[] {
   const own = [...clustering.labels.entries()].filter(([, label]) => chosen.includes(label));
   if (own.length === 0) return [];
   const usual = median(own.map(([row]) => clustering.closeness[row] ?? 0));

@@ -1,4 +1,4 @@
-/** What the queries of an uncovered topic have in common beside their words. */
+/** Describes an uncovered topic: its nearest chunks, examples, segments and label. */
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 const MAX_CHUNKS = 5;
@@ -6,10 +6,10 @@ const MAX_SEGMENTS = 5;
 const CONFIDENCE = 0.95;
 
 /**
- * The chunks that came nearest to most of the queries, and their mean cosine to those.
+ * The chunks nearest to most of the queries, with their mean cosine.
  *
- * @param nearest ids and cosines of the best chunks of each query
- * @returns at most five, those of most queries first, of equally many the nearest
+ * @param nearest ids and cosines of the nearest chunks of each query
+ * @returns at most five, found by most queries first, then nearest
  */
 export function nearestChunks(
   nearest: readonly (readonly (readonly [string, number])[])[],
@@ -27,12 +27,12 @@ export function nearestChunks(
 }
 
 /**
- * Examples that differ in their texts: those that were chosen, and for each whose text came before it the next typical
- * query. A query without a text counts as one of its own.
+ * Chooses examples with distinct texts: the chosen ones, with each duplicate replaced by the next typical query. A
+ * query without a text counts as distinct.
  *
  * @param chosen ids of members
- * @param members ids, the most typical first
- * @returns as many as were chosen where there are so many, the most typical first
+ * @param members ids, most typical first
+ * @returns as many as were chosen, if there are enough, most typical first
  */
 export function distinctExamples(
   chosen: readonly string[],
@@ -53,12 +53,12 @@ export function distinctExamples(
 type Tags = Readonly<Record<string, string>>;
 
 /**
- * The segments most concerned: whose share of the topic, by its lower 95 % bound (Wilson), is above their share of all
- * the traffic.
+ * Segments that are overrepresented in the topic: the lower 95 % bound (Wilson) of their share of the topic is above
+ * their share of all traffic.
  *
  * @param topic tags of the queries of the topic
- * @param traffic tags of all queries, those of the topic among them
- * @param keys of the tags that make segments
+ * @param traffic tags of all queries, including the topic
+ * @param keys tags that define segments
  * @returns at most five `key=value` with their share of the topic, largest first
  */
 export function concernedSegments(
@@ -89,19 +89,17 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
   return counts;
 }
 
-// What a topic is about, in a few words that its queries have and others do not.
-
-/** Terms of a label at most. */
+/** Maximum number of terms in a label. */
 const MAX_TERMS = 3;
-/** A term of fewer queries than this may be chance. */
+/** A term in fewer queries may be chance. */
 const MIN_QUERIES = 2;
-/** How much a term of the background weighs against one of the topic: the prior counts as so many queries. */
+/** Weight of the prior, in queries. */
 const PRIOR_QUERIES = 10;
-/** Below this z a term is no more the topic's than everybody's. */
+/** Minimum z-score of a term that is specific to the topic. */
 const MIN_Z = 1;
 
-/** Words that say nothing of a topic in the languages that queries are often in. */
-const plainWords = new Set(
+/** Stop words of common query languages. */
+const stopWords = new Set(
   `a about after all also an and any are as at be because been before being between but by can could did do does doing
   for from get had has have having he her his how i if in into is it its just like make many me more most much my no
   not of on one only or other our out over please shall she should so some such tell than that the their them then
@@ -113,13 +111,13 @@ const plainWords = new Set(
 );
 
 /**
- * The terms that are most peculiar to the topic: by the z-score of the log-odds ratio against the background with an
- * informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"), each term counted once a query.
- * Redacted places such as [EMAIL] are no terms.
+ * The terms most specific to the topic, by the z-score of the log-odds ratio against the background with an informative
+ * Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"), counting each term once per query. Placeholders
+ * of redaction such as [EMAIL] are not terms.
  *
  * @param topic texts of queries of the topic
  * @param background texts of other live queries; may be empty
- * @returns at most three terms, most peculiar first; none when nothing is peculiar or there are no texts
+ * @returns at most three terms, most specific first; none without specific terms or texts
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);
@@ -142,12 +140,12 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/** A label that fewer of the queries have a term of is the label of a part of them. */
+/** If fewer of the queries contain a term of the label, it describes only a part of them. */
 const MIN_COVERED = 1 / 3;
 
 /**
- * Whether queries are of one subject by their words: at least a third of them have a term of their label. Where no text
- * is kept there is nothing to say against it.
+ * True if the words suggest a single subject: at least a third of the queries contain a term of their label. Also true
+ * if texts are not stored.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {
@@ -175,5 +173,5 @@ function termsOf(text: string): Set<string> {
       .replaceAll(/\[[A-Z_]+\]/g, ' ')
       .toLowerCase()
       .match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
-  return new Set(words.filter((word) => word.length > 1 && !plainWords.has(word) && !/^\d+$/.test(word)));
+  return new Set(words.filter((word) => word.length > 1 && !stopWords.has(word) && !/^\d+$/.test(word)));
 }

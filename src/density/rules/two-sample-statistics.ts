@@ -1,4 +1,7 @@
-/** How two samples of scores, or of shares, differ: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and the like. */
+/**
+ * Statistics that compare two samples of scores or shares: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and
+ * others.
+ */
 import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
 
 /**
@@ -27,7 +30,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
     const q = inBaseline / m;
     jensenShannonBits += (logRatioTerm(p, q) + logRatioTerm(q, p)) / 2;
     totalVariation += Math.abs(p - q) / 2;
-    // (O - E)^2 / E of the two cells of this column, brought together.
+    // Sum of (O - E)^2 / E over both cells of this column.
     chiSquare += (n * m * (p - q) ** 2) / (inCurrent + inBaseline);
   }
   jensenShannonBits = Math.max(0, jensenShannonBits);
@@ -36,11 +39,11 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
     jensenShannonBits,
     /** Its square root, a metric. */
     jensenShannonDistance: Math.sqrt(jensenShannonBits),
-    /** Half the sum of |p - q|, from 0 to 1: the share that would have to move. */
+    /** Half the sum of |p - q|, from 0 to 1: the share that would have to change. */
     totalVariation,
     /** Pearson's statistic of the 2 x K table, without continuity correction. */
     chiSquare,
-    /** Categories that occur, less one. */
+    /** Number of occurring categories minus 1. */
     df,
     /** P(chi-square >= observed) if both lists come from the same shares; 1 with a single category. */
     p: df === 0 ? 1 : chiSquareTail(chiSquare, df),
@@ -63,9 +66,9 @@ function sumOf(counts: ArrayLike<number>): number {
 const SMOOTHING = 0.5;
 
 /**
- * Population stability index between a baseline and a current sample of the same score.
+ * Population stability index of a current sample against a baseline sample of the same score.
  *
- * Fixed limits such as 0.2 are artefacts of the sample size: compare with `nullMean`.
+ * Fixed limits such as 0.2 depend on the sample size: compare with `nullMean` instead.
  *
  * @param bins >= 2
  * @throws RangeError if a sample is empty
@@ -92,9 +95,9 @@ export function populationStabilityIndex(baseline: ArrayLike<number>, current: A
     currentCounts,
     /** sum (p - q) ln(p / q) over the bins, in nats, with shares smoothed by half a count per bin. */
     psi,
-    /** psi / (1/n + 1/m): without drift about chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
+    /** psi / (1/n + 1/m): without drift, approximately chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
     chiSquareScaled: psi / scale,
-    /** What psi is on average without any drift: (1/n + 1/m) (bins - 1). */
+    /** Expected psi without drift: (1/n + 1/m) (bins - 1). */
     nullMean: scale * (bins - 1),
   };
 }
@@ -123,13 +126,13 @@ function smoothedShare(count: number, total: number, bins: number): number {
 }
 
 /**
- * @param value a value that at least one of the samples holds
- * @param atOrBelowX how many of x are <= value, of all of x that came so far
- * @param atOrBelowY the same of y
+ * @param value a value in at least one of the samples
+ * @param atOrBelowX number of x values <= value
+ * @param atOrBelowY number of y values <= value
  */
 type OrderedVisitor = (value: number, atOrBelowX: number, atOrBelowY: number) => void;
 
-/** Visits every distinct value of the two samples once, ascending. Neither sample holds NaN. */
+/** Visits every distinct value of both samples once, ascending. The samples must not contain NaN. */
 export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: OrderedVisitor): void {
   const sortedX = Float64Array.from(x).toSorted();
   const sortedY = Float64Array.from(y).toSorted();
@@ -143,7 +146,7 @@ export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: 
   }
 }
 
-/** @throws RangeError when one of the samples is empty: no statistic of two samples is defined then. */
+/** @throws RangeError if a sample is empty, since two-sample statistics are then undefined */
 export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void {
   if (x.length === 0 || y.length === 0) throw new RangeError('Both samples need at least one value.');
 }
@@ -160,7 +163,7 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
   requireSamples(x, y);
   const n = x.length;
   const m = y.length;
-  // Whole numbers over n m, so that equal distances are equal whatever the sample sizes.
+  // Integers over n m, so that equal distances compare equal whatever the sample sizes.
   let above = 0;
   let below = 0;
   visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {
@@ -185,8 +188,8 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
 }
 
 /**
- * P(K > z) of Kolmogorov's distribution, 2 sum_{j>=1} (-1)^(j-1) exp(-2 j^2 z^2); for small z by the equal series of
- * Jacobi's theta function, which converges there: 1 - sqrt(2 pi) / z sum_{j>=1} exp(-(2j-1)^2 pi^2 / (8 z^2)).
+ * P(K > z) of Kolmogorov's distribution, 2 sum_{j>=1} (-1)^(j-1) exp(-2 j^2 z^2). For small z it uses the equivalent
+ * theta series, which converges there: 1 - sqrt(2 pi) / z sum_{j>=1} exp(-(2j-1)^2 pi^2 / (8 z^2)).
  *
  * @param z >= 0
  */
@@ -205,11 +208,11 @@ export function kolmogorovTail(z: number): number {
 interface MannWhitney {
   /** U = #{x > y} + #{x = y} / 2. */
   readonly u: number;
-  /** P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 = neither is above the other. The area under the ROC curve. */
+  /** P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 if neither tends to be larger. Equals the area under the ROC curve. */
   readonly a: number;
   /** Cliff's delta 2a - 1, from -1 to 1. */
   readonly cliffsDelta: number;
-  /** p values by the normal approximation, with correction for ties and continuity. */
+  /** p-values by the normal approximation, with tie and continuity correction. */
   readonly pTwoSided: number;
   /** Against the alternative that x is stochastically smaller. */
   readonly pLess: number;
@@ -253,8 +256,8 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhi
 }
 
 /**
- * Wasserstein-1 distance of two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It is
- * what must be moved, times how far, to turn one distribution into the other.
+ * Wasserstein-1 distance of two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It is the
+ * amount times the distance that must be moved to turn one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */
@@ -264,7 +267,7 @@ export function wassersteinDistance(x: ArrayLike<number>, y: ArrayLike<number>):
   let last = 0;
   let gap = 0;
   visitOrdered(x, y, (value, atOrBelowX, atOrBelowY) => {
-    // Before the first value the gap is 0, so that any start of the walk does.
+    // The gap is 0 before the first value, so the initial `last` does not matter.
     if (gap !== 0) distance += gap * (value - last);
     gap = Math.abs(atOrBelowX / x.length - atOrBelowY / y.length);
     last = value;

@@ -1,6 +1,6 @@
-/** A topic that people ask about and the store does not cover, as it is followed over time. */
+/** A topic that users ask about and the store does not cover, tracked over time. */
 
-import { percentage } from '../../core/format.ts';
+import { interval, percentage } from '../../core/format.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct } from '../../math/vector/matrix.ts';
 import type { TopicCause } from './cause.ts';
@@ -9,40 +9,42 @@ export const topicStates = ['open', 'acknowledged', 'closed'] as const;
 
 export type TopicState = (typeof topicStates)[number];
 
-/** How a topic stood in one window. */
+/** Size of a topic in one window. */
 export interface TopicWindow {
   readonly windowEnd: Date;
   /** Sessions of the topic. */
   readonly sessions: number;
-  /** Of the traffic, 0..1. */
+  /** Share of the traffic, 0 to 1. */
   readonly trafficShare: number;
-  /** Percentage points of traffic beyond what the baseline has. */
+  /** Percentage points of traffic above the baseline. */
   readonly excessPoints: number;
   readonly density: number;
 }
 
-/** A topic as a search in the latest window found it. */
+/** A topic found in the latest window. */
 export interface SeenTopic extends TopicWindow {
-  /** Id of the known topic that it was matched with, or a new id. */
+  /** Id of the matched known topic, or a new id. */
   readonly id: string;
   readonly pipeline: string;
   readonly label: readonly string[];
   readonly centroid: Float64Array;
   readonly cause: TopicCause;
-  /** 95 % bounds of `trafficShare`. */
+  /** 95 % confidence interval of `trafficShare`. */
   readonly shareLow: number;
   readonly shareHigh: number;
   readonly adjustedP: number;
   readonly dominantRegion: number;
-  /** Ids of live queries, the most typical first. */
+  /** Ids of live queries, most typical first. */
   readonly examples: readonly string[];
-  /** Ids and cosines of the chunks that came nearest. */
+  /** Ids and cosines of the nearest chunks. */
   readonly nearest: readonly (readonly [string, number])[];
-  /** Segments that have more of the topic than of the traffic, with their share of the topic, largest first. */
+  /** Overrepresented segments, with their share of the topic, largest first. */
   readonly segments: readonly (readonly [string, number])[];
-  /** Ids of chunks that baseline queries like it found and that the store no longer holds. */
+  /** Ids of chunks that similar baseline queries found and that are missing in the store. */
   readonly lostChunks: readonly string[];
-  /** Its queries that were judged, and the share of what they got that holds an answer; null when none was. */
+  /**
+   * Number of its judged queries, and the share of relevant documents in their answers; null without judged queries.
+   */
   readonly judgedQueries: number;
   readonly relevantShare: number | null;
 }
@@ -50,17 +52,20 @@ export interface SeenTopic extends TopicWindow {
 export interface UncoveredTopic extends SeenTopic {
   readonly state: TopicState;
   readonly firstSeen: Date;
-  /** When somebody acknowledged or closed it, or it closed by itself; null when nobody did. */
+  /** When it was acknowledged or closed, by a person or automatically; null if it was not. */
   readonly changedAt: Date | null;
   readonly note: string | null;
 }
 
-/** What to call a topic: its label, or its id where no texts are kept. */
+/** Name of a topic: its label, or its id if texts are not stored. */
 export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): string {
   return label.length === 0 ? id : label.join(' ');
 }
 
-/** The share of documents with an answer among what its judged queries got, with Wilson's bounds over these; null without. */
+/**
+ * Share of relevant documents in the answers to its judged queries, with Wilson's interval; null without judged
+ * queries.
+ */
 export function judgedRelevance({
   judgedQueries,
   relevantShare,
@@ -71,24 +76,24 @@ export function judgedRelevance({
   return { relevantShare: share, ciLow, ciHigh, n: judgedQueries };
 }
 
-/** Null where none was judged. */
-export function judgedInWords(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
+/** Describes the judged relevance of a topic; null without judged queries. */
+export function describeJudgedRelevance(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
-  const bounds = `95 % ${percentage(judged.ciLow)} to ${percentage(judged.ciHigh)}`;
-  return `Of what its judged queries got, ${percentage(judged.relevantShare)} holds an answer (${bounds}, n = ${judged.n}).`;
+  const bounds = interval(judged.ciLow, judged.ciHigh, 'share');
+  return `${percentage(judged.relevantShare)} of the documents in its judged answers are relevant (${bounds}, n = ${judged.n}).`;
 }
 
-/** What to do about a topic, by what was seen of it: documents are brought back where some are known to be gone. */
+/** Recommends an action: restore documents if chunks are known to be missing. */
 export function topicAdvice({ cause, lostChunks }: Pick<UncoveredTopic, 'cause' | 'lostChunks'>): string {
   if (cause === 'new_demand')
-    return 'Add documents that answer these questions; the nearest chunks below show what the store has instead.';
+    return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
   return lostChunks.length > 0
-    ? 'Chunks that answered questions like these are gone from the store: bring their documents back.'
-    : 'Questions like these were asked before and covered better. No chunk of theirs is known to be gone: see whether the nearest chunks below answer them, and what changed in the index and the embedder.';
+    ? 'Chunks that similar queries found before are missing in the store. Restore their documents.'
+    : 'Similar queries were covered better before, and none of their chunks is known to be missing. Check whether the nearest chunks below answer them, and what changed in the index and the embedder.';
 }
 
-// Uncovered topics keep their identity from window to window, so that one can be followed, acknowledged and closed.
+// Topics keep their identity from window to window, so that they can be tracked, acknowledged and closed.
 
 export interface KnownTopic {
   readonly id: string;
@@ -105,27 +110,27 @@ interface FoundTopic {
 
 export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
-  /** Null: it is new. */
+  /** Null for a new topic. */
   readonly known: string | null;
   /** Cosine to the known topic; null for a new one. */
   readonly similarity: number | null;
 }
 
-/** Two finds of one topic differ by their samples; two topics of one store rarely come this close. */
+/** Two samples of the same topic differ; two topics of one store are rarely this similar. */
 const SAME_TOPIC = 0.8;
 
 /**
- * The cosine from which a known topic is the same as a found one. Where the queries of a topic are less like each other
- * than `SAME_TOPIC`, as sparse vectors are, their own cohesion is enough, by the rule that merges clusters of one search.
+ * Minimum cosine between a known topic and a found one. If the queries of the topic are less similar to each other than
+ * `SAME_TOPIC`, as with sparse vectors, their own cohesion is enough, as in the merging of clusters.
  */
-function leastSimilarity({ cohesion }: FoundTopic): number {
+function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
 }
 
 /**
- * Matches found topics with known ones, the best pair first and each topic at most once. The cosine must be at least
- * 0.8, or the cohesion of the found topic where that is less. Centroids of different dimensions never match, since they
- * come from different models. The result does not depend on the order of either side.
+ * Matches found topics with known ones, best pairs first, each topic at most once. The cosine must be at least 0.8, or
+ * the cohesion of the found topic if that is lower. Centroids of different dimensions never match, since they come from
+ * different models. The result does not depend on the order of either side.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],
@@ -135,7 +140,7 @@ export function matchTopics<Found extends FoundTopic>(
     .flatMap((one, index) =>
       known
         .map(({ id, centroid }) => ({ index, id, similarity: cosine(one.centroid, centroid) }))
-        .filter(({ similarity }) => similarity >= leastSimilarity(one)),
+        .filter(({ similarity }) => similarity >= minSimilarity(one)),
     )
     .toSorted((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1) || a.index - b.index);
   const matchOf = new Map<number, { readonly id: string; readonly similarity: number }>();
@@ -152,8 +157,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Known topics that this search did not find by themselves, but that are parts of a topic that it did find: they are as
- * close to it as its own queries are. An earlier search had kept them apart.
+ * Known topics that this search did not find separately but that are part of a found topic: they are as close to it as
+ * its own queries. An earlier search had separated them.
  *
  * @returns the index of the found topic by the id of the known one
  */
@@ -167,7 +172,7 @@ export function absorbedTopics(
     if (matched.has(id)) continue;
     const [best] = matches
       .map(({ found }, index) => ({ index, found, similarity: cosine(found.centroid, centroid) }))
-      .filter(({ found, similarity }) => similarity >= leastSimilarity(found))
+      .filter(({ found, similarity }) => similarity >= minSimilarity(found))
       .toSorted((a, b) => b.similarity - a.similarity || a.index - b.index);
     if (best !== undefined) absorbed.set(id, best.index);
   }

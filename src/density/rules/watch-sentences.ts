@@ -1,4 +1,4 @@
-/** What the watch over query density says to people, with its numbers. */
+/** Event texts of density monitoring. */
 
 import { decimal, interval, minute, percentage } from '../../core/format.ts';
 import type { AlertEvent, AlertLevel } from './alert.ts';
@@ -15,27 +15,27 @@ import type {
   WatchObservation,
 } from './watch-state.ts';
 
-/** What lies behind an alarm. */
+/** Findings about an alert. */
 interface Investigation {
   readonly uncovered: UncoveredShare;
-  /** Most of the fall first. */
+  /** Largest contribution to the drop first. */
   readonly regions: readonly RegionRow[];
   readonly novelty: Novelty | null;
   readonly reading: CauseReading;
-  /** Chunks that baseline queries found and that the store no longer holds; null when nobody looked, or could. */
+  /** Chunks that baseline queries found and that are missing in the store; null if unknown. */
   readonly lost: LostChunks | null;
 }
 
 export interface LostChunks {
   readonly probed: number;
   readonly missing: number;
-  /** Some of them. */
+  /** Some of the missing ids. */
   readonly ids: readonly string[];
 }
 
 const MAX_REGIONS = 3;
 
-/** A raised alarm, with what is behind it. */
+/** Event of a new alert, with its findings. */
 export function raisedEvent(
   pipeline: string,
   { level, raised, evidenceRatio, baselineVersion, history }: AlertToInvestigate,
@@ -50,7 +50,6 @@ export function raisedEvent(
     scope,
     size,
     uncovered,
-    evidenceRatio,
     region,
     reading,
   });
@@ -82,7 +81,7 @@ export function raisedEvent(
   const gone =
     lost === null || lost.missing === 0
       ? ''
-      : ` ${lost.missing} of ${lost.probed} chunks that baseline queries found are gone from the store.`;
+      : ` ${lost.missing} of ${lost.probed} chunks found by baseline queries are missing in the store.`;
   const occurredAt = new Date(history.at(-1)?.endMs ?? size.endMs);
   return { kind: level, occurredAt, sentence: `${sentence}${gone}`, details };
 }
@@ -107,17 +106,17 @@ function sizeDetails({ density, low, high, sessions, startMs }: PooledDensity) {
   };
 }
 
-/** A baseline that live queries are held against from now on. */
+/** Event of a new baseline. */
 export function baselineEvent(
   pipeline: string,
   { baseline, version, reason, closedMs, details }: BuiltBaseline,
 ): NewDensityEvent {
   const { grade, days, sessions, period } = baseline;
-  const provisional = grade === 'page' ? '' : ' It is provisional: tickets, no pages.';
+  const provisional = grade === 'page' ? '' : ' It is provisional, so only tickets can fire.';
   return {
     kind: 'rebaseline',
     occurredAt: new Date(closedMs),
-    sentence: `Query density of ${pipeline} is now held against baseline ${version}, ${sessions} sessions of ${days} days: ${reason}.${provisional}`,
+    sentence: `New density baseline of ${pipeline}: version ${version}, ${sessions} sessions in ${days} days (${reason}).${provisional}`,
     details: {
       baseline: version,
       grade,
@@ -130,51 +129,51 @@ export function baselineEvent(
   };
 }
 
-/** A person asked for a new baseline. */
+/** Event of a manually requested baseline. */
 export function requestEvent(pipeline: string, { at, reason, since }: RebaselineRequest): NewDensityEvent {
   return {
     kind: 'reset',
     occurredAt: at,
-    sentence: `A new density baseline of ${pipeline} was asked for${reason === null ? '' : `: ${reason}`}.`,
+    sentence: `A new density baseline of ${pipeline} was requested manually${reason === null ? '' : `: ${reason}`}.`,
     details: { requested: true, since: since?.toISOString() ?? null },
   };
 }
 
-type PartsChanged = Extract<WatchObservation, { kind: 'parts_changed' }>;
+type MeasurementChanged = Extract<WatchObservation, { kind: 'measurement_changed' }>;
 
-/** Something that is measured with changed, and what became of the baseline. */
+/** Event of a change of index or embedder, with its consequence for the baseline. */
 export function changeEvent(
   pipeline: string,
   isLearning: boolean,
-  { changed, at, consequence }: PartsChanged,
+  { changed, at, consequence }: MeasurementChanged,
 ): NewDensityEvent {
   return {
     kind: 'reset',
     occurredAt: at,
-    sentence: `What the density of ${pipeline} is measured with changed (${namesOf(changed)}); this is no drift. ${consequenceSentence(isLearning, consequence)}`,
+    sentence: `The ${namesOf(changed)} of ${pipeline} changed, which is not drift. ${consequenceSentence(isLearning, consequence)}`,
     details: { changed, ...consequenceDetails(consequence) },
   };
 }
 
-/** Why a baseline is built after the change, for people. */
+/** Reason of a baseline built after a change, as shown to people. */
 export function changeReason(changed: readonly FingerprintField[]): string {
   return `a change of ${namesOf(changed)}`;
 }
 
-function consequenceSentence(isLearning: boolean, consequence: PartsChanged['consequence']): string {
+function consequenceSentence(isLearning: boolean, consequence: MeasurementChanged['consequence']): string {
   switch (consequence.kind) {
     case 'keep':
-      return `${consequence.searched.queries} baseline queries find the same as before, so that the baseline stays.`;
+      return `${consequence.searched.queries} replayed baseline queries find the same chunks, so the baseline stays.`;
     case 'replay':
-      return `${consequence.queries} baseline queries are searched anew; the alarm rests until then.`;
+      return `${consequence.queries} baseline queries are being replayed; density alerts are paused until then.`;
     case 'learn':
       return isLearning
-        ? 'The baseline is learnt from now on.'
-        : 'No query of the baseline is kept, so that a new one is learnt from now on.';
+        ? 'The baseline is learned from now on.'
+        : 'The baseline queries are no longer stored, so a new baseline is learned from now on.';
   }
 }
 
-function consequenceDetails(consequence: PartsChanged['consequence']): NewDensityEvent['details'] {
+function consequenceDetails(consequence: MeasurementChanged['consequence']): NewDensityEvent['details'] {
   if (consequence.kind === 'learn') return {};
   if (consequence.kind === 'replay') return { replayed: consequence.queries };
   const { queries, meanOverlap, meanScoreChange } = consequence.searched;
@@ -183,10 +182,10 @@ function consequenceDetails(consequence: PartsChanged['consequence']): NewDensit
 
 const fieldNames: Readonly<Partial<Record<FingerprintField, string>>> = {
   embeddingModel: 'embedding model',
-  embeddingRevision: 'vectors of the embedding model',
-  dimension: 'dimension of the vectors',
+  embeddingRevision: 'embedding canary',
+  dimension: 'vector dimension',
   indexType: 'index',
-  metric: 'metric of the index',
+  metric: 'index metric',
 };
 
 function namesOf(changed: readonly FingerprintField[]): string {
@@ -199,53 +198,51 @@ export interface RaisedAlert {
   readonly renewed: boolean;
   readonly scope: Scope;
   readonly size: PooledDensity;
-  /** Of all traffic in the same time. */
+  /** Over all traffic of the same period. */
   readonly uncovered: UncoveredShare;
-  readonly evidenceRatio: number;
-  /** The region that explains most of the fall; null when there is none. */
+  /** The region that explains most of the drop; null without one. */
   readonly region: RegionRow | null;
   readonly reading: CauseReading;
 }
 
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
-  embedding_changed: 'The embedding model changed, so that densities before and after cannot be compared.',
-  content_gap: 'The questions are new: people ask what the store does not hold.',
-  lost_content: 'The questions are the old ones: the store or its index lost something.',
-  topic_mix: 'Other topics are asked about, all of them covered: no action is needed.',
+  embedding_changed: 'The embedding model changed, so densities before and after are not comparable.',
+  content_gap: 'The queries are new: users ask about content that the store does not have.',
+  lost_content: 'The queries have not changed: the store or its index lost content.',
+  topic_mix: 'The topics changed and all are covered: no action needed.',
   steady: 'Nothing else changed.',
 };
 
 export function raisedSentence(alert: RaisedAlert): string {
-  const { pipeline, level, renewed, scope, size, uncovered, evidenceRatio, region, reading } = alert;
+  const { pipeline, level, renewed, scope, size, uncovered, region, reading } = alert;
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   const sentences = [
-    `Query density of ${of} ${renewed ? 'is still' : 'fell to'} ${decimal(size.density)} ${boundsOf(size)}, where 1 is as in the baseline.`,
-    `${percentage(uncovered.share)} of all traffic is badly covered, where the baseline has ${percentage(uncovered.threshold)}: at least ${percentage(uncovered.excess)} of it lost its coverage.`,
+    `Query density of ${of} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,
+    `${percentage(uncovered.share)} of traffic is poorly covered, ${percentage(uncovered.threshold)} in the baseline; drift confirmed (${level}).`,
     ...(region === null ? [] : [regionSentence(region)]),
     ...readingSentences(reading),
-    `The evidence is ${decimal(evidenceRatio)} times what a ${level} takes.`,
   ];
   return sentences.join(' ');
 }
 
-const likeKnownQuestions =
-  'The questions are like the old ones, but the golden queries are covered as before and no chunk is known to be missing: probably people ask what the store does not hold, in words that it knows.';
+const familiarQueries =
+  'The queries resemble earlier ones, but golden scores are unchanged and no chunk is known to be missing. Users probably ask about content that the store does not have, in familiar words.';
 
 function readingSentences({ cause, confidence, confirmed }: CauseReading): readonly string[] {
-  const weighed = confidence === null ? [] : [`The confidence in this reading is ${confidence}.`];
-  if (cause === 'content_gap' && confidence === 'low') return [likeKnownQuestions, ...weighed];
-  const golden = confirmed === null ? [] : [`The golden queries ${confirmed ? 'bear it out' : 'do not bear it out'}.`];
+  const weighed = confidence === null ? [] : [`Confidence: ${confidence}.`];
+  if (cause === 'content_gap' && confidence === 'low') return [familiarQueries, ...weighed];
+  const golden = confirmed === null ? [] : [`Golden queries ${confirmed ? 'confirm this' : 'do not confirm this'}.`];
   return [causeSentences[cause], ...golden, ...weighed];
 }
 
 export function resolvedSentence(pipeline: string, level: AlertLevel, scope: Scope, size: PooledDensity): string {
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
-  return `Query density of ${of} is back at ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
+  return `Query density of ${of} recovered to ${decimal(size.density)} ${boundsOf(size)}; the ${level} is resolved.`;
 }
 
 function regionSentence({ share, baselineShare, density }: RegionRow): string {
   const now = density === null ? '' : ` at a density of ${decimal(density)}`;
-  return `Most of the fall lies in one group of similar queries, which has ${percentage(share)} of the traffic${now} and had ${percentage(baselineShare)}.`;
+  return `Most of the drop is in one group of similar queries: ${percentage(share)} of traffic${now}, ${percentage(baselineShare)} in the baseline.`;
 }
 
 function boundsOf({ low, high, sessions, startMs }: PooledDensity): string {

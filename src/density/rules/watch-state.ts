@@ -1,4 +1,4 @@
-/** The shapes of the watch over query density: its states, what it observes, what it asks for. `watch.ts` connects them. */
+/** Types of density monitoring: states, observations and effects. `watch.ts` connects them. */
 
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './alert.ts';
@@ -7,21 +7,21 @@ import type { FingerprintField, MeasurementFingerprint, Replay } from './measure
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
 import type { SessionScores } from './sessions.ts';
 
-/** How the query density of one pipeline is watched. */
+/** Monitoring settings of one pipeline. */
 export interface WatchSettings {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** After the end of a window, until it closes. */
+  /** Time from the end of a window until it closes. */
   readonly graceMs: number;
   readonly budget: FalsePageBudget;
-  /** Pipelines that are paged together. */
+  /** Number of pipelines that share the budget. */
   readonly monitors: number;
   readonly needs: BaselineNeeds;
 }
 
 /**
- * Where the watch over a pipeline stands. `learning`: no baseline yet. `replaying`: what is measured with changed, and
- * the queries of the last baseline are being searched anew. `watching`: windows are held against a baseline.
+ * Phase of monitoring. `learning`: no baseline yet. `replaying`: index or embedder changed, and the queries of the last
+ * baseline are being searched again. `watching`: windows are compared with a baseline.
  */
 export type DensityPhase =
   | { readonly kind: 'learning'; readonly progress: BaselineProgress }
@@ -31,7 +31,7 @@ export type DensityPhase =
 export interface ReplayingPhase {
   readonly kind: 'replaying';
   readonly baselineVersion: number;
-  /** Of the queries, in epoch milliseconds. */
+  /** Period of the queries, in epoch milliseconds. */
   readonly fromMs: number;
   readonly untilMs: number;
   readonly startedMs: number;
@@ -42,96 +42,96 @@ export interface WatchingPhase {
   readonly kind: 'watching';
   readonly baselineVersion: number;
   readonly grade: 'page' | 'provisional';
-  /** Of the baseline. */
+  /** Length and sessions of the baseline. */
   readonly days: number;
   readonly sessions: number;
-  /** Of its own queries, cross-fitted: near 1, and above it when few questions are repeated. */
+  /** Density of its own queries, cross-fitted: near 1, and above 1 if few queries repeat. */
   readonly density: number;
-  /** End of its period. */
+  /** End of the baseline period. */
   readonly untilMs: number;
-  /** When a provisional baseline is to be replaced by a longer one; null for one of page grade. */
+  /** When to replace a provisional baseline by a longer one; null for page grade. */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
 
-/** How far the traffic is from a baseline. */
+/** Progress towards a baseline. */
 export interface BaselineProgress {
   readonly days: number;
   readonly sessions: number;
-  /** Why a baseline could not be built although there was enough. */
+  /** Why no baseline could be built despite enough traffic. */
   readonly problem: InsufficientBaseline['of'] | null;
 }
 
-/** Plain values, stored as they are. */
+/** Stored as JSON. */
 export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
   readonly closedMs: number;
-  /** Measurements before this time cannot be compared with later ones; null when all can. */
+  /** Earlier measurements are not comparable with later ones; null if all are. */
   readonly sinceMs: number | null;
   readonly fingerprint: MeasurementFingerprint;
 }
 
 export interface ClosedWindow extends WindowSpan {
-  /** When the window was measured; queries that were scored later are late. */
+  /** When the window was measured; queries scored later are late. */
   readonly measuredMs: number;
-  /** What it was held against. */
+  /** Baseline that it was compared with. */
   readonly baselineVersion: number;
   readonly totals: WindowTotals;
-  /** By segment; `all` among them. */
+  /** By segment, including `all`. */
   readonly segments: Readonly<Record<string, CoverageTotals>>;
 }
 
 export interface MeasuredWindow {
   readonly baseline: FrozenBaseline;
-  /** Windows of the last week against the same baseline, in the order of time; the one that closes is the last. */
+  /** Windows of the last week with the same baseline, in order; the closing one is last. */
   readonly history: readonly ClosedWindow[];
-  /** Those of the history that late samples were added to. */
+  /** Windows of the history that received late samples. */
   readonly remeasured: readonly ClosedWindow[];
-  /** Evidence of the one that closes. */
+  /** Detector input of the closing window. */
   readonly scores: SessionScores;
-  /** Its queries that could not be measured, by reason. */
+  /** Its queries that were not measurable, by reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
 }
 
 export type DensityEventKind = 'page' | 'ticket' | 'resolve' | 'reset' | 'rebaseline';
 
-/** What people are told of the watch. */
+/** An event shown to people. */
 export interface NewDensityEvent {
   readonly kind: DensityEventKind;
   readonly occurredAt: Date;
-  /** For people, with the numbers. */
+  /** Description with numbers. */
   readonly sentence: string;
-  /** Numbers and ids of chunks: no text, no id of a query or a user. */
+  /** Numbers and chunk ids; no texts, and no ids of queries or users. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface BuiltBaseline {
   readonly version: number;
   readonly baseline: FrozenBaseline;
-  /** Why it was built, for people. */
+  /** Why it was built, as shown to people. */
   readonly reason: string;
-  /** Windows that end after this are watched. */
+  /** Windows that end later are monitored. */
   readonly closedMs: number;
-  /** What the event tells beside the baseline. */
+  /** Further details of the event. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Baseline queries that were searched a second time. */
+/** Baseline queries that were searched again. */
 export interface RepeatedSearches extends Replay {
   readonly queries: number;
 }
 
 /** What happened since the last step. */
 export type WatchObservation =
-  /** Nothing changed, and more is known of what is measured with. */
-  | { readonly kind: 'parts_known'; readonly fingerprint: MeasurementFingerprint }
+  /** No change, but more of the fingerprint became known. */
+  | { readonly kind: 'measurement_identified'; readonly fingerprint: MeasurementFingerprint }
   | {
-      readonly kind: 'parts_changed';
+      readonly kind: 'measurement_changed';
       readonly fingerprint: MeasurementFingerprint;
       readonly changed: readonly FingerprintField[];
       readonly at: Date;
-      /** What is to become of the baseline. */
+      /** Consequence for the baseline. */
       readonly consequence:
         | { readonly kind: 'keep'; readonly searched: RepeatedSearches }
         | {
@@ -152,23 +152,23 @@ export type WatchObservation =
   | { readonly kind: 'upgrade_insufficient' | 'replay_insufficient' }
   | ({ readonly kind: 'window_measured' } & MeasuredWindow);
 
-/** A person declares: from here on, this is how live queries are covered. */
+/** Manual request for a new baseline. */
 export interface RebaselineRequest {
   readonly at: Date;
-  /** For people; kept with the event. */
+  /** Shown to people and stored with the event. */
   readonly reason: string | null;
-  /** Traffic that occurred before then is not taken; null takes the latest there is. */
+  /** Ignores earlier traffic; null uses the latest traffic. */
   readonly since: Date | null;
 }
 
-/** What is to be done when the next state is stored. */
+/** Effects to apply when the next state is stored. */
 export type WatchEffect =
   | { readonly kind: 'record_measurements'; readonly outcomes: readonly MeasurementOutcome[] }
   | { readonly kind: 'store_windows'; readonly windows: readonly ClosedWindow[] }
   | { readonly kind: 'record_event'; readonly event: NewDensityEvent }
-  /** Find out what is behind it, and record the event that tells both. */
+  /** Investigate the alert and record an event with the findings. */
   | { readonly kind: 'investigate_alert'; readonly alert: AlertToInvestigate }
-  /** Of baselines that are no longer used the queries go, which are personal data, and the numbers stay. */
+  /** Delete the queries of unused baselines, which are personal data; their statistics stay. */
   | { readonly kind: 'release_baselines_before'; readonly version: number };
 
 export interface AlertToInvestigate {
@@ -176,7 +176,7 @@ export interface AlertToInvestigate {
   readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
-  /** Of the last week, the window that raised it last. */
+  /** Windows of the last week; the one that fired the alert is last. */
   readonly history: readonly ClosedWindow[];
 }
 

@@ -1,15 +1,15 @@
 /**
- * The watch over the query density of one pipeline, as a state machine: what was observed goes in, the next state and
- * what is to be done for it come out. Whoever calls it loads the state, observes, and stores what comes out, all or nothing.
+ * Density monitoring of one pipeline as a state machine: takes an observation, returns the next state and its effects.
+ * The caller loads the state, observes, and stores the result atomically.
  *
- *     learning   --baseline_built-->       watching      the traffic is enough
- *     watching   --window_measured-->      watching      evidence, alarms, measurements
- *     watching   --baseline_built-->       watching      a provisional baseline is replaced by one for pages
- *     any        --parts_changed-->        replaying     queries of the baseline are searched anew
- *     any        --parts_changed-->        learning      none of them is kept
- *     replaying  --baseline_built-->       watching      they were searched
- *     replaying  --replay_insufficient-->  learning      too few of them could be
- *     any        --startOver-->            learning      a person asked for a new baseline
+ * learning   --baseline_built-->          watching      enough traffic
+ * watching   --window_measured-->         watching      drift test, alerts, measurements
+ * watching   --baseline_built-->          watching      a provisional baseline is replaced by one for pages
+ * any        --measurement_changed-->     replaying     baseline queries are searched again
+ * any        --measurement_changed-->     learning      the baseline queries are no longer stored
+ * replaying  --baseline_built-->          watching      the replay has finished
+ * replaying  --replay_insufficient-->     learning      too few queries could be replayed
+ * any        --startOver-->               learning      a new baseline was requested manually
  */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -22,8 +22,8 @@ import {
   type AlertStep,
   alertLevels,
   alertThreshold,
+  DENSITY_THRESHOLDS,
   detectorsOf,
-  FLOORS,
   newAlert,
   stepAlert,
 } from './alert.ts';
@@ -66,7 +66,11 @@ interface Frame {
   readonly measuredAt: Date;
 }
 
-/** The measurements of the window that closes, the last one of the history. @param version of the baseline */
+/**
+ * Measurements of the closing window, the last one of the history.
+ *
+ * @param version of the baseline
+ */
 function windowMeasurements(
   pipeline: string,
   version: number,
@@ -173,10 +177,10 @@ function coverageValues({
 }
 
 const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0, problem: null };
-/** How long a window waits, after its grace, for queries that are still to be measured. */
+/** How long after its grace period a window waits for unmeasured queries. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
-/** The watch before anything was observed, and after its baseline is lost: measurements since then count. */
+/** Initial state, also after the baseline is lost; uses measurements since `sinceMs`. */
 export function learningState(fingerprint: MeasurementFingerprint, sinceMs: number | null): DensityState {
   const phase: DensityPhase = { kind: 'learning', progress: NO_TRAFFIC };
   return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };
@@ -187,7 +191,7 @@ export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): n
   return Math.floor((now.getTime() - graceMs) / windowMs) * windowMs;
 }
 
-/** Whether a provisional baseline is to be replaced: once a day, with no window and no alarm open. */
+/** True if a provisional baseline should be replaced: once a day, without an open window or alert. */
 export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
   const { phase, closedMs } = state;
   if (phase.kind !== 'watching' || phase.upgradeMs === null || closedMs < phase.upgradeMs) return false;
@@ -198,12 +202,16 @@ export function hasIncident(phase: DensityPhase): boolean {
   return phase.kind === 'watching' && Object.values(phase.alerts).some(({ incident }) => incident !== null);
 }
 
-/** The next state of the watch. @throws Error for a window that is closed without a baseline */
+/**
+ * Returns the next state and its effects.
+ *
+ * @throws Error for a window that closes without a baseline
+ */
 export function transition(settings: WatchSettings, state: DensityState, observed: WatchObservation): WatchStep {
   switch (observed.kind) {
-    case 'parts_known':
+    case 'measurement_identified':
       return { state: { ...state, fingerprint: observed.fingerprint }, effects: [] };
-    case 'parts_changed':
+    case 'measurement_changed':
       return afterChange(settings, state, observed);
     case 'traffic_insufficient': {
       const phase: DensityPhase = { kind: 'learning', progress: observed.progress };
@@ -223,12 +231,12 @@ export function transition(settings: WatchSettings, state: DensityState, observe
   }
 }
 
-/** A person asked for a new baseline: the old one and its open alarms go, whatever the phase. */
+/** Handles a manual request for a new baseline: discards the old one and its open alerts, in any phase. */
 export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest): WatchStep {
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // Whether there is enough is seen at once, not at the end of the next window.
+    // Checks the traffic at once instead of at the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     effects: [{ kind: 'record_event', event: requestEvent(pipeline, request) }],
   };
@@ -237,7 +245,7 @@ export function startOver(pipeline: string, state: DensityState, request: Rebase
 function afterChange(
   { pipeline }: WatchSettings,
   state: DensityState,
-  observed: Extract<WatchObservation, { kind: 'parts_changed' }>,
+  observed: Extract<WatchObservation, { kind: 'measurement_changed' }>,
 ): WatchStep {
   const { fingerprint, changed, at, consequence } = observed;
   const event = changeEvent(pipeline, state.phase.kind === 'learning', observed);
@@ -289,12 +297,12 @@ function startWatching(settings: WatchSettings, state: DensityState, built: Buil
   };
 }
 
-/** One window more: evidence for each level of the alarm, and what the window says of the pipeline. */
+/** Processes one more window: tests each alert level and records the measurements. */
 function closeWindow(settings: WatchSettings, state: DensityState, measured: MeasuredWindow): WatchStep {
   const phase = watchingPhase(state);
   const { baseline, history, remeasured, scores } = measured;
   const closed = history.at(-1);
-  if (closed === undefined) throw new Error('A window that closes is part of its history.');
+  if (closed === undefined) throw new Error('The closing window must be part of its history.');
   const totals = history.map((window) => window.totals);
   const steps = alertLevels(baseline.grade).flatMap((level) => {
     const alert = phase.alerts[level];
@@ -303,7 +311,7 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   });
   const alerts = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
   const outcomes = windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps);
-  const told = steps.flatMap(({ level, step: { event, evidenceRatio } }): WatchEffect[] => {
+  const eventEffects = steps.flatMap(({ level, step: { event, evidenceRatio } }): WatchEffect[] => {
     if (event === null) return [];
     if (event.kind === 'resolved') {
       const at = new Date(closed.endMs);
@@ -318,21 +326,22 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
     effects: [
       { kind: 'record_measurements', outcomes },
       { kind: 'store_windows', windows: [...remeasured, closed] },
-      ...told,
+      ...eventEffects,
     ],
   };
 }
 
-/** The alarm of a level: its floors, its detectors on the baseline, and the budget of all pipelines together. */
+/** Policy of an alert level: thresholds, detectors of the baseline, and the shared budget. */
 function alertPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlertLevel): AlertPolicy {
   return {
-    detectors: detectorsOf(baseline, FLOORS[level]),
-    floors: FLOORS[level],
+    detectors: detectorsOf(baseline, DENSITY_THRESHOLDS[level]),
+    floors: DENSITY_THRESHOLDS[level],
     threshold: alertThreshold(settings.budget, settings.windowMs, settings.monitors),
   };
 }
 
 function watchingPhase({ phase }: DensityState): WatchingPhase {
-  if (phase.kind !== 'watching') throw new Error(`No window can be held against a baseline: ${phase.kind}.`);
+  if (phase.kind !== 'watching')
+    throw new Error(`There is no baseline to compare windows with in phase ${phase.kind}.`);
   return phase;
 }

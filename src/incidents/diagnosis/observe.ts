@@ -2,7 +2,7 @@
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { FLOORS } from '../../density/rules/alert.ts';
+import { DENSITY_THRESHOLDS } from '../../density/rules/alert.ts';
 import { embeddingCanaryVerdict } from '../../density/rules/measurement-change.ts';
 import type { TopicsTable } from '../../density/topics-table.ts';
 import type { StoredDensityState, WatchTable } from '../../density/watch-table.ts';
@@ -219,7 +219,7 @@ export async function observeDensity(
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
   // An alarm stays open for a day of good coverage; what brought it about is over before.
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
-    scope === 'global' && newest.value >= FLOORS.ticket.global;
+    scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
   const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
   const { value, ciLow, ciHigh } = newest;
   const density = { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value };

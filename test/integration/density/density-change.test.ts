@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../src/connectors/embedders/embedder.ts';
-import { probeParts } from '../../../src/density/observe-change.ts';
+import { probeConnectors } from '../../../src/density/observe-change.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
@@ -112,7 +112,7 @@ describe('another index of the same model', () => {
     stream.store.traits = { index: 'ivf' };
     const now = stream.clock.now();
     stream.clock.set(new Date(now.getTime() + HOUR));
-    await probeParts(stream.deps, stream.plan, new AbortController().signal);
+    await probeConnectors(stream.deps, stream.plan, new AbortController().signal);
     stream.clock.set(now);
     stream.store.failure = 'it is down';
     await stream.run(8, 12, COVERED, 4);

@@ -68,9 +68,9 @@ describe('an uncovered topic', () => {
     });
     expect(await topics().closeUnseen(pipeline, hours(2), hours(3))).toBe(0);
     expect(await topics().closeUnseen(pipeline, hours(3), hours(4))).toBe(1);
-    expect(await topics().find('state')).toMatchObject({ state: 'closed', note: 'It was no longer seen.' });
+    expect(await topics().find('state')).toMatchObject({ state: 'closed', note: 'No longer seen.' });
     await topics().record(aLook(pipeline, 30), showing([{ ...topic, windowEnd: hours(30) }]), hours(2));
-    expect(await topics().find('state')).toMatchObject({ state: 'open', note: 'It was seen again.' });
+    expect(await topics().find('state')).toMatchObject({ state: 'open', note: 'Seen again.' });
     expect(await topics().setState('nothing', 'closed', null, 'test', hours(6))).toBe(false);
   });
 
@@ -86,7 +86,7 @@ describe('an uncovered topic', () => {
     ]);
     const seen = [{ ...whole, windowEnd: hours(1) }];
     await topics().record(aLook(pipeline, 1), { seen, parts }, hours(0));
-    expect(await topics().find('part')).toMatchObject({ state: 'closed', note: 'It is part of whole.' });
+    expect(await topics().find('part')).toMatchObject({ state: 'closed', note: 'Part of whole.' });
     expect(await topics().find('cared')).toMatchObject({ state: 'acknowledged', note: null });
     expect((await topics().known(pipeline)).map(({ id }) => id).toSorted()).toEqual(['cared', 'whole']);
   });

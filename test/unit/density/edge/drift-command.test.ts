@@ -187,9 +187,9 @@ describe('recalld drift --json', () => {
         test: {
           alpha: 0.05,
           density_upper_limit: expect.any(Number),
-          like_density: near(likeDensity(reference, current, baseline, scores)),
-          like_density_upper_limit: expect.any(Number),
-          density_floor: 0.95,
+          matched_density: near(likeDensity(reference, current, baseline, scores)),
+          matched_density_upper_limit: expect.any(Number),
+          density_threshold: 0.95,
         },
         distinct_chunks: 120,
         regions: 1,
@@ -229,7 +229,7 @@ describe('recalld drift --json', () => {
   describe('has two limits', () => {
     const limits = async (reference: Rows, current: Rows): Promise<readonly [string, boolean, boolean]> => {
       const { verdict, test } = await report([STORE, reference, current], '--regions', '0');
-      const { density_upper_limit: whole = Number.NaN, like_density_upper_limit: like = Number.NaN } = test;
+      const { density_upper_limit: whole = Number.NaN, matched_density_upper_limit: like = Number.NaN } = test;
       return [verdict, whole < 0.95, like < 0.95];
     };
     const mostly = (rest: number): number[] => [...Array.from({ length: 29 }, (_, i) => i % 3), rest];
@@ -319,13 +319,13 @@ describe('recalld drift for people', () => {
 
   it('names copies, subsamples and too few sessions', async () => {
     const text = await run([[...STORE, ...STORE], aboutTopics(2050, [0, 1], 7), SAME.slice(0, 20)], '--alpha', '0.01');
-    expect(text).toContain('Not worse covered, as far as can be told.');
+    expect(text).toContain('No loss of coverage detected.');
     expect(text).toMatch(
-      /with 99\.5 % confidence at most \d\.\d+; against like reference queries \d\.\d+, with 99\.5 % /,
+      /with 99\.5 % confidence at most \d\.\d+; against similar reference queries \d\.\d+, with 99\.5 % /,
     );
-    expect(text).toContain('Store 240 chunks, 120 of them copies;');
-    expect(text).toContain('MMD and energy distance are of 2000 reference and 20 current queries');
-    expect(text).toContain('Fewer than 200 sessions: only a large loss of coverage can be seen.');
+    expect(text).toContain('Store 240 chunks, 120 of them duplicates;');
+    expect(text).toContain('MMD and energy distance use 2000 reference and 20 current queries');
+    expect(text).toContain('With fewer than 200 sessions, only a large loss of coverage can be detected.');
   });
 
   it('explains the verdict and shows an example in its help', () => {
@@ -343,7 +343,7 @@ describe('recalld drift refuses', () => {
   it.each([
     ['--k', '0', '--k must be a whole number of at least 1, not "0".'],
     ['--k', '2.5', 'not "2.5".'],
-    ['--k', '5', '--k belongs to --score mean-top-k; leave it out, or name that score.'],
+    ['--k', '5', '--k needs --score mean-top-k. Remove --k, or set that score.'],
     ['--regions', '-1', '--regions must be a whole number of at least 0, not "-1".'],
     ['--seed', 'x', '--seed must be a whole number of at least 0, not "x".'],
     ['--alpha', '0', '--alpha must be above 0 and at most 0.5, not "0".'],
@@ -361,15 +361,15 @@ describe('recalld drift refuses', () => {
     await expect(run([STORE, REFERENCE, short])).rejects.toMatchObject({
       code: 'file_malformed',
       message:
-        `${join(folder, 'current.jsonl')} has vectors of 7 numbers and ${join(folder, 'store.npy')} of 8; ` +
-        'take all from one embedding model.',
+        `${join(folder, 'current.jsonl')} has 7-dimensional vectors and ${join(folder, 'store.npy')} has 8 dimensions; ` +
+        'use files of one embedding model.',
     });
   });
 
   it('a single query', async () => {
     await expect(run([STORE, REFERENCE, SAME.slice(0, 1)])).rejects.toMatchObject({
       code: 'file_malformed',
-      message: `${join(folder, 'current.jsonl')} holds a single vector; give at least two.`,
+      message: `${join(folder, 'current.jsonl')} has a single vector; at least two are needed.`,
     });
   });
 
@@ -377,7 +377,7 @@ describe('recalld drift refuses', () => {
     await writeFile(join(folder, 'few.txt'), 'a\nb\n');
     await expect(run([STORE, REFERENCE, SAME], '--sessions', join(folder, 'few.txt'))).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringContaining('few.txt names 2 sessions and '),
+      message: expect.stringContaining('few.txt has 2 lines, but '),
     });
   });
 

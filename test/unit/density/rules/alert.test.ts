@@ -6,8 +6,8 @@ import {
   type AlertStep,
   alertLevels,
   alertThreshold,
+  DENSITY_THRESHOLDS,
   detectorsOf,
-  FLOORS,
   newAlert,
   stepAlert,
 } from '../../../../src/density/rules/alert.ts';
@@ -24,8 +24,8 @@ const BASELINE = {
   monitored: [0, 1, 2, 3].map((region) => ({ region, ...SPREAD, sessions: 1000, meanXUpper: 1.08 })),
 };
 const POLICY: AlertPolicy = {
-  detectors: detectorsOf(BASELINE, FLOORS.page),
-  floors: FLOORS.page,
+  detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.page),
+  floors: DENSITY_THRESHOLDS.page,
   threshold: 8760,
 };
 
@@ -126,7 +126,11 @@ describe('the alarm', () => {
   });
 
   it('resolves within two days on a small site too, whose density is known to a twentieth', () => {
-    const ticket = { ...POLICY, detectors: detectorsOf(BASELINE, FLOORS.ticket), floors: FLOORS.ticket };
+    const ticket = {
+      ...POLICY,
+      detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
+      floors: DENSITY_THRESHOLDS.ticket,
+    };
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run, state } = stream(ticket, seed);
       expect(kindsOf(eventsOf(run(24, 50, everywhere(0.3))))).toEqual(['raised']);
@@ -178,8 +182,8 @@ describe('the alarm', () => {
 
   it('makes a ticket of what is not worth a page', () => {
     const ticket: AlertPolicy = {
-      detectors: detectorsOf(BASELINE, FLOORS.ticket),
-      floors: FLOORS.ticket,
+      detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
+      floors: DENSITY_THRESHOLDS.ticket,
       threshold: 8760,
     };
     const mild = everywhere(0.0276);
@@ -203,7 +207,7 @@ describe('the levels', () => {
   });
 
   it('take the null mean of each detector from the bound of its baseline and the floor', () => {
-    const { global, regions } = detectorsOf(BASELINE, FLOORS.page);
+    const { global, regions } = detectorsOf(BASELINE, DENSITY_THRESHOLDS.page);
     expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
     expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);
     expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.4)) / Math.log(100), 14);

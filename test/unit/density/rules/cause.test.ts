@@ -66,13 +66,16 @@ describe('readCause', () => {
     ['golden queries as before, chunks missing', true, false, false, true, 'lost_content', 'medium', false],
     ['other questions, all covered', false, true, null, null, 'topic_mix', null, null],
     ['nothing', false, false, false, null, 'steady', null, null],
-  ] as const)('%s', (_what, densityFell, trafficChanged, goldenFell, chunksMissing, cause, confidence, confirmed) => {
-    const signs = { densityFell, trafficChanged, goldenFell, chunksMissing, canary: 'same' } as const;
-    expect(readCause(signs)).toEqual({ cause, confidence, confirmed });
-  });
+  ] as const)(
+    '%s',
+    (_what, densityDropped, trafficChanged, goldenDropped, chunksMissing, cause, confidence, confirmed) => {
+      const signs = { densityDropped, trafficChanged, goldenDropped, chunksMissing, canary: 'same' } as const;
+      expect(readCause(signs)).toEqual({ cause, confidence, confirmed });
+    },
+  );
 
   it('names a changed embedding before everything else', () => {
-    const fell = { densityFell: true, trafficChanged: true, goldenFell: true, chunksMissing: true };
+    const fell = { densityDropped: true, trafficChanged: true, goldenDropped: true, chunksMissing: true };
     expect(readCause({ ...fell, canary: 'changed' }).cause).toBe('embedding_changed');
   });
 

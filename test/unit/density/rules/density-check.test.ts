@@ -18,17 +18,17 @@ const judge = (
   severity: 'critical' | 'warning' = 'critical',
 ) => evaluateDensityDrift(severity, needs, { phase }, evidenceRatio);
 
-describe('the check of density drift', () => {
-  it('says how many days and sessions a baseline lacks', () => {
+describe('the density drift check', () => {
+  it('states how many days and sessions the baseline still needs', () => {
     const result = judge({ kind: 'learning', progress: { days: 3, sessions: 700, problem: null } });
     expect(result).toMatchObject({ verdict: 'no_data', value: null });
     expect(result.explanation).toBe(
-      'There is no baseline yet: 3 of 14 days and 700 of 2000 sessions were measured; 11 days and 1300 sessions are missing.',
+      'No baseline yet: 3 of 14 days and 700 of 2000 sessions measured; 11 days and 1300 sessions are missing.',
     );
     expect(evaluateDensityDrift('critical', needs, null, null).explanation).toContain('0 of 14 days');
   });
 
-  it('does not know while a baseline is made anew', () => {
+  it('has no data while the baseline is being replaced', () => {
     const phase = { kind: 'replaying', reason: 'a change of index' } as ReplayingPhase;
     const { verdict, explanation } = judge(phase);
     expect(verdict).toBe('no_data');
@@ -38,14 +38,14 @@ describe('the check of density drift', () => {
   it.each(['critical', 'warning'] as const)('has its severity, %s, while a page is open', (severity) => {
     const result = judge({ ...watched, alerts: { page: open, ticket: open } }, 0.01, severity);
     expect(result.verdict).toBe(severity);
-    expect(result.explanation).toContain('2026-11-20T12:00:00.000Z');
+    expect(result.explanation).toContain('2026-11-20 12:00 UTC');
   });
 
   it('warns while a ticket is open', () => {
     expect(judge({ ...watched, alerts: { ticket: open } }).verdict).toBe('warning');
   });
 
-  it('has no data once windows no longer close, and says which jobs to see', () => {
+  it('has no data once windows no longer close, and names the jobs to check', () => {
     const plan = {
       pipeline: 'docs',
       severity: 'critical',
@@ -64,25 +64,26 @@ describe('the check of density drift', () => {
       const facts = { latest: [], measurements: [], density: new Map([['docs', stored]]) } as unknown as StoredFacts;
       return evaluateAll(context, facts, [], now)[0]?.status;
     };
-    expect(standingAt(1)).toMatchObject({ verdict: 'ok', explanation: 'Live queries are covered as in the baseline.' });
+    expect(standingAt(1)).toMatchObject({
+      verdict: 'ok',
+      explanation: 'Drift not confirmed: live queries are covered as in the baseline.',
+    });
     expect(standingAt(48)).toMatchObject({
       verdict: 'no_data',
       explanation:
-        'No window of live queries was closed since 2026-11-20T12:00:00.000Z; see the jobs measure-query-coverage and evaluate-density.',
+        'No window of live queries has closed since 2026-11-20 12:00 UTC. Check the jobs measure-query-coverage and evaluate-density.',
     });
   });
 
-  it('is fine otherwise, with the evidence, and says when no page could come', () => {
+  it('is ok otherwise, with the evidence, and states when no page can fire', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
-    expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('tickets, no pages');
-    expect(judge(watched, null).explanation).toBe('Live queries are covered as in the baseline.');
+    expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only tickets can fire');
+    expect(judge(watched, null).explanation).toBe('Drift not confirmed: live queries are covered as in the baseline.');
   });
 
-  it('does not say that all is as it was while there is evidence enough, and no alarm yet', () => {
+  it('does not report unchanged coverage while the evidence suffices but no alert has fired', () => {
     const { verdict, explanation } = judge(watched, 1.3);
     expect(verdict).toBe('ok');
-    expect(explanation).toMatch(
-      /^Live queries may be covered worse than in the baseline: .* Evidence of drift: 130 % of the alert level\.$/,
-    );
+    expect(explanation).toMatch(/^Drift not confirmed yet: .* at 130 % of its threshold\.$/);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expectedSurprises, likeCoverage, referenceHalves } from '../../../../src/density/rules/matched-density.ts';
+import { expectedSurprises, matchedDensity, referenceHalves } from '../../../../src/density/rules/matched-density.ts';
 import { matrixOf } from '../../../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../../../src/math/vector/nearest-neighbours.ts';
 import { uniforms } from '../../../support/uniforms.ts';
@@ -13,11 +13,11 @@ describe('coverage against like reference queries', () => {
     // The first two are of one session: (1 + 0) / 2 and 2, less 0.5.
     const excess = Float64Array.of(1, 0, 2);
     const reference = Float64Array.of(0, 1, 0, 1);
-    const { density, upperLimit } = likeCoverage(excess, [0, 0, 1], reference, 0.025);
+    const { density, upperLimit } = matchedDensity(excess, [0, 0, 1], reference, 0.025);
     expect(density).toBeCloseTo(Math.exp(-0.75), 12);
     const error = Math.sqrt((1 / 3) * (1 / 2 + 1 / 4));
     expect(upperLimit).toBeCloseTo(Math.exp(-0.75 + 1.959963984540054 * error), 12);
-    expect(likeCoverage(excess, [0, 0, 1], reference, 0.5).upperLimit).toBeCloseTo(density, 12);
+    expect(matchedDensity(excess, [0, 0, 1], reference, 0.5).upperLimit).toBeCloseTo(density, 12);
   });
 
   it('passes the density 1 at most in alpha of windows without change', () => {
@@ -26,7 +26,7 @@ describe('coverage against like reference queries', () => {
     let below = 0;
     for (let i = 0; i < windows; i++) {
       const excess = drawn(150, uniform);
-      if (likeCoverage(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
+      if (matchedDensity(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
     }
     // 0.1 of the windows and three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
@@ -37,7 +37,7 @@ describe('coverage against like reference queries', () => {
     const uniform = uniforms(7);
     const [excess, reference] = [drawn(300, uniform), drawn(600, uniform)];
     const reach = (sessions: number[]): number => {
-      const { density, upperLimit } = likeCoverage(excess, sessions, reference, 0.05);
+      const { density, upperLimit } = matchedDensity(excess, sessions, reference, 0.05);
       return upperLimit / density;
     };
     expect(reach(apart(excess).map((i) => i % 10))).toBeGreaterThan(reach(apart(excess)));

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { regionTable } from '../../../../src/density/rules/baseline-spread.ts';
 import {
   type CoverageVerdict,
-  DENSITY_FLOOR,
+  classifyCoverage,
+  DENSITY_THRESHOLD,
   densityInterval,
-  judgeCoverage,
   queryDensity,
   tooFewSessions,
 } from '../../../../src/density/rules/query-density.ts';
@@ -33,7 +33,7 @@ function judge(
   const ranks = scores.map((score, i) => tiedRanks(score, regions[i] ?? -1, baseline));
   const window = queryDensity(ranks, surprisesOf(ranks), regions, sessions);
   if (window === null) throw new Error('no scores');
-  return judgeCoverage(window, baseline, alpha);
+  return classifyCoverage(window, baseline, alpha);
 }
 
 const drawn = (count: number, uniform: () => number): number[] => Array.from({ length: count }, () => uniform());
@@ -63,7 +63,7 @@ describe('the verdict on coverage', () => {
     const scores = drawn(400, uniform).map((score, i) => (i % 5 === 0 ? score - 2 : score));
     const { verdict, densityUpperLimit } = judge(scores, drawn(1000, uniform));
     expect(verdict).toBe('worse_covered');
-    expect(densityUpperLimit).toBeLessThan(DENSITY_FLOOR);
+    expect(densityUpperLimit).toBeLessThan(DENSITY_THRESHOLD);
   });
 
   it('is not_worse for a window as the reference, and for a better one', () => {

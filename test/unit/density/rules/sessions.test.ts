@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type MeasuredQuery, measuredQueries } from '../../../../src/density/rules/query-score.ts';
 import {
   detectorScores,
+  groupRepeats,
   numberSessions,
   sessionMeans,
-  sessionsByLikeness,
   surpriseTotal,
 } from '../../../../src/density/rules/sessions.ts';
 import { matrixOf, rowLengths } from '../../../../src/math/vector/matrix.ts';
@@ -20,7 +20,7 @@ describe('sessions without a name', () => {
   // A cosine of 0.995 is an angle of 5.7 degrees.
   it('are the groups of queries that are nearly the same, linked through each other', () => {
     const vectors = matrixOf([0, 90, 5, 96, 10, 200].map(angle));
-    expect([...sessionsByLikeness(vectors, [0, 1, 2, 3, 4, 5])]).toEqual([0, 1, 0, 3, 0, 5]);
+    expect([...groupRepeats(vectors, [0, 1, 2, 3, 4, 5])]).toEqual([0, 1, 0, 3, 0, 5]);
   });
 
   it('do not depend on the length of the vectors nor on the order of the queries', () => {
@@ -28,10 +28,10 @@ describe('sessions without a name', () => {
     fc.assert(
       fc.property(degrees, (given) => {
         const rows = given.map((_, i) => i);
-        const groups = sessionsByLikeness(matrixOf(given.map(angle)), rows);
+        const groups = groupRepeats(matrixOf(given.map(angle)), rows);
         const longer = given.map((degree) => angle(degree).map((value) => value * 8));
-        expect(sessionsByLikeness(matrixOf(longer), rows)).toEqual(groups);
-        const backwards = sessionsByLikeness(matrixOf(given.toReversed().map(angle)), rows).toReversed();
+        expect(groupRepeats(matrixOf(longer), rows)).toEqual(groups);
+        const backwards = groupRepeats(matrixOf(given.toReversed().map(angle)), rows).toReversed();
         for (const i of rows) {
           for (const j of rows) expect(backwards[i] === backwards[j]).toBe(groups[i] === groups[j]);
         }

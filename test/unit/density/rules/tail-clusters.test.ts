@@ -4,7 +4,7 @@ import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
 import {
   clusterCount,
   clusterExcess,
-  mergeLike,
+  mergeSimilar,
   type TailQuery,
   type TailSide,
   tailClusters,
@@ -139,7 +139,7 @@ describe('uncovered topics', () => {
   });
 });
 
-describe('mergeLike', () => {
+describe('mergeSimilar', () => {
   const angle = (degrees: number): number[] => [
     Math.cos((degrees * Math.PI) / 180),
     Math.sin((degrees * Math.PI) / 180),
@@ -154,15 +154,15 @@ describe('mergeLike', () => {
   };
 
   it('makes one of clusters that are as like as their members, also through a third', () => {
-    const merged = mergeLike(rows, clustering, [0, 1, 2, 3]);
+    const merged = mergeSimilar(rows, clustering, [0, 1, 2, 3]);
     expect(merged.map(({ labels }) => labels)).toEqual([[0, 1, 2], [3]]);
     expect(merged[0]?.rows).toEqual([0, 1, 2, 3, 4, 5]);
     for (const [c, value] of angle(8).entries()) expect(merged[0]?.centroid[c]).toBeCloseTo(value, 6);
   });
 
   it('leaves out clusters that were not chosen, and the links through them', () => {
-    expect(mergeLike(rows, clustering, [0, 2, 3]).map(({ labels }) => labels)).toEqual([[0], [2], [3]]);
-    expect(mergeLike(rows, clustering, [])).toEqual([]);
+    expect(mergeSimilar(rows, clustering, [0, 2, 3]).map(({ labels }) => labels)).toEqual([[0], [2], [3]]);
+    expect(mergeSimilar(rows, clustering, [])).toEqual([]);
   });
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/density/rules/topic-description.ts';
 import {
   absorbedTopics,
-  judgedInWords,
+  describeJudgedRelevance,
   matchTopics,
   topicAdvice,
   topicName,
@@ -21,9 +21,9 @@ const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), 
 describe('a topic that is found again', () => {
   it.each([
     [0, null, null],
-    [25, 0.12, 'Of what its judged queries got, 12 % holds an answer (95 % 4.2 % to 30 %, n = 25).'],
+    [25, 0.12, '12 % of the documents in its judged answers are relevant (95 % CI 4.2-30 %, n = 25).'],
   ])('of %i judged queries with %s of relevant results it says %s', (judgedQueries, relevantShare, sentence) => {
-    expect(judgedInWords({ judgedQueries, relevantShare })).toBe(sentence);
+    expect(describeJudgedRelevance({ judgedQueries, relevantShare })).toBe(sentence);
   });
 
   it('is the known one that it is most like, each known one once', () => {

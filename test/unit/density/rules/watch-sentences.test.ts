@@ -25,25 +25,23 @@ const alert: RaisedAlert = {
     excessLow: 0.05,
     excessHigh: 0.12,
   },
-  evidenceRatio: 1.72,
   region: { region: 3, share: 0.12, baselineShare: 0.04, density: 0.41, explained: 0.1 },
   reading: { cause: 'content_gap', confidence: 'high', confirmed: true },
 };
 
-describe('an alarm', () => {
-  it('says how much, since when, where, why and how sure', () => {
+describe('the sentence of a density alert', () => {
+  it('states size, start, place, cause and confidence', () => {
     expect(raisedSentence(alert)).toBe(
-      'Query density of docs fell to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC), where 1 is as in the baseline. ' +
-        '13 % of all traffic is badly covered, where the baseline has 5 %: at least 8.5 % of it lost its coverage. ' +
-        'Most of the fall lies in one group of similar queries, which has 12 % of the traffic at a density of 0.41 and had 4 %. ' +
-        'The questions are new: people ask what the store does not hold. ' +
-        'The golden queries bear it out. ' +
-        'The confidence in this reading is high. ' +
-        'The evidence is 1.73 times what a page takes.',
+      'Query density of docs dropped to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC); the baseline is 1. ' +
+        '13 % of traffic is poorly covered, 5 % in the baseline; drift confirmed (page). ' +
+        'Most of the drop is in one group of similar queries: 12 % of traffic at a density of 0.41, 4 % in the baseline. ' +
+        'The queries are new: users ask about content that the store does not have. ' +
+        'Golden queries confirm this. ' +
+        'Confidence: high.',
     );
   });
 
-  it('of one region that is raised again says so without its number, which nobody could look up, and leaves out what nobody knows', () => {
+  it('does not name the number of a region and omits what is unknown', () => {
     const sentence = raisedSentence({
       ...alert,
       level: 'ticket',
@@ -53,26 +51,26 @@ describe('an alarm', () => {
       reading: { cause: 'lost_content', confidence: 'medium', confirmed: null },
     });
     expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.8');
-    expect(sentence).toContain('the store or its index lost something');
-    expect(sentence).toContain('what a ticket takes');
-    expect(sentence).not.toContain('golden');
-    expect(sentence).not.toContain('Most of the fall');
+    expect(sentence).toContain('the store or its index lost content');
+    expect(sentence).toContain('drift confirmed (ticket)');
+    expect(sentence).not.toContain('Golden');
+    expect(sentence).not.toContain('Most of the drop');
   });
 
-  it('of questions like the old ones, that the golden queries do not show, is read as a gap with its doubt', () => {
+  it('states the doubt when the queries are familiar and the golden queries have not dropped', () => {
     const sentence = raisedSentence({
       ...alert,
       reading: { cause: 'content_gap', confidence: 'low', confirmed: true },
     });
-    expect(sentence).toContain('The questions are like the old ones, but the golden queries are covered as before');
-    expect(sentence).toContain('probably people ask what the store does not hold');
-    expect(sentence).toContain('The confidence in this reading is low.');
-    expect(sentence).not.toContain('lost something');
+    expect(sentence).toContain('The queries resemble earlier ones, but golden scores are unchanged');
+    expect(sentence).toContain('Users probably ask about content that the store does not have');
+    expect(sentence).toContain('Confidence: low.');
+    expect(sentence).not.toContain('lost content');
   });
 
-  it('that is over says what it came back to', () => {
+  it('states the recovered density when the alert is resolved', () => {
     expect(resolvedSentence('docs', 'page', 'global', { ...size, density: 1.02, low: 0.97, high: 1.07 })).toBe(
-      'Query density of docs is back at 1.02 (95 % CI 0.97-1.07, 412 sessions since 2026-11-20 12:00 UTC); the page is resolved.',
+      'Query density of docs recovered to 1.02 (95 % CI 0.97-1.07, 412 sessions since 2026-11-20 12:00 UTC); the page is resolved.',
     );
   });
 });

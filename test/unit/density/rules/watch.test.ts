@@ -55,9 +55,9 @@ const learning = learningState(first, null);
 const watching = transition(settings, learning, built('page')).state;
 const provisional = transition(settings, learning, built('provisional')).state;
 const changedTo = (
-  consequence: Extract<WatchObservation, { kind: 'parts_changed' }>['consequence'],
+  consequence: Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'],
 ): WatchObservation => ({
-  kind: 'parts_changed',
+  kind: 'measurement_changed',
   fingerprint: second,
   changed: ['embeddingModel'],
   at: new Date(NOW + DAY),
@@ -141,7 +141,7 @@ describe('the watch', () => {
     [
       'stays as it is when more is known of what it measures with',
       watching,
-      { kind: 'parts_known', fingerprint: second },
+      { kind: 'measurement_identified', fingerprint: second },
       'watching',
       [],
     ],
@@ -204,15 +204,15 @@ describe('the watch', () => {
     const since = new Date(NOW + 2 * DAY);
     const step = startOver('docs', state, { at: new Date(NOW + 3 * DAY), reason: 'new product', since });
     expect(step.state).toMatchObject({ phase: { kind: 'learning' }, sinceMs: since.getTime(), closedMs: 0 });
-    expect(sentences(step)).toEqual(['A new density baseline of docs was asked for: new product.']);
+    expect(sentences(step)).toEqual(['A new density baseline of docs was requested manually: new product.']);
   });
 
   it('says of a change that it is no drift, and what becomes of the baseline', () => {
     expect(sentences(transition(settings, watching, changedTo(replay)))).toEqual([
-      'What the density of docs is measured with changed (embedding model); this is no drift. 40 baseline queries are searched anew; the alarm rests until then.',
+      'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until then.',
     ]);
     expect(sentences(transition(settings, learning, changedTo({ kind: 'learn' })))).toEqual([
-      'What the density of docs is measured with changed (embedding model); this is no drift. The baseline is learnt from now on.',
+      'The embedding model of docs changed, which is not drift. The baseline is learned from now on.',
     ]);
   });
 });

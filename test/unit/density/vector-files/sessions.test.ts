@@ -36,7 +36,7 @@ describe('a file of sessions', () => {
   it('is refused with an empty line in between, for a row would have no session', async () => {
     await expect(read('a\n\nb\n')).rejects.toMatchObject({
       code: 'file_malformed',
-      message: `Line 2 of ${join(folder, 'sessions.txt')} names no session; write one on each line.`,
+      message: `Line 2 of ${join(folder, 'sessions.txt')} is empty; write one session name per line.`,
     });
   });
 

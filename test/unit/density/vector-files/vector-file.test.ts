@@ -111,11 +111,9 @@ describe('a .npy file', () => {
       [4, 5, 6],
     ]);
     for (let length = 6; length < whole.length; length++) {
-      expect(await refusal('cut.npy', whole.subarray(0, length))).toBe(
-        'cut.npy ends before its data do; copy or save it again.',
-      );
+      expect(await refusal('cut.npy', whole.subarray(0, length))).toBe('cut.npy is truncated; copy or save it again.');
     }
-    expect(await refusal('cut.npy', whole.subarray(0, 5))).toContain('does not begin as a .npy file does');
+    expect(await refusal('cut.npy', whole.subarray(0, 5))).toContain('is not a .npy file');
   });
 
   it('is refused when it claims more than it has, without taking the memory', async () => {
@@ -125,7 +123,7 @@ describe('a .npy file', () => {
       bytes.write(`${shape}, }`.padEnd(40), at);
       return bytes;
     };
-    expect(await refusal('claims.npy', claims('(100000, 10000)'))).toContain('ends before its data do');
+    expect(await refusal('claims.npy', claims('(100000, 10000)'))).toContain('is truncated');
     expect(await refusal('claims.npy', claims('(999999999999, 999999)'))).toContain(
       'holds more than 1,073,741,824 numbers',
     );
@@ -133,8 +131,8 @@ describe('a .npy file', () => {
 
   it.each([
     ['of another version', (bytes: Buffer) => bytes.fill(4, 6, 7), 'has version 4 of the .npy format'],
-    ['with a garbled header', (bytes: Buffer) => bytes.fill('x', 11, 30), 'has a header that cannot be understood'],
-    ['with more than one array', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 'goes on after its array'],
+    ['with a garbled header', (bytes: Buffer) => bytes.fill('x', 11, 30), 'has an unreadable header'],
+    ['with more than one array', (bytes: Buffer) => Buffer.concat([bytes, bytes]), 'has data after its array'],
     [
       'with a header of a gigabyte',
       (bytes: Buffer) => bytes.fill(2, 6, 7).fill(0x40, 8, 12),
@@ -192,15 +190,15 @@ describe('a JSONL file of arrays', () => {
   });
 
   it.each([
-    ['of another length', '[1, 2, 3]', 'has 3 numbers where line 1 has 2; give every line as many.'],
+    ['of another length', '[1, 2, 3]', 'has 3 numbers, but line 1 has 2; all lines need the same length.'],
     ['cut off', '[1, 2', 'is not one complete JSON array; write a vector such as [0.1, 0.2] on each line.'],
     ['that holds NaN', '[NaN, 1.0]', 'has NaN or an infinity; leave it out.'],
     ['that holds a number beyond float32', '[1e39, 1]', 'has NaN, or a number too large for float32; leave it out.'],
     ['that is a zero vector', '[0, 0.0]', 'has a zero vector, which has no direction; leave it out.'],
     ['that is an object', '{"embedding": [1, 2]}', 'is an object; write only its array "embedding" on each line.'],
-    ['that holds a string', '["1", 2]', 'is no JSON array of numbers;'],
-    ['that holds null', '[null, 2]', 'is no JSON array of numbers;'],
-    ['that is empty', '[]', 'is no JSON array of numbers;'],
+    ['that holds a string', '["1", 2]', 'is not a JSON array of numbers;'],
+    ['that holds null', '[null, 2]', 'is not a JSON array of numbers;'],
+    ['that is empty', '[]', 'is not a JSON array of numbers;'],
   ])('is refused for a line %s', async (_what, line, message) => {
     expect(await refusal('bad.jsonl', `[1, 2]\n\n${line}\n[3, 4]\n`)).toContain(`Line 3 of bad.jsonl ${message}`);
   });

@@ -269,8 +269,8 @@ describe('the weekly report', () => {
     const words = [
       'No golden set is measured',
       'Nothing was in alarm in this time',
-      'Query density is not watched',
-      'Topics are looked for once there is a reference',
+      'Query density of this pipeline is not monitored',
+      'The search for topics starts once there is a baseline',
       'no budget of false pages is set',
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);

@@ -1,6 +1,6 @@
 /** Queries of the baseline that are asked again: what the store lost shows without anybody asking for it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askAgain } from '../../../src/density/search-store.ts';
+import { replayBaselineQueries } from '../../../src/density/search-store.ts';
 import { useDatabase } from '../../support/database.ts';
 import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
 
@@ -20,7 +20,7 @@ describe('queries of the baseline that are asked again', () => {
   async function anHour(): Promise<number> {
     const before = stream.store.searches;
     for (let minute = 0; minute < 60; minute++) {
-      await askAgain(stream.deps, stream.plan, new AbortController().signal);
+      await replayBaselineQueries(stream.deps, stream.plan, new AbortController().signal);
       stream.clock.set(new Date(stream.clock.now().getTime() + 60_000));
     }
     return stream.store.searches - before;
@@ -35,7 +35,7 @@ describe('queries of the baseline that are asked again', () => {
     expect(await anHour()).toBe(108);
     const { newest, gap } = (await measured()) ?? {};
     expect(gap).toBeNull();
-    expect(newest).toMatchObject({ value: 1, n: 108, ciMethod: 'wilson', details: { fell: 0 } });
+    expect(newest).toMatchObject({ value: 1, n: 108, ciMethod: 'wilson', details: { dropped: 0 } });
   });
 
   it('show within the hour that a topic was deleted, although nobody asks', async () => {
@@ -45,7 +45,7 @@ describe('queries of the baseline that are asked again', () => {
     expect(newest?.ciHigh).toBeLessThan(0.95);
     expect(newest?.value).toBeGreaterThan(0.3);
     // A sixth of the baseline asked for it.
-    expect(newest?.details['fell']).toBeGreaterThanOrEqual(8);
+    expect(newest?.details['dropped']).toBeGreaterThanOrEqual(8);
   });
 
   it('show what came back', async () => {
