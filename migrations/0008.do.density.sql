@@ -1,26 +1,26 @@
--- How well does the vector store cover each sampled live query?
--- One row for each, partitioned like live_queries and gone with it. Who and when stand in live_queries.
+-- How well the vector store covers each sampled live query.
+-- One row per query, partitioned and deleted like live_queries, which has user, session, and time.
 create table query_coverage (
   received_on date not null,
   pipeline text not null,
   id text not null,
   status text not null check (status in ('open', 'measured', 'not_measurable')),
   attempts integer not null,
-  -- Of an open one: when it may be taken, again after a failure or when the lease of its worker is over.
+  -- While open: when a worker may claim it, also after a failure or an expired lease.
   due_at timestamptz,
-  -- Its text is to be embedded, whatever vector it came with: that one is of another model.
+  -- Whether its text must be embedded because its vector comes from another model.
   from_text boolean not null default false,
   -- Mean cosine to the k best distinct chunks.
   score double precision check (score > '-infinity' and score < 'infinity'),
-  -- Why there is no score, or what is special about it, in a word.
+  -- Why there is no score, or what is special about it.
   reason text,
-  -- Its chance of being measured, given that it was sampled.
+  -- Probability of being measured, given that it was sampled.
   thinning double precision not null check (thinning > 0 and thinning <= 1),
   -- [[chunk id, cosine], ...], best first.
   nearest jsonb not null,
-  -- float32, little-endian, where the query came without a vector or with one of another model.
+  -- float32, little-endian; set when the query came without a vector or with one from another model.
   embedding bytea,
-  -- Of index and embedder at the time.
+  -- Of index and embedding model at that time.
   fingerprint text,
   scored_at timestamptz,
   primary key (received_on, pipeline, id)
@@ -28,38 +28,38 @@ create table query_coverage (
 
 create index query_coverage_due on query_coverage (pipeline, due_at) where status = 'open';
 
--- The score of a query is made of its nearest chunk and its vector when it is read. The column stays for one version back.
-comment on column query_coverage.score is 'Not read or written since the nearest chunk counts, the first of "nearest".';
+-- The score is computed on read, from the nearest chunk and the vector. The column stays so that the previous version can run.
+comment on column query_coverage.score is 'No longer read or written: the score is computed from the first of "nearest".';
 
--- How many of the live queries that wait for their coverage are admitted, while more come than can be searched?
+-- Which share of the waiting live queries is measured when more arrive than can be searched.
 create table coverage_admissions (
   pipeline text primary key,
-  -- Queries that were received before it are decided on.
+  -- Queries received before this time are decided.
   decided_until timestamptz not null,
-  -- The chance of being admitted is 2^-level.
+  -- The probability of being admitted is 2^-level.
   level smallint not null check (level >= 0),
   waiting double precision not null,
   is_overdue boolean not null,
   calm_since timestamptz,
-  -- All that were ever left out.
+  -- Total number of queries left out.
   left_out bigint not null
 );
 
--- What well-known traffic looked like against the store, frozen.
+-- Query coverage of the baseline period, which does not change.
 create table density_baselines (
   pipeline text not null,
   version integer not null,
   created_at timestamptz not null,
   reason text not null,
   grade text not null check (grade in ('page', 'provisional')),
-  -- Everything but the numbers of `arrays`.
+  -- Everything except `arrays`.
   summary jsonb not null,
   -- float64, little-endian: centroids of the regions, scores of all queries, scores by region.
   arrays bytea not null,
   primary key (pipeline, version)
 );
 
--- The baseline queries that are kept with their vectors: the badly covered ones, and a random sample of all.
+-- Baseline queries kept with their vectors: the poorly covered ones, and a random sample of all.
 create table density_baseline_queries (
   pipeline text not null,
   version integer not null,
@@ -71,7 +71,7 @@ create table density_baseline_queries (
   surprise double precision not null,
   nearest jsonb not null,
   vector bytea not null,
-  -- When a retained baseline query was last searched again, and what it scored then.
+  -- Last replay of the query, and its score in it.
   replayed_at timestamptz,
   replayed_score double precision,
   primary key (pipeline, version, role, id),
@@ -80,7 +80,7 @@ create table density_baseline_queries (
 
 create index density_baseline_queries_user on density_baseline_queries (user_hash) where user_hash is not null;
 
--- Where the watch over a pipeline stands. Its revision counts the steps, so that of replicas one makes each.
+-- State of density monitoring per pipeline. The revision counts steps, so that only one replica makes each.
 create table density_states (
   pipeline text primary key,
   revision bigint not null,
@@ -97,7 +97,7 @@ create table density_windows (
   primary key (pipeline, window_end)
 );
 
--- What became of it: alarms, their ends, and new references.
+-- Density alerts, their resolution, and new baselines.
 create table density_events (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -110,11 +110,11 @@ create table density_events (
 
 create index density_events_newest on density_events (pipeline, occurred_at desc, id desc);
 
--- What did each vector store hold, by a uniform sample of it?
+-- Content of each vector store, estimated from a uniform sample.
 create table store_snapshots (
   pipeline text not null,
   taken_at timestamptz not null,
-  -- Sampled vectors with a direction.
+  -- Number of sampled vectors that are not zero.
   vectors integer not null,
   dimensions integer not null,
   -- float64, little-endian: mean of the directions.
@@ -123,29 +123,29 @@ create table store_snapshots (
   -- float32, little-endian: one direction per cluster.
   clusters bytea not null,
   chunk_shares double precision[] not null,
-  -- Null while no live query with a vector was there to hold against it.
+  -- Null when there was no live query with a vector.
   query_shares double precision[],
   -- The most typical chunk of each cluster; null for an empty one.
   medoids text[] not null,
   primary key (pipeline, taken_at)
 );
 
--- What do people ask that the store does not cover, since when, and who looks after it?
+-- Topics of live queries that the store does not cover.
 create table uncovered_topics (
   id text primary key,
   pipeline text not null,
   state text not null check (state in ('open', 'acknowledged', 'closed')),
-  -- Distinctive words; empty where no texts are kept.
+  -- Distinctive words; empty when texts are not stored.
   label text[] not null,
-  -- float64, little-endian: direction of its queries.
+  -- float64, little-endian: mean direction of its queries.
   centroid bytea not null,
   cause text not null check (cause in ('new_demand', 'lost_content')),
   first_seen timestamptz not null,
   last_seen timestamptz not null,
-  -- When somebody acknowledged or closed it, or it closed by itself, and why.
+  -- When it was acknowledged or closed, by a user or automatically, and why.
   changed_at timestamptz,
   note text,
-  -- Of the latest window in which it was seen.
+  -- From the latest window in which the topic was found.
   sessions integer not null,
   traffic_share double precision not null,
   share_low double precision not null,
@@ -154,17 +154,17 @@ create table uncovered_topics (
   density double precision not null,
   adjusted_p double precision not null,
   dominant_region integer not null,
-  -- Ids of live queries, the most typical first. Their texts stay where they are erased and expire.
+  -- Ids of live queries, most typical first. Their texts are only in live_queries, where they are erased and expire.
   examples text[] not null,
-  -- [[chunk id, cosine], ...] that came nearest to them.
+  -- [[chunk id, cosine], ...] of the chunks nearest to the topic.
   nearest jsonb not null,
-  -- [[segment, share of the topic], ...], the largest first.
+  -- [[segment, share of the topic], ...], largest first.
   segments jsonb not null,
-  -- Ids of chunks that baseline queries like it found and that are gone from the store.
+  -- Ids of chunks that similar baseline queries found and that are missing from the store.
   lost_chunks text[] not null default '{}',
-  -- The topic that it was found to be a part of, under whose id it is followed from then on.
+  -- The topic that it was merged into; null when it was not.
   part_of text references uncovered_topics (id) on delete set null,
-  -- Of the queries of an uncovered topic that were judged: how many, and which share of their documents held an answer.
+  -- Number of judged queries of the topic, and the share of their documents that are relevant.
   judged_queries integer not null default 0,
   relevant_share double precision
 );
@@ -181,18 +181,18 @@ create table uncovered_topic_windows (
   primary key (topic_id, window_end)
 );
 
--- Up to when were the live queries of each pipeline last searched for uncovered topics, and was there enough to search?
+-- Latest search for uncovered topics per pipeline.
 create table uncovered_topic_searches (
   pipeline text primary key,
-  -- Of the live queries: inclusive, and exclusive.
+  -- Window of live queries; the end is exclusive.
   window_start timestamptz not null,
   window_end timestamptz not null,
   baseline_version integer not null,
   sessions integer not null,
-  -- What there was too little of; null when the search could be made.
+  -- Which data was too scarce; null when the search ran.
   lacking text check (lacking in ('window_tail', 'baseline_tail', 'baseline_sample'))
 );
 
--- Vectors of models do not compress, and to try takes time with every row that is kept.
+-- Embedding vectors do not compress; trying costs time for every row.
 alter table query_coverage alter column embedding set storage external;
 alter table density_baseline_queries alter column vector set storage external;

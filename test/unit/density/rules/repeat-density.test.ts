@@ -12,21 +12,21 @@ const scores = baselineScores(
 const same = (n: number): ScorePair[] =>
   Array.from({ length: n }, (_, i) => ({ before: (i + 1) / n, now: (i + 1) / n }));
 /** The first ones find nothing any more. */
-const lost = (n: number, fell: number): ScorePair[] =>
-  same(n).map((pair, i) => (i < n - fell ? pair : { ...pair, now: -1 }));
+const lost = (n: number, dropped: number): ScorePair[] =>
+  same(n).map((pair, i) => (i < n - dropped ? pair : { ...pair, now: -1 }));
 
 describe('repeatDensity', () => {
   it('is exactly 1 for a store that answers as it did, and claims no more than so many queries can show', () => {
-    const { density, ciLow, ciHigh, ciMethod, fell } = repeatDensity(same(100), scores);
-    expect({ density, ciMethod, fell }).toEqual({ density: 1, ciMethod: 'wilson', fell: 0 });
+    const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
+    expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
     // Wilson's upper bound of 0 in 100, all of them at the most that a surprise can change: exp(-0.037 ln 100).
     expect(ciLow).toBeCloseTo(0.84336, 5);
     expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
   });
 
   it('is surely below 1 when a tenth of the queries lost what they found', () => {
-    const { density, ciHigh, fell } = repeatDensity(lost(100, 10), scores);
-    expect(fell).toBe(10);
+    const { density, ciHigh, dropped } = repeatDensity(lost(100, 10), scores);
+    expect(dropped).toBe(10);
     expect(density).toBeLessThan(0.7);
     expect(ciHigh).toBeLessThan(0.85);
   });
