@@ -104,20 +104,13 @@ export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
 const LEGEND =
   'Detected after: golden runs and live queries from the fault to the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
 
-interface Summary {
-  readonly rows: readonly SummaryRow[];
-  /** Steps that did not go as expected. */
-  readonly problems: readonly string[];
-  /** Real time that the demo took. */
-  readonly seconds: number;
-  readonly url: string;
-  readonly configFile: string;
-  /** True if the daemon keeps running. */
-  readonly stay: boolean;
-}
-
-export function printSummary(summary: Summary, { print, styled }: Output): void {
-  const { rows, problems, seconds, url, configFile, stay } = summary;
+/** @param problems steps that did not go as expected */
+export function printSummary(
+  rows: readonly SummaryRow[],
+  problems: readonly string[],
+  seconds: number,
+  { print, styled }: Output,
+): void {
   print('');
   if (rows.length > 0) {
     const [titles = '', ...lines] = summaryTable(rows);
@@ -137,7 +130,9 @@ export function printSummary(summary: Summary, { print, styled }: Output): void 
     `\n${styled('bold', 'Next: monitor your own retriever.')} You need its URL and a file with one query per line:`,
   );
   for (const command of ['init URL --questions FILE', 'doctor', 'serve']) print(`  npx recalld ${command}`);
-  if (!stay) return;
+}
+
+export function printNextSteps(url: string, configFile: string, { print }: Output): void {
   print('\nrecalld now runs in real time until you press Ctrl-C: simulated users keep asking, and golden runs start');
   print('every minute.');
   print(`  ${url}/pipelines/${PIPELINE}?range=7d`);

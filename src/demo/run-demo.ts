@@ -16,7 +16,7 @@ import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { IncidentJson } from '../incidents/diagnosis/incident-schema.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
-import { createAlertLog, printSummary, type SummaryRow } from './alert-log.ts';
+import { createAlertLog, printNextSteps, printSummary, type SummaryRow } from './alert-log.ts';
 import { demoConfig, GOLDEN_HOURS, PIPELINE } from './demo-config.ts';
 import { type Output } from './output.ts';
 import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
@@ -156,8 +156,10 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
     const problems = [...found.problems, ...liveProblems];
     isAsExpected = problems.length === 0;
     const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
-    printSummary({ rows, problems, seconds, url, configFile: configFileIn(folder), stay }, output);
-    if (stay) await aborted(signal);
+    printSummary(rows, problems, seconds, output);
+    if (!stay) return;
+    printNextSteps(url, configFileIn(folder), output);
+    await aborted(signal);
   });
   return isAsExpected;
 }
@@ -169,7 +171,7 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
   const command = await writeConfig(rag, port, folder, cron, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
-  return withWorld({ command, rag, questions, start, firstHour, judgedAfter }, async (world) => {
+  return withWorld(command, rag, questions, { start, firstHour, judgedAfter }, async (world) => {
     output.print(
       `A RAG service answers from ${documents} Wikipedia passages in pgvector; none is about ${MISSING_TITLE}.`,
     );

@@ -42,21 +42,17 @@ export interface World {
   fill(gap: Gap): void;
 }
 
-interface WorldSetup {
-  readonly command: CommandSettings;
-  readonly rag: DemoRagService;
-  readonly questions: DividedQuestions;
-  /** A whole hour at which a golden run is due. */
-  readonly start: Date;
-  /** Hour of the users' day at which the simulation begins; traffic is lowest at 0. */
-  readonly firstHour: number;
-  /** Hours after which live queries are graded. Grading earlier would double the real time of each simulated hour. */
-  readonly judgedAfter: number;
-}
-
-/** @throws RecalldError as withSimulatedDaemon, and what `work` throws */
+/**
+ * @param start a whole hour at which a golden run is due
+ * @param firstHour hour of the users' day at which the simulation begins; traffic is lowest at 0
+ * @param judgedAfter hours after which live queries are graded; grading doubles the real time of each simulated hour
+ * @throws RecalldError as withSimulatedDaemon, and what `work` throws
+ */
 export async function withWorld<T>(
-  { command, rag, questions, start, firstHour, judgedAfter }: WorldSetup,
+  command: CommandSettings,
+  rag: DemoRagService,
+  questions: DividedQuestions,
+  { start, firstHour, judgedAfter }: { readonly start: Date; readonly firstHour: number; readonly judgedAfter: number },
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const clock = createSimulatedClock(start);

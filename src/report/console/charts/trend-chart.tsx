@@ -39,14 +39,6 @@ interface TrendInput {
 
 export const chartSize = { width: 640, height: 220, left: 64, right: 14, top: 22, bottom: 26 } as const;
 
-interface TrendGeometry {
-  readonly x: (at: Date) => number;
-  readonly y: (value: number) => number;
-  readonly yTicks: readonly number[];
-  readonly xTicks: readonly { readonly at: Date; readonly text: string }[];
-  readonly paths: readonly { readonly line: string; readonly band: string }[];
-}
-
 /** Maximum number of points drawn for a series. */
 const MAX_POINTS = 192;
 
@@ -77,7 +69,8 @@ export function thinned(points: readonly TrendPoint[], from: Date, until: Date):
 /** Two points are joined unless they are further apart than this many times the median distance. */
 const GAP = 4;
 
-export function trendGeometry({ from, until, series, levels, limits }: TrendInput): TrendGeometry {
+/** Computes the scales, ticks and SVG paths of a chart. */
+export function trendGeometry({ from, until, series, levels, limits }: TrendInput) {
   const { width, height, left, right, top, bottom } = chartSize;
   const xScale = scaleUtc([from, until], [left, width - right]);
   const [low, high] = extent(series, levels, limits);
