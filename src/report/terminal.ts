@@ -3,10 +3,16 @@ import { formatAligned, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
-import type { Content, ContentNode, Section, Table, Tone, Value } from './model/content.ts';
+import type { Column, Content, ContentNode, Section, Table, Tone, Value } from './model/content.ts';
+import { table } from './model/show.ts';
 
 export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
+}
+
+/** Renders a table without ages, which would need the current time. */
+export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }
 
 /** Each block starts a new line; inline nodes between two blocks share one line. */

@@ -6,7 +6,6 @@ import { type CommandSettings, commandSettings, withCommandStore } from '../../.
 import {
   type ConfiguredOptions,
   configuredCommand,
-  formatTable,
   note,
   parseCount,
   printJson,
@@ -16,6 +15,8 @@ import { createProgressBar } from '../../../cli/progress.ts';
 import { plural } from '../../../core/format.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
 import { toWire } from '../../../platform/http/wire.ts';
+import { time } from '../../../report/model/show.ts';
+import { tableText } from '../../../report/terminal.ts';
 import { baselineSchema } from '../../endpoints.ts';
 import { MIN_CLEAN_RUNS } from '../../rules/clean-runs.ts';
 import type { GoldenRun } from '../../rules/run.ts';
@@ -139,15 +140,16 @@ function listCommand(signal: AbortSignal): Command {
       if (options.json === true) printJson(toWire(z.array(listedBaseline), found));
       else if (found.length === 0) printLine('No baseline is pinned. Pin one with `recalld baselines pin RUN`.');
       else {
-        const rows = found.map((one) => [
-          one.pipeline,
-          one.goldenSet,
-          one.runId,
-          one.pinnedAt.toISOString(),
-          one.unpinnedAt?.toISOString() ?? 'pinned',
-          one.note ?? '',
-        ]);
-        printLine(formatTable(['pipeline', 'golden set', 'run', 'since', 'until', 'note'], rows));
+        printLine(
+          tableText(found, [
+            ['pipeline', (one) => one.pipeline],
+            ['golden set', ({ goldenSet }) => goldenSet],
+            ['run', ({ runId }) => runId],
+            ['since', ({ pinnedAt }) => time(pinnedAt)],
+            ['until', ({ unpinnedAt }) => (unpinnedAt === null ? 'pinned' : time(unpinnedAt))],
+            ['note', ({ note }) => note],
+          ]),
+        );
       }
     });
 }

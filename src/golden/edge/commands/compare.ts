@@ -3,10 +3,13 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
-import { formatTable, verdictText } from '../../../cli/output.ts';
+import { verdictText } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
-import { decimal, formatValue, plural, signed } from '../../../core/format.ts';
+import { decimal, plural, range } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import type { Column } from '../../../report/model/content.ts';
+import { value } from '../../../report/model/show.ts';
+import { tableText } from '../../../report/terminal.ts';
 import type { MetricComparison } from '../../rules/compare-metric.ts';
 import type { ManyComparison } from '../../rules/compare-runs.ts';
 import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } from '../../rules/compare-runs.ts';
@@ -33,21 +36,19 @@ function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSett
 
 /** Formats one line per metric, with its interval and the smallest detectable difference. */
 export function metricsTable(metrics: readonly MetricComparison[]): string {
-  const rows = metrics.map((metric) => [
-    formatMetricKey(metric.key),
-    metric.verdict,
-    decimal(metric.baseline),
-    decimal(metric.candidate),
-    signed(metric.difference),
-    `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
-    formatValue(metric.p, 'p'),
-    `${metric.wins}`,
-    `${metric.losses}`,
-    `${metric.ties}`,
-    detectable(metric),
+  return tableText(metrics, [
+    ['metric', ({ key }) => formatMetricKey(key)],
+    ['verdict', ({ verdict }) => verdict],
+    ['baseline', ({ baseline }) => value(baseline, 'score'), 'number'],
+    ['candidate', ({ candidate }) => value(candidate, 'score'), 'number'],
+    ['difference', ({ difference }) => value(difference, 'difference'), 'number'],
+    ['95 % CI', ({ ciLow, ciHigh }) => range(ciLow, ciHigh, 'difference'), 'number'],
+    ['p', ({ p }) => value(p, 'p'), 'number'],
+    ['won', ({ wins }) => wins, 'number'],
+    ['lost', ({ losses }) => losses, 'number'],
+    ['tied', ({ ties }) => ties, 'number'],
+    ['detectable', detectable, 'number'],
   ]);
-  const head = ['metric', 'verdict', 'baseline', 'candidate', 'difference', '95 % interval', 'p'];
-  return formatTable([...head, 'won', 'lost', 'tied', 'detectable'], rows, 2);
 }
 
 function describeVerdict({ primary, verdict, metrics }: RunComparison, settings: ComparisonSettings): string[] {
@@ -86,13 +87,12 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   const metric = metrics[column];
   if (metric === undefined) return null;
   const worst = mostRegressed(queryIds, baseline.columns[column] ?? [], candidate.columns[column] ?? [], MAX_QUERIES);
-  const rows = worst.map((query) => [
-    query.queryId,
-    decimal(query.baseline),
-    decimal(query.candidate),
-    signed(query.difference),
+  const table = tableText(worst, [
+    ['query', ({ queryId }) => queryId],
+    ['baseline', (query) => value(query.baseline, 'score'), 'number'],
+    ['candidate', (query) => value(query.candidate, 'score'), 'number'],
+    ['difference', ({ difference }) => value(difference, 'difference'), 'number'],
   ]);
-  const table = formatTable(['query', 'baseline', 'candidate', 'difference'], rows, 1);
   return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
 }
 
@@ -230,35 +230,43 @@ function asNumber(text: string): number {
 
 /** @param names of the configurations, in their order */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
-  const letters = names.map((_, place) => letterOf(place));
   const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(', ');
   const by = formatMetricKey(primary.key);
   return [
     ...names.map((name, place) => `${letterOf(place)}  ${name}`),
     '',
-    formatTable(
-      ['measure', ...letters],
-      measures.map(({ key, means }) => [formatMetricKey(key), ...means.map((value) => decimal(value))]),
-      1,
-    ),
+    tableText(measures, [
+      ['measure', ({ key }) => formatMetricKey(key)],
+      ...names.map(
+        (_, place): Column<ManyComparison['measures'][number]> => [
+          letterOf(place),
+          ({ means }) => value(means[place] ?? Number.NaN, 'score'),
+          'number',
+        ],
+      ),
+    ]),
     '',
     `By ${by}, no other run beats ${unbeaten} (${plural(n, 'query', 'queries')}).`,
     '',
-    formatTable(
-      ['pair', 'verdict', 'difference', '95 %', 'p', 'p, Holm', 'also'],
-      primary.pairs.map(({ before, after, verdict, metric, pHolm }, place) => [
-        `${letterOf(before)} to ${letterOf(after)}`,
-        verdictText(verdict),
-        signed(metric.difference),
-        `${signed(metric.ciLow)} to ${signed(metric.ciHigh)}`,
-        formatValue(metric.p, 'p'),
-        formatValue(pHolm, 'p'),
-        measures
-          .filter((one) => one !== primary && one.pairs[place]?.verdict === verdict && verdict !== 'inconclusive')
-          .map(({ key }) => formatMetricKey(key))
-          .join(' '),
-      ]),
-      2,
+    tableText(
+      [...primary.pairs.entries()],
+      [
+        ['pair', ([, { before, after }]) => `${letterOf(before)} to ${letterOf(after)}`],
+        ['verdict', ([, { verdict }]) => verdictText(verdict)],
+        ['difference', ([, { metric }]) => value(metric.difference, 'difference'), 'number'],
+        ['95 % CI', ([, { metric }]) => range(metric.ciLow, metric.ciHigh, 'difference'), 'number'],
+        ['p', ([, { metric }]) => value(metric.p, 'p'), 'number'],
+        ['p, Holm', ([, { pHolm }]) => value(pHolm, 'p'), 'number'],
+        [
+          'also',
+          ([place, { verdict }]) =>
+            measures
+              .filter((one) => one !== primary && one.pairs[place]?.verdict === verdict && verdict !== 'inconclusive')
+              .map(({ key }) => formatMetricKey(key))
+              .join(' '),
+          'number',
+        ],
+      ],
     ),
   ].join('\n');
 }

@@ -2,9 +2,10 @@
 
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { formatTable } from '../../../cli/output.ts';
-import { decimal, range } from '../../../core/format.ts';
+import { range } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { value } from '../../../report/model/show.ts';
+import { tableText } from '../../../report/terminal.ts';
 import { metricJson } from '../../runs/score-json.ts';
 import {
   type EvaluationCounts,
@@ -67,14 +68,13 @@ function* chunked(
 }
 
 function summaryTable(metrics: readonly MetricScores[]): string {
-  const rows = metrics.map(({ key, summary }) => [
-    formatMetricKey(key),
-    decimal(summary.mean),
-    range(summary.ciLow, summary.ciHigh),
-    String(summary.n),
-    summary.ciMethod,
+  return tableText(metrics, [
+    ['metric', ({ key }) => formatMetricKey(key)],
+    ['mean', ({ summary }) => value(summary.mean, 'score'), 'number'],
+    ['95 % CI', ({ summary }) => range(summary.ciLow, summary.ciHigh), 'number'],
+    ['queries', ({ summary }) => summary.n, 'number'],
+    ['method', ({ summary }) => summary.ciMethod, 'number'],
   ]);
-  return formatTable(['metric', 'mean', '95 % CI', 'queries', 'method'], rows, 1);
 }
 
 function describeCounts(counts: EvaluationCounts): string {

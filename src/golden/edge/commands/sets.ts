@@ -8,7 +8,6 @@ import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import {
   type ConfiguredOptions,
   configuredCommand,
-  formatTable,
   note,
   parseCount,
   printJson,
@@ -16,6 +15,8 @@ import {
 } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
+import { time } from '../../../report/model/show.ts';
+import { tableText } from '../../../report/terminal.ts';
 import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../../golden-set-schema.ts';
 import { readingText } from '../../rules/column-roles.ts';
 import {
@@ -50,15 +51,16 @@ async function list(settings: CommandSettings, options: ConfiguredOptions): Prom
   else if (versions.length === 0)
     printLine('No golden sets yet. Import one with `recalld golden import PATH --set NAME`.');
   else {
-    const rows = versions.map((v) => [
-      v.name,
-      v.format,
-      v.importedAt.toISOString(),
-      `${v.version}`,
-      `${v.queries}`,
-      `${v.judgments}`,
-    ]);
-    printLine(formatTable(['set', 'format', 'imported', 'version', 'queries', 'judgments'], rows, 3));
+    printLine(
+      tableText(versions, [
+        ['set', ({ name }) => name],
+        ['format', ({ format }) => format],
+        ['imported', ({ importedAt }) => time(importedAt)],
+        ['version', ({ version }) => version, 'number'],
+        ['queries', ({ queries }) => queries, 'number'],
+        ['judgments', ({ judgments }) => judgments, 'number'],
+      ]),
+    );
   }
 }
 
@@ -81,8 +83,13 @@ async function showSet(settings: CommandSettings, name: string, options: Configu
   }
   printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
   printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
-  const rows = queries.map((q) => [q.id, q.text, q.judgments.map((j) => `${j.documentId}:${j.grade}`).join(' ')]);
-  printLine(formatTable(['query', 'text', 'judgments'], rows));
+  printLine(
+    tableText(queries, [
+      ['query', ({ id }) => id],
+      ['text', ({ text }) => text],
+      ['judgments', ({ judgments }) => judgments.map(({ documentId, grade }) => `${documentId}:${grade}`).join(' ')],
+    ]),
+  );
 }
 
 /** The value of `--set`. */
