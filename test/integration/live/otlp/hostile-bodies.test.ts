@@ -99,7 +99,7 @@ describe('broken bodies', () => {
   });
 
   it.each([
-    ['not what its type says', Buffer.from('hello'), jsonType, /^otlp_malformed: .*not JSON/],
+    ['of another type than declared', Buffer.from('hello'), jsonType, /^otlp_malformed: .*not JSON/],
     ['no object', Buffer.from('[]'), jsonType, /^otlp_malformed: .*not a JSON object/],
     ['of fields with wrong types', Buffer.from('{"resourceSpans":{"a":1}}'), jsonType, /resourceSpans .*not a list/],
     ['of an unknown type', Buffer.from('{}'), 'text/plain', /^otlp_malformed: .*Content-Type/],
@@ -115,11 +115,11 @@ describe('bodies that are too expensive', () => {
     const span = delimited(2, attributes);
     const body = delimited(1, delimited(2, span));
     expect(outcome(body, protobufType)).toBe('0 spans, 1 rejected');
-    expect(outcome(body, protobufType, { maxFields: 4000 })).toMatch(/^body_too_large: .*more fields/);
+    expect(outcome(body, protobufType, { maxFields: 4000 })).toMatch(/^body_too_large: .*too many fields/);
 
     const json = Buffer.from(`{"unknown":[${'{},'.repeat(4999)}{}]}`);
     expect(outcome(json, jsonType)).toBe('0 spans, 0 rejected');
-    expect(outcome(json, jsonType, { maxFields: 4000 })).toMatch(/^body_too_large: .*more fields/);
+    expect(outcome(json, jsonType, { maxFields: 4000 })).toMatch(/^body_too_large: .*too many fields/);
     const text = Buffer.from(JSON.stringify({ text: '{"[\\'.repeat(5000) }));
     expect(outcome(text, jsonType, { maxFields: 4000 })).toBe('0 spans, 0 rejected');
   });

@@ -51,7 +51,7 @@ const thumbs = (parts: Partial<OpinionTally> = {}): OpinionTally => ({
 
 describe('the opinions of a window', () => {
   it.each([
-    ['in the order of what was said', [up, down]],
+    ['in order of occurrence', [up, down]],
     ['in any other order', [down, up]],
   ])('contain the latest thumb of a user who changed it, %s', async (_order, feedback) => {
     expect(await tally(feedback)).toEqual([thumbs({ sentiment: 'negative', feedback: 2 })]);

@@ -137,7 +137,7 @@ describe('the analyzer of Presidio', () => {
     ['answers a find without offsets', json([{ entity_type: 'PERSON', score: 1 }]), 'malformed'],
     ['answers a find with offsets that are texts', json([{ ...ada, start: '3' }]), 'malformed'],
     ['answers a find without a type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
-    ['answers finds that are none', json([ada, null]), 'malformed'],
+    ['returns invalid entities', json([ada, null]), 'malformed'],
   ])('fails without quoting the text when it %s', async (_what, responder, kind) => {
     const analyzer = await anAnalyzer(responder);
     const analysis = await analyzer.analyze('is Ada in');

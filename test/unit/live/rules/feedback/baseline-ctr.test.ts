@@ -35,7 +35,7 @@ describe('the baseline CTR', () => {
     });
   });
 
-  it('expects as many clicks of the baseline as it had', () => {
+  it('expects as many clicks as the baseline had', () => {
     const { rates } = referenceOf(baseline(200));
     expect(rates.reduce((sum, rate) => sum + rate, 0) * 200).toBeCloseTo(60, 9);
   });
@@ -97,7 +97,7 @@ describe('the baseline CTR', () => {
     ['too few sessions', baseline(99), { of: 'sessions', have: 99, need: 100 }],
     ['one session of many queries', baseline(500, { cluster: 's1' }), { of: 'sessions', have: 1, need: 100 }],
     ['no clicks', baseline(500, { clickedRanks: [] }), { of: 'clicks', have: 0, need: 20 }],
-    ['nothing shown', baseline(500, { shown: 0, clickedRanks: [] }), { of: 'sessions', have: 0, need: 100 }],
+    ['no shown documents', baseline(500, { shown: 0, clickedRanks: [] }), { of: 'sessions', have: 0, need: 100 }],
   ])('is insufficient data with %s, never NaN', (_what, queries, lack) => {
     expect(baselineCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
   });
@@ -118,7 +118,7 @@ describe('a stored baseline CTR', () => {
   it.each<[string, Record<string, unknown>]>([
     ['nothing', { kind: undefined }],
     ['no rates', { rates: [], covariance: [] }],
-    ['a rate of 0, by which nothing can be divided', { rates: [0.3, 0] }],
+    ['a rate of 0', { rates: [0.3, 0] }],
     ['a rate above 1', { rates: [0.3, 1.1] }],
     ['a rate that is a text', { rates: [0.3, '0.1'] }],
     ['rates without their covariance', { covariance: undefined }],

@@ -4,7 +4,7 @@ import { aRetriever, aSpan, extract, queryId, startMs, traceId } from './telemet
 const ids = (query: { results: readonly { id: string }[] } | undefined) => query?.results.map(({ id }) => id);
 
 describe('which spans are live queries', () => {
-  it('takes the outermost of nested retrievers, so that an ensemble is one query', () => {
+  it('uses the outermost of nested retrievers, so that an ensemble is one query', () => {
     const { queries, ignoredSpans } = extract([
       aRetriever(['a', 'b'], { id: 1 }),
       aRetriever(['a'], { id: 2, parent: 1 }),
@@ -16,7 +16,7 @@ describe('which spans are live queries', () => {
     expect(ignoredSpans).toBe(3);
   });
 
-  it('takes the inner retrievers when the outer one belongs to no pipeline', () => {
+  it('uses the inner retrievers when the outer one has no pipeline', () => {
     const { queries, spansWithoutPipeline } = extract(
       [
         aRetriever(['a', 'b'], { id: 1 }),
@@ -34,7 +34,7 @@ describe('which spans are live queries', () => {
     expect(queries.map(ids)).toEqual([['a'], ['b']]);
   });
 
-  it('takes the documents of the only inner retriever when the outer span has none', () => {
+  it('uses the documents of the only inner retriever when the outer span has none', () => {
     const outer = aSpan({ attributes: { 'openinference.span.kind': 'RETRIEVER', 'input.value': 'q' } });
     const { queries } = extract([outer, aRetriever(['a'], { id: 2, parent: 1 })]);
     expect(queries).toHaveLength(1);
@@ -48,7 +48,7 @@ describe('which spans are live queries', () => {
     expect(ambiguous).toMatchObject({ queries: [], unreadableRetrievers: [{ reason: 'no_documents', spans: 1 }] });
   });
 
-  it('does not take a span that keeps its documents to itself for a retrieval that found nothing', () => {
+  it('does not treat a span without documents as an empty result', () => {
     const silent = aSpan({ attributes: { 'gen_ai.operation.name': 'retrieval' } });
     expect(extract([silent])).toMatchObject({
       queries: [],
@@ -70,13 +70,13 @@ describe('which spans are live queries', () => {
     ['an empty list', { 'gen_ai.operation.name': 'retrieval', 'gen_ai.retrieval.documents': [] }],
     ['an empty output', { 'openinference.span.kind': 'RETRIEVER', 'output.value': '{"documents":[]}' }],
     ['a count of 0', { 'db.system': 'Pinecone', 'db.vector.query.result_count': 0 }],
-  ])('takes %s for a retrieval that found nothing', (_, attributes) => {
+  ])('treats %s as an empty result', (_, attributes) => {
     const { queries, unreadableRetrievers } = extract([aSpan({ attributes })]);
     expect(queries).toMatchObject([{ results: [], error: null }]);
     expect(unreadableRetrievers).toEqual([]);
   });
 
-  it('leaves out vector store spans that hold the results of several queries', () => {
+  it('skips vector store spans with the results of several queries', () => {
     const attributes = {
       'db.system': 'chroma',
       'db.operation': 'query',
@@ -239,7 +239,7 @@ describe('a live query', () => {
   it.each([
     ['the sampling threshold of tracestate', { traceState: 'vendor=x,ot=rv:abcdef;th:c' }, 0.25],
     ['a threshold of 0', { traceState: 'ot=th:0' }, 1],
-    ['a threshold that is none', { traceState: 'ot=th:xyz' }, 1],
+    ['an invalid threshold', { traceState: 'ot=th:xyz' }, 1],
     ['an attribute', { attributes: { 'sampling.probability': 0.1 } }, 0.1],
     ['an impossible attribute', { attributes: { 'sampling.probability': 0 } }, 1],
     ['a sample rate', { attributes: { SampleRate: 20 } }, 0.05],

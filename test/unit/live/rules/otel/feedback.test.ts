@@ -42,7 +42,7 @@ describe('annotations of OpenInference', () => {
       { name: 'tone', score: 1, annotator_kind: 'HUMAN' },
       { unusableAnnotations: 1 },
     ],
-    ['has a name that says nothing, and a label', { name: 'qa', label: 'correct' }, { unusableAnnotations: 1 }],
+    ['has an unknown name and a label', { name: 'qa', label: 'correct' }, { unusableAnnotations: 1 }],
     ['has a label whose sense is unknown', { name: 'thumb', label: 'sideways' }, { unusableAnnotations: 1 }],
   ])('counts but ignores what %s', (_, fields, counts) => {
     expect(extract([aRetriever(['a'], { attributes: flat('', 'evaluation', fields) })])).toMatchObject({
@@ -213,7 +213,7 @@ describe('evaluation events of OTel GenAI', () => {
     });
   });
 
-  it('by a model are counted when they say so', () => {
+  it('by a model are counted when they name their annotator', () => {
     const record = aLogRecord({ attributes: { ...event, 'annotation.annotator_kind': 'LLM' } });
     expect(extractLogFeedback([record], options)).toMatchObject({ feedback: [], machineJudgments: 1 });
   });

@@ -118,7 +118,7 @@ describe('the order of the results', () => {
     ['is inside of the retriever, whose results are after it', aReranker(2, ['b', 'a'], {}, 1)],
     ['merges the results of another retriever', aReranker(2, ['b', 'x', 'a'])],
     ['ranks for another query', aReranker(2, ['b', 'a'], { 'reranker.query': 'another' })],
-    ['keeps its documents to itself', aReranker(2, [])],
+    ['has no documents', aReranker(2, [])],
     ['has an unidentified document', aReranker(2, ['b', ''])],
   ])('stays when the reranker %s', (_, reranker) => {
     const { queries } = extract([aRetriever(['a', 'b']), reranker]);
