@@ -211,7 +211,7 @@ describe('measurements in PostgreSQL', () => {
 
   it('name the unreachable database in the error', async () => {
     const port = await freePort();
-    const connection = { host: '127.0.0.1', port, user: 'nobody', database: 'nowhere' };
+    const connection = { host: '127.0.0.1', port, user: 'missing', database: 'nowhere' };
     const pool = createPool({ connection, size: 1, logger: silentLogger });
     await expect(createMeasurements(pool).record([aMeasurement()])).rejects.toMatchObject({
       code: 'database_unreachable',

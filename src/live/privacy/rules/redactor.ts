@@ -107,7 +107,7 @@ export function createRedactor(options: { readonly patterns?: readonly CustomPat
   const placeholders = new RegExp([...taken].map((kind) => `\\[${kind.toUpperCase()}\\]`).join('|'), 'g');
   return (text) => {
     try {
-      return redactUntilSettled(text, all, placeholders) ?? wholeRedacted();
+      return redactUntilStable(text, all, placeholders) ?? wholeRedacted();
     } catch {
       return wholeRedacted();
     }
@@ -133,7 +133,7 @@ function wholeRedacted(): Redaction {
   return { text: placeholderOf(WHOLE), counts: { [WHOLE]: 1 } };
 }
 
-function redactUntilSettled(text: string, all: readonly Detector[], placeholders: RegExp): Redaction | null {
+function redactUntilStable(text: string, all: readonly Detector[], placeholders: RegExp): Redaction | null {
   const counts: Record<string, number> = {};
   let current = text;
   for (let pass = 0; pass < MAX_PASSES; pass++) {

@@ -183,7 +183,7 @@ export type LogExtraction = ReturnType<typeof extractLogFeedback>;
 
 /**
  * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
- * record. The live query is not known here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id` cannot
+ * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id` cannot
  * be assigned.
  */
 export function extractLogFeedback(records: readonly OtlpLogRecord[], options: Pick<ExtractionOptions, 'pipelineOf'>) {

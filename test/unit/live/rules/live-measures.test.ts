@@ -88,9 +88,9 @@ describe('the measures of live traffic', () => {
   });
 
   it('measure how often and where users click, over queries with complete clicks', () => {
-    const settled = queries(40, (i) => ({ clickedRanks: i % 4 === 0 ? [2, 12] : [], shown: 20 }));
+    const complete = queries(40, (i) => ({ clickedRanks: i % 4 === 0 ? [2, 12] : [], shown: 20 }));
     const fresh = queries(40, (i) => ({ cluster: `new${i}`, occurredAtMs: NOON.getTime() }));
-    const outcomes = measureSegment([...settled, ...fresh], traits());
+    const outcomes = measureSegment([...complete, ...fresh], traits());
     expect(find(outcomes, 'click_through_ratio')).toMatchObject({ value: expect.closeTo(0.025, 9), n: 40 });
     expect(find(outcomes, 'clicked_query_ratio')).toMatchObject({ value: 0.25, n: 40 });
     expect(find(outcomes, 'clicked_reciprocal_rank')).toMatchObject({ value: 0.5, n: 10 });

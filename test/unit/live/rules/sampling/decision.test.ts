@@ -64,7 +64,7 @@ describe('the decision on a live query', () => {
   it.each([
     ['an ordinary answer', {}],
     ['a similarity at the threshold', { similarity: 0.4 }],
-    ['a similarity that is not known', { similarity: null }],
+    ['a similarity that is unknown', { similarity: null }],
   ])('leaves %s to the rate', (_name, traits) => {
     const policy = aPolicy({ rates: { rate: 0, segments: {} }, alwaysKeep: everyRule });
     const decision = decide(aQuery(traits), policy, 0);

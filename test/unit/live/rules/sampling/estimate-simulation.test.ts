@@ -141,7 +141,7 @@ interface Tally {
   readonly biasZ: number;
 }
 
-/** Tallies by estimand over the same draws, pooled over several populations so that none is a lucky one. */
+/** Tallies by estimand over the same draws, pooled over several populations to reduce the influence of chance. */
 function simulate(options: {
   sessions: number;
   replications: number;
