@@ -2,8 +2,8 @@
 //
 //   retriever: {kind: command, command: [node, examples/command-retriever.mjs, corpus.jsonl]}
 //
-// The corpus holds one JSON object with `_id` and `text` on each line. Put your own search in the place of `search`.
-// Standard output is for answers alone; what you want to say to people goes to standard error.
+// The corpus has one JSON object with `_id` and `text` per line. Replace `search` by your own.
+// Write only answers to standard output, and messages to standard error.
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -35,10 +35,10 @@ async function answer(line) {
   try {
     console.log(JSON.stringify({ id, documents: await search(text, k) }));
   } catch (error) {
-    // Never put the text of a query into the message.
+    // Never include query text in the message.
     console.log(JSON.stringify({ id, error: { code: 'search_failed', message: error.name } }));
   }
 }
 
-// Queries come at the same time and may be answered in any order: each answer repeats the id of its request.
+// Queries overlap and may be answered in any order; each answer repeats the id of its request.
 createInterface({ input: process.stdin }).on('line', (line) => void answer(line));

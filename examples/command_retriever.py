@@ -33,9 +33,9 @@ def main():
         try:
             answer = {"documents": search(request["text"], request["k"])}
         except Exception as error:
-            # Never put the text of a query into the message.
+            # Never include query text in the message.
             answer = {"error": {"code": "search_failed", "message": type(error).__name__}}
-        # Without the flush the answer would wait in a buffer.
+        # Flush, or the answer waits in a buffer.
         print(json.dumps({"id": request["id"], **answer}), flush=True)
 
 

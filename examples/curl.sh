@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tells recalld of a query with its results and of the user's feedback, with nothing but curl (7.76 or later).
+# Reports a query with its results, and the user's feedback, with curl 7.76 or later.
 #
 #   RECALLD_URL=http://127.0.0.1:8321 sh examples/curl.sh
 set -eu
@@ -10,7 +10,7 @@ pipeline=${RECALLD_PIPELINE:-support-docs}
 new_id() { uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid; }
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 
-# Sends stdin to a path of recalld. It is safe to repeat, since recalld stores an id once; curl waits as Retry-After says.
+# Sends stdin to a path of recalld. Repeating is safe, because recalld stores an id once; curl honors Retry-After.
 post() {
   curl --silent --show-error --fail-with-body --max-time 10 --retry 3 --retry-connrefused \
     --header 'Content-Type: application/json' \
@@ -39,7 +39,7 @@ post /v1/queries <<JSON
 }
 JSON
 
-# Many at once: a list of up to 1,000.
+# Several at once: a list of up to 1,000.
 post /v1/feedback <<JSON
 [
   {"id": "$(new_id)", "query_id": "$query_id", "pipeline": "$pipeline", "kind": "click", "document_id": "password-reset", "rank": 1},

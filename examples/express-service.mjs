@@ -1,4 +1,4 @@
-// A RAG service on Express that tells recalld of every question and of the user's thumb.
+// A RAG service on Express that reports every query and the user's thumb to recalld.
 //
 //   npm install express
 //   RECALLD_URL=http://127.0.0.1:8321 PORT=3000 node examples/express-service.mjs
@@ -12,7 +12,7 @@ const recalld = createClient({
   pipeline: process.env.RECALLD_PIPELINE ?? 'support-docs',
 });
 
-/** Stands for the service's own retriever. */
+/** Placeholder for the service's own retriever. */
 async function retrieve(_question) {
   return [
     { id: 'password-reset', score: 0.83 },
@@ -28,7 +28,7 @@ app.post('/ask', async (request, response) => {
   const startedAt = performance.now();
   const results = await retrieve(question);
   const latencyMs = performance.now() - startedAt;
-  // The id goes to the browser with the answer, and comes back with the thumb.
+  // The browser gets the id with the answer and returns it with the thumb.
   const queryId = recalld.track({ text: question, results, latencyMs, sessionId: session });
   response.json({ queryId, documents: results });
 });
@@ -43,7 +43,7 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${server.address().port}`);
 });
 
-// What is still in the buffer is delivered before the process ends.
+// Delivers the buffer before the process ends.
 process.once('SIGTERM', () => {
   server.close();
   server.closeAllConnections();

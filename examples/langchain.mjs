@@ -1,4 +1,4 @@
-// A LangChain.js retriever whose queries reach recalld by OpenTelemetry, with no call to recalld anywhere.
+// A LangChain.js retriever that reports its queries through OpenTelemetry, without calls to recalld.
 //
 //   npm install @langchain/core @arizeai/openinference-instrumentation-langchain \
 //     @opentelemetry/{sdk-trace-node,exporter-trace-otlp-proto}
@@ -19,7 +19,7 @@ const exporter = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers });
 const tracerProvider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
 new LangChainInstrumentation({ tracerProvider }).manuallyInstrument(CallbackManager);
 
-/** Stands for the service's own retriever, such as a vector store's `asRetriever()`. */
+/** Placeholder for the service's own retriever, such as a vector store's `asRetriever()`. */
 class SupportRetriever extends BaseRetriever {
   lc_namespace = ['support'];
 
@@ -34,6 +34,6 @@ class SupportRetriever extends BaseRetriever {
 const documents = await new SupportRetriever().invoke('How do I reset my password?');
 console.log(JSON.stringify(documents.map(({ id }) => id)));
 
-// Where the service shuts down.
+// At shutdown.
 await awaitAllCallbacks();
 await tracerProvider.shutdown();

@@ -1,4 +1,4 @@
-// Tells recalld what a LlamaIndex.TS retriever finds, by the events that LlamaIndex gives.
+// Reports the results of LlamaIndex.TS retrievers through LlamaIndex's events.
 //
 //   npm install @llamaindex/core recalld
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/llamaindex.mjs
@@ -13,7 +13,7 @@ const client = createClient({
   pipeline: process.env.RECALLD_PIPELINE ?? 'support-docs',
 });
 
-// Once, at the start: every retriever of the process is told of from then on.
+// Once at the start: reports every retriever of the process.
 Settings.callbackManager.on('retrieve-end', ({ detail: { query, nodes } }) => {
   client.track({
     text: typeof query === 'string' ? query : query.query,
@@ -21,7 +21,7 @@ Settings.callbackManager.on('retrieve-end', ({ detail: { query, nodes } }) => {
   });
 });
 
-/** Stands for the service's own retriever, such as an index's `asRetriever()`. */
+/** Placeholder for the service's own retriever, such as an index's `asRetriever()`. */
 class SupportRetriever extends BaseRetriever {
   async _retrieve() {
     return [
@@ -34,6 +34,6 @@ class SupportRetriever extends BaseRetriever {
 const nodes = await new SupportRetriever().retrieve({ query: 'How do I reset my password?' });
 console.log(JSON.stringify(nodes.map(({ node }) => node.id_)));
 
-// Where the service shuts down.
+// At shutdown.
 const { pending } = await client.close();
 process.exitCode = pending === 0 ? 0 : 1;

@@ -1,9 +1,9 @@
-// Tells recalld of a query and of what the user thought of its answer, from a Node.js service (Bun and Deno alike).
+// Reports a query and the user's feedback from a Node.js, Bun or Deno service.
 //
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/node-client.mjs
 import { createClient } from 'recalld/client';
 
-// One client for the whole service, from its start to its end.
+// One client for the lifetime of the service.
 const client = createClient({
   url: process.env.RECALLD_URL ?? 'http://127.0.0.1:8321',
   apiKey: process.env.RECALLD_API_KEY,
@@ -11,7 +11,7 @@ const client = createClient({
   onDrop: ({ what, reason, count, detail }) => console.warn(`recalld: ${count} ${what} ${reason}: ${detail}`),
 });
 
-/** Stands for the service's own retriever: an embedding model and a vector store. */
+/** Placeholder for the service's own retriever: an embedding model and a vector store. */
 async function retrieve(_question) {
   return {
     embedding: [0.12, -0.53, 0.34],
@@ -22,7 +22,7 @@ async function retrieve(_question) {
   };
 }
 
-/** Answers a question; the id goes to the browser with the answer, and comes back with the user's feedback. */
+/** Answers a question. The browser gets the id with the answer and returns it with the feedback. */
 async function answer(question, sessionId) {
   const startedAt = performance.now();
   const { embedding, documents } = await retrieve(question);
@@ -42,7 +42,7 @@ const { queryId } = await answer('How do I reset my password?', 'session-1');
 client.feedback({ queryId, kind: 'click', documentId: 'password-reset', rank: 1 });
 client.feedback({ queryId, kind: 'thumb', value: 'up' });
 
-// Where the service shuts down; it delivers what is left, within five seconds.
+// At shutdown: delivers the rest within five seconds.
 const { sent, pending } = await client.close();
 console.log(JSON.stringify({ query_id: queryId, sent, pending }));
 process.exitCode = pending === 0 && sent === 3 ? 0 : 1;

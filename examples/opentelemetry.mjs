@@ -1,4 +1,4 @@
-// Tells recalld of a query by a retrieval span, and of the user's feedback by an event, with OpenTelemetry alone.
+// Reports a query as a retrieval span and the user's feedback as an event, with OpenTelemetry only.
 //
 //   npm install @opentelemetry/{api,api-logs,sdk-trace-node,sdk-logs,exporter-trace-otlp-http,exporter-logs-otlp-http}
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/opentelemetry.mjs
@@ -26,7 +26,7 @@ const events = new OTLPLogExporter({ url: `${url}/v1/logs`, headers });
 const loggers = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter: events })] });
 const logger = loggers.getLogger('support-bot');
 
-/** Stands for the service's own retriever. */
+/** Placeholder for the service's own retriever. */
 async function retrieve(_question) {
   return [
     { id: 'password-reset', score: 0.83 },
@@ -34,7 +34,7 @@ async function retrieve(_question) {
   ];
 }
 
-/** Answers a question; the context of the span is kept with the answer until the user's feedback comes. */
+/** Answers a question. The span's context is stored with the answer until the user's feedback arrives. */
 async function answer(question, sessionId) {
   const attributes = {
     ...pipeline,
@@ -46,13 +46,13 @@ async function answer(question, sessionId) {
   };
   const span = tracer.startSpan('retrieval support-docs-2026-11', { kind: SpanKind.CLIENT, attributes });
   const documents = await retrieve(question);
-  // One JSON text: as attributes of their own, many documents would exceed the usual limit of 128 per span.
+  // One JSON string: separate attributes would exceed the usual limit of 128 per span.
   span.setAttribute('gen_ai.retrieval.documents', JSON.stringify(documents));
   span.end();
   return span.spanContext();
 }
 
-/** The user's thumb, as an event of the span that it is about. */
+/** The user's thumb, as an event on its span. */
 function giveFeedback(spanContext, isGood) {
   logger.emit({
     eventName: 'gen_ai.evaluation.result',
@@ -69,7 +69,7 @@ function giveFeedback(spanContext, isGood) {
 const spanContext = await answer('How do I reset my password?', 'session-1');
 giveFeedback(spanContext, true);
 
-// Where the service shuts down. Each rejects when recalld could not be reached.
+// At shutdown. Each rejects if recalld is unreachable.
 await tracers.forceFlush();
 await loggers.forceFlush();
 await tracers.shutdown();

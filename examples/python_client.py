@@ -10,7 +10,7 @@ import time
 
 from recalld import Client
 
-# One client for the whole service, from its start to its end.
+# One client for the lifetime of the service.
 client = Client(
     os.environ.get("RECALLD_URL", "http://127.0.0.1:8321"),
     api_key=os.environ.get("RECALLD_API_KEY"),
@@ -19,7 +19,7 @@ client = Client(
 
 
 def retrieve(question):
-    """Stands for the service's own retriever: an embedding model and a vector store."""
+    """Placeholder for the service's own retriever: an embedding model and a vector store."""
     return [0.12, -0.53, 0.34], [{"id": "password-reset", "score": 0.83}, {"id": "account-recovery", "score": 0.71}]
 
 
@@ -43,7 +43,7 @@ query_id, _ = answer("How do I reset my password?", "session-1")
 client.feedback(query_id, "click", document_id="password-reset", rank=1)
 client.feedback(query_id, "thumb", value="up")
 
-# Where the service shuts down; it delivers what is left, within five seconds.
+# At shutdown: delivers the rest within five seconds.
 client.close()
 stats = client.stats()
 print(json.dumps({"query_id": query_id, "sent": stats.sent, "dropped": sum(stats.dropped.values())}))

@@ -1,4 +1,4 @@
-// Tells recalld of what an agent of the AI SDK searches, from the tool that searches: the SDK has no retriever of its own.
+// Reports the searches of an AI SDK agent from its search tool, because the SDK has no retriever.
 //
 //   npm install ai zod recalld
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/vercel-ai.mjs
@@ -13,7 +13,7 @@ const client = createClient({
   pipeline: process.env.RECALLD_PIPELINE ?? 'support-docs',
 });
 
-/** Stands for the service's own retriever: an embedding model and a vector store. */
+/** Placeholder for the service's own retriever: an embedding model and a vector store. */
 async function retrieve(_question) {
   return [
     { id: 'password-reset', score: 0.83, text: 'Open the settings and choose "Reset".' },
@@ -21,7 +21,7 @@ async function retrieve(_question) {
   ];
 }
 
-// A tool of Mastra has an execute alike, and tells of its searches in the same way.
+// A Mastra tool has the same execute function and works the same way.
 const search = (sessionId) =>
   tool({
     description: 'Searches the documentation.',
@@ -34,7 +34,7 @@ const search = (sessionId) =>
     },
   });
 
-/** Stands for the service's own model: it asks for a search, and answers from what came back. */
+/** Placeholder for the service's own model: it requests a search and answers from the results. */
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 const input = JSON.stringify({ question: 'How do I reset my password?' });
 const turns = [
@@ -56,6 +56,6 @@ const { text } = await generateText({
 });
 console.log(text);
 
-// Where the service shuts down.
+// At shutdown.
 const { pending } = await client.close();
 process.exitCode = pending === 0 ? 0 : 1;

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Stops a change of the retriever that makes answers worse. For CI: exit code 1 is a regression, 2 a mistake in the files.
+# Stops a change that makes retrieval worse. For CI: exit code 1 is a regression, 2 a mistake in the files.
 #
 #   sh examples/gate/gate.sh qrels.txt main.run branch.run
 #
-# The runs are TREC files, made by asking the retriever of the main branch and that of the change the same questions.
-# METRICS, MIN_EFFECT and PACKAGE are what action.yml sets; on GitHub the table goes into the summary of the job.
+# The runs are TREC files of the same queries, from the retriever of the main branch and that of the change.
+# action.yml sets METRICS, MIN_EFFECT and PACKAGE; on GitHub the table appears in the job summary.
 set -u
 metrics=${METRICS:-ndcg@10,recall@10}
 effect=${MIN_EFFECT:-0.02}
