@@ -2,8 +2,8 @@
 
     retriever: {kind: command, command: [python3, examples/command_retriever.py, corpus.jsonl]}
 
-The corpus holds one JSON object with `_id` and `text` on each line. Put your own search in the place of `search`.
-Standard output is for answers alone; what you want to say to people goes to standard error.
+The corpus has one JSON object with `_id` and `text` per line. Replace `search` by your own.
+Write only answers to standard output, and messages to standard error.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Tells recalld of a query and of what the user thought of its answer, from a Python service.
+"""Reports a query and the user's feedback from a Python service.
 
     pip install ./clients/python
     RECALLD_URL=http://127.0.0.1:8321 python3 examples/python_client.py
