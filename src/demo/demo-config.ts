@@ -122,7 +122,7 @@ export const alertNames = {
   latency: `retriever_latency_p95_seconds above ${MAX_LATENCY}`,
   liveErrors: `error_ratio above ${MAX_LIVE_FAILURES}`,
   liveHits: `live_hit_rate below ${MIN_LIVE_HITS}`,
-  canary: 'the embedding canary moved',
+  canary: 'embedding canary changed',
 } as const;
 
 /** Short name of an alert. */

@@ -1,4 +1,4 @@
-/** What incidents add to the context. */
+/** Members of the context for incidents and notifications. */
 import type { Pool } from 'pg';
 import type { Receiver } from '../connectors/receivers/receiver.ts';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
@@ -16,14 +16,14 @@ declare module '../core/context.ts' {
     readonly notifications: Notifications;
   }
   interface Hooks {
-    /** Has the messages of incidents sent that wait. */
+    /** Sends the due notifications of incidents. */
     notify(): Promise<void>;
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
     /** Limits the explanations of each caller of the API and of the pages. */
     readonly explainBudget: ExplainBudget;
-    /** Who is notified of incidents. */
+    /** Receivers of notifications. */
     readonly receivers: readonly Receiver[];
   }
 }

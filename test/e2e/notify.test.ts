@@ -32,7 +32,7 @@ notify:
   });
   expect(await recalld('notify')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('notify[2]: told pagerduty of a test.') as string,
+    stdout: expect.stringContaining('notify[2]: test message sent to pagerduty.') as string,
   });
   const tested = webhook.requests.length;
   expect(tested).toBe(2);

@@ -260,8 +260,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const { code, stdout, stderr } = await runRecalld(['backtest', '--from', from, '--json'], service.folder);
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr:
-          'Note: The alarms of density drift on docs are not raised anew; `recalld checks --history` shows when they were.\n',
+        stderr: 'Note: Density drift on docs is not replayed; `recalld checks --history` shows its past alerts.\n',
       });
       const checks = (JSON.parse(stdout) as BacktestJson).sets.flatMap((set) => set.checks);
       const { rows } = await database.query<{ name: string; judged: string; explanations: string[] }>(

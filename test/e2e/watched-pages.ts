@@ -66,7 +66,7 @@ export function describePages(watched: () => WatchedService): void {
         ['/pipelines/docs/density?range=7d', 'crypto wallet'],
         ['/pipelines/docs/traffic?range=6h', 'Positive, by segment'],
         ['/pipelines/docs/traffic?range=24h', 'Final results in its top'],
-        ['/checks?pipeline=docs', 'Need somebody'],
+        ['/checks?pipeline=docs', 'Firing'],
         ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this time'],
         ['/checks?pipeline=docs&check=gone', 'The config has no check "gone" now'],
         ['/deployments', 'ef 40'],

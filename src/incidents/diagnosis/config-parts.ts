@@ -1,7 +1,7 @@
 /**
- * What becomes of pipelines, golden sets and checks that leave the config. Schedulers say each minute what their config
- * has; a part that none of them had for some minutes has ended, and one that notices it closes what is open of it. So
- * the replicas of a rolling deployment, with two configs for a while, neither close nor reopen anything.
+ * Cleans up after pipelines, golden sets and checks that are removed from the config. Every minute each scheduler records
+ * what its config contains; a part that no scheduler has recorded for some minutes has ended, and its incident is closed.
+ * The two configs of a rolling deployment therefore neither close nor reopen incidents.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -22,13 +22,13 @@ import { closeIncident } from './incidents.ts';
 export interface FollowConfigDeps extends WatchedChecks {
   readonly parts: ConfiguredItems;
   readonly pool: Pool;
-  /** Days that the live queries of each pipeline of the config are kept. */
+  /** Retention of live queries by pipeline, in days. */
   readonly retentionDays: ReadonlyMap<string, number>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What the config has of the pipelines that it watches. */
+/** Lists the pipelines, golden sets and checks of the config. */
 export function partsOfConfig(
   watched: WatchedChecks,
   retentionDays: ReadonlyMap<string, number>,
@@ -47,9 +47,9 @@ export function partsOfConfig(
 }
 
 /**
- * Says what the config has, and ends what no config has any more.
+ * Records the parts of the config, and ends the parts that no config contains any more.
  *
- * @param since when this scheduler began: one that has just started may be the first of many that come back
+ * @param since start of this scheduler: one that just started may be the first of several replicas to come back
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;
@@ -61,7 +61,7 @@ export async function followConfig(deps: FollowConfigDeps, since: Date): Promise
     return endInTransaction(client, now);
   });
   for (const pipeline of closed)
-    logger.info('an incident was closed, since its pipeline left the config', { pipeline });
+    logger.info('an incident was closed because its pipeline was removed from the config', { pipeline });
 }
 
 /** @returns the pipelines whose incident was closed */
@@ -85,7 +85,7 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
       [pipelines, ...segments],
     );
   await client.query(
-    `update uncovered_topics set state = 'closed', note = 'The pipeline left the config.', changed_at = $2::timestamptz
+    `update uncovered_topics set state = 'closed', note = 'The pipeline was removed from the config.', changed_at = $2::timestamptz
       where pipeline = any($1::text[]) and state <> 'closed'`,
     [pipelines, now],
   );
@@ -93,9 +93,9 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
 }
 
 /**
- * Follows the config once a minute, and at once.
+ * Runs `followConfig` at once and every minute.
  *
- * @returns ends it, after the step that is under way
+ * @returns stops it, after the running step
  */
 export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const { clock, logger } = deps;
@@ -104,7 +104,7 @@ export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await followConfig(deps, since).catch((error: unknown) =>
-        logger.warn('what the config has could not be stored; it is tried again in a minute', {
+        logger.warn('the parts of the config could not be stored; the next attempt is in a minute', {
           reason: String(error),
         }),
       );

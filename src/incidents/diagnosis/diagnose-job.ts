@@ -1,4 +1,4 @@
-/** The job that keeps the incidents of pipelines, and probes the parts of a pipeline out of turn when one opens. */
+/** The job that updates incidents, and probes the store, embedder and index of a pipeline when one opens. */
 
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
@@ -10,9 +10,9 @@ import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts
 import { PATIENCE_MS, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
 
 /**
- * Measures the store, the embedder and the index now. A part that takes too long is left out: its own job measures it.
+ * Probes the store, embedder and index now. A slow one is left out; its own job measures it.
  *
- * @returns why parts could not be measured, and their measurements not stored
+ * @returns errors of probes whose measurements were not stored
  */
 async function probeParts(
   context: Context,
@@ -29,14 +29,14 @@ async function probeParts(
   signal.throwIfAborted();
   const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
   if (!bounded.aborted) return problems;
-  context.logger.warn('a part did not respond in time for a diagnosis', { pipeline: name });
+  context.logger.warn('a probe did not finish in time for a diagnosis', { pipeline: name });
   return problems.filter((problem) => problem !== bounded.reason);
 }
 
 export const diagnoseAlertsJob = defineJob({
   name: 'diagnose-alerts',
   does: 'Finds the likely cause of firing alerts, every 15 seconds and at the end of each golden run; then calls `send-notifications`.',
-  // Left out, all pipelines.
+  // Without a pipeline: all of them.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
   attempts: 1,

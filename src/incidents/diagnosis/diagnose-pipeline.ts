@@ -1,4 +1,4 @@
-/** Looks at a pipeline: what is in alarm, and what is likely behind it. */
+/** Finds the firing alerts of a pipeline and their likely cause, and updates its incident. */
 
 import { readCheckStates } from '../../checks/check-store.ts';
 import { ofKind } from '../../checks/rules/golden-checks.ts';
@@ -15,9 +15,9 @@ import {
   alertsOf,
   carriedOver,
   closingReasonOf,
-  hasLeft,
+  hasLeftConfig,
   recoveriesOf,
-  unjudged,
+  withoutData,
 } from './firing-alerts.ts';
 import { firstBadMeasurement } from './first-bad.ts';
 import type { RecordOutcome } from './incidents.ts';
@@ -41,14 +41,14 @@ import { summarizeFiring } from './rules/firing.ts';
 import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 
-/** Probes the parts of a pipeline now, ahead of their schedule. Never rejects: returns what went wrong. */
+/** Probes the store, embedder and index of a pipeline now, ahead of schedule. Never rejects: returns the errors. */
 type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
 
 const MAX_DEPLOYMENTS = 50;
-/** How long a diagnosis waits for the parts of its pipeline. */
+/** How long a diagnosis waits for the probes of its pipeline. */
 export const PATIENCE_MS = 30_000;
 
-/** Those on which something is in alarm or was until now, or a part was never seen: seldom all, so one reading serves all. */
+/** Returns the pipelines with firing alerts, with an open incident, or with a store or embedder that was never probed. */
 export async function pipelinesToDiagnose(
   context: Context,
   pipelines: readonly WatchedPipeline[],
@@ -65,12 +65,12 @@ export async function pipelinesToDiagnose(
 }
 
 /**
- * Keeps the incident of a pipeline: opens one when something comes to be in alarm, adds what each look says while it
- * lasts, closes it when nothing is in alarm any more. May be done again at any time, by any replica.
+ * Updates the incident of a pipeline: opens one when an alert fires, adds diagnoses while it lasts, and closes it when
+ * all alerts are resolved. Idempotent; any replica may run it at any time.
  *
- * @param probeParts is done once for each incident, so that the parts are seen as they are now
- * @returns null when no alert fires, or all that fires looks back on what was fixed
- * @throws AggregateError of what kept parts from being probed, after the incident was diagnosed without them
+ * @param probeParts runs once per incident, so that store, embedder and index are measured now
+ * @returns null if no alert fires, or all firing alerts only look back at a resolved incident
+ * @throws AggregateError of failed probes, after the incident was diagnosed without them
  */
 export async function updateIncident(
   context: Context,
@@ -82,9 +82,9 @@ export async function updateIncident(
   const { name } = pipeline;
   const open = await db.incidents.current(name);
   const facts = await readPipelineFacts(context, name);
-  const alerts = firing(pipeline, facts, open, clock.now());
+  const alerts = firingAlerts(pipeline, facts, open, clock.now());
   if (alerts.length === 0) {
-    // What is never seen well cannot be seen to have changed.
+    // A later change can only be detected if there was a probe before it.
     const problems = lacksFirstProbe(pipeline, facts) ? await probeParts(pipeline, signal) : [];
     const because = closingReasonOf(open?.timeline ?? [], facts.parts);
     if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
@@ -96,11 +96,11 @@ export async function updateIncident(
   const problems = open === null ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(context, name) : facts;
-  const diagnosis = await lookInto(context, pipeline, { alerts, open, facts: seen });
-  const stored = await db.incidents.look(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
-  if (stored === 'opened' || stored === 'said') {
+  const diagnosis = await diagnoseFacts(context, pipeline, { alerts, open, facts: seen });
+  const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
+  if (stored === 'opened' || stored === 'updated') {
     const { cause, confidence, summary } = diagnosis;
-    logger.warn('alarms were diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
+    logger.warn('an incident was diagnosed', { pipeline: name, cause, confidence, summary, change: stored });
   }
   throwAny(problems);
   return stored;
@@ -110,32 +110,32 @@ function throwAny(problems: readonly unknown[]): void {
   if (problems.length > 0) throw new AggregateError(problems);
 }
 
-/** What is likely behind the alarms of a pipeline now, by what is stored; kept nowhere. Null when nothing is in alarm. */
+/** Diagnoses the firing alerts of a pipeline from stored data without storing the result. Null if no alert fires. */
 export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
   const open = await context.db.incidents.current(pipeline.name);
   const facts = await readPipelineFacts(context, pipeline.name);
-  const alerts = firing(pipeline, facts, open, context.clock.now());
+  const alerts = firingAlerts(pipeline, facts, open, context.clock.now());
   if (alerts.length === 0) return null;
-  const found = await lookInto(context, pipeline, { alerts, open, facts });
+  const found = await diagnoseFacts(context, pipeline, { alerts, open, facts });
   return withTopicNames(found, await context.db.density.topics.names(topicIdsIn(found)));
 }
 
-function firing(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alert[] {
+function firingAlerts(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alert[] {
   const { checks, parts } = facts;
   const timeline = open?.timeline ?? [];
-  const own = [...alertsOf(pipeline, facts, now), ...unjudged(timeline, checks, pipeline.name)];
+  const own = [...alertsOf(pipeline, facts, now), ...withoutData(timeline, checks, pipeline.name)];
   const carried = carriedOver(timeline, pipeline, checks, parts).filter(
     ({ name }) => !own.some((one) => one.name === name),
   );
-  return [...own, ...carried].filter((alert) => !hasLeft(alert, parts));
+  return [...own, ...carried].filter((alert) => !hasLeftConfig(alert, parts));
 }
 
-/** What is in alarm on a pipeline now, by what is stored; critical ones first. */
+/** Returns the firing alerts of a pipeline from stored data, critical ones first. */
 export async function readAlerts(context: Context, pipeline: WatchedPipeline): Promise<Alert[]> {
   return alertsOf(pipeline, factsOf(await readAlertFacts(context), pipeline.name), context.clock.now());
 }
 
-/** Whether a part that can be probed never was, although golden runs show that all is well. */
+/** Returns true if the store or embedder has never been probed although a golden run completed. */
 function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measurements }: AlertFacts): boolean {
   const isMeasured = (measure: string): boolean => measurements.some((one) => one.measure === measure);
   return (
@@ -144,11 +144,11 @@ function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measure
   );
 }
 
-/** What is known of a pipeline: what alarms are told from, and what else diagnoses look at. */
+/** Facts about a pipeline for its alerts and their diagnosis. */
 interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
-  /** Of the configs that are in force, or were. */
+  /** Checks and golden sets of active and former configs. */
   readonly parts: readonly KnownItem[];
 }
 
@@ -166,7 +166,6 @@ async function readPipelineFacts(context: Context, pipeline: string): Promise<Pi
   };
 }
 
-/** Of all pipelines. */
 async function readAlertFacts(context: Context): Promise<AlertFacts> {
   const { db, intervalSeconds, clock } = context;
   const [latest, checks, measured] = await Promise.all([
@@ -187,18 +186,17 @@ function factsOf({ latest, checks, measurements, intervalSeconds }: AlertFacts, 
   };
 }
 
-/** What a pipeline is looked into for. */
-interface Ringing {
+interface FiringPipeline {
   readonly alerts: readonly Alert[];
-  /** Null while it is not open yet. */
+  /** Null if the incident is not open yet. */
   readonly open: Incident | null;
   readonly facts: PipelineFacts;
 }
 
-async function lookInto(
+async function diagnoseFacts(
   context: Context,
   pipeline: WatchedPipeline,
-  { alerts, open, facts }: Ringing,
+  { alerts, open, facts }: FiringPipeline,
 ): Promise<Diagnosis> {
   const { name } = pipeline;
   const run = await latestEnded(context, pipeline, alerts);
@@ -219,12 +217,12 @@ async function lookInto(
 
 const noRuns: ReferenceRuns = { reference: null, bad: [], earlier: [] };
 
-/** What a look found out before it observes the rest. */
-interface Traced {
+/** Onset and golden runs, found before the other observations. */
+interface TracedOnset {
   readonly run: GoldenRun | null;
   readonly around: ReferenceRuns;
   readonly firstBad: TimeSpan | null;
-  /** Null while it is not open yet. */
+  /** Null if the incident is not open yet. */
   readonly openedAt: Date | null;
 }
 
@@ -232,7 +230,7 @@ async function observe(
   context: Context,
   pipeline: WatchedPipeline,
   facts: PipelineFacts,
-  { run, around, firstBad, openedAt }: Traced,
+  { run, around, firstBad, openedAt }: TracedOnset,
 ): Promise<Observations> {
   const { clock, db } = context;
   const { name } = pipeline;
@@ -275,7 +273,7 @@ async function observe(
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
     firing: firing.effects,
-    // The parts are probed just before an incident opens.
+    // Store, embedder and index are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
     samples: {
       ...observeSamples(measured),
@@ -292,7 +290,7 @@ async function observe(
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A change after the first bad measurement did not bring it about; one that a probe saw may be older than it says.
+    // A change after the first bad measurement did not cause it; one that a probe detected may be older than recorded.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     density: observedDensity,
     topics,
@@ -312,13 +310,13 @@ function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
 
 export interface PipelineDiagnosis {
   readonly pipeline: string;
-  /** The latest incident that the daemon kept, as it was; null when it found nothing in alarm ever. */
+  /** The latest stored incident; null if there was none. */
   readonly latest: Incident | null;
-  /** What is likely now, by what is stored; null when nothing is in alarm. */
+  /** Present diagnosis from stored data; null if no alert fires. */
   readonly now: Diagnosis | null;
 }
 
-/** @param only name of one pipeline; null for all of the config */
+/** @param only name of one pipeline; null for all */
 export async function readDiagnoses(context: Context, only: string | null): Promise<readonly PipelineDiagnosis[]> {
   const answers: PipelineDiagnosis[] = [];
   for (const pipeline of context.pipelines.filter(({ name }) => only === null || name === only)) {

@@ -1,8 +1,8 @@
-/** What is in alarm on a pipeline: the checks that page or make tickets, and what the alert rules see beside them. */
+/** Firing alerts of a pipeline: failing checks, and the conditions of the other alert rules. */
 import { alertHeadline, alertText, recoveryText } from '../../checks/rules/alert-text.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
-import { duration, percentage } from '../../core/format.ts';
+import { decimal, duration, minute, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure, type RunFailure } from '../../golden/rules/run-failure.ts';
@@ -30,15 +30,15 @@ import { liveAlerts } from './live-alerts.ts';
 import type { Alert, AlertTimeline, ClosingReason, Recoveries } from './rules/incident.ts';
 
 export interface AlertFacts {
-  /** Runs and checks of other pipelines are passed over. */
+  /** Runs and checks of other pipelines are ignored. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
-  /** Of the pipeline alone. */
+  /** Measurements of this pipeline only. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
 
-/** Critical ones first, by name. */
+/** Returns the firing alerts, critical ones first, then by name. */
 export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date): Alert[] {
   const alerts = [
     ...checkAlerts(pipeline, facts),
@@ -74,7 +74,7 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts
   );
 }
 
-/** As the rules on checks have it. */
+/** Returns the alert rule of a failing check, as in checks/edge/alerts.ts. */
 function alertOf(kind: CheckState['kind'], severity: Severity): string {
   if (kind === 'density_drift') return severity === 'critical' ? 'RecalldDensityDrift' : 'RecalldDensityDriftTicket';
   if (severity === 'critical') return 'RecalldCheckCritical';
@@ -85,17 +85,17 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
   const base = { goldenSet, value: null, threshold: null } as const;
-  // Nobody asks of a set that runs by hand when it was run.
+  // A set without a schedule cannot be overdue.
   const age = ageSeconds(lastAttemptAt, now);
   if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
-    const text = `No run of ${goldenSet} was started for ${(age / interval).toFixed(1)} intervals of its schedule.`;
+    const text = `No run of ${goldenSet} has started for ${decimal(age / interval)} scheduled intervals.`;
     return [
       {
         ...base,
         name: `runs of ${goldenSet} are overdue`,
         rule: 'RecalldGoldenNotRunning',
         severity: 'critical',
-        headline: `golden set ${goldenSet} not run for ${(age / interval).toFixed(1)} intervals`,
+        headline: `golden set ${goldenSet} not run for ${decimal(age / interval)} intervals`,
         text,
       },
     ];
@@ -104,7 +104,7 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
   const alerts: Alert[] = [];
   if (completed === null || ended.finishedAt > completed.finishedAt) {
     const name = `the latest run of ${goldenSet} did not complete`;
-    const text = `The run of ${goldenSet} that ended at ${ended.finishedAt.toISOString()} did not complete.`;
+    const text = `The run of ${goldenSet} that ended at ${minute(ended.finishedAt)} UTC did not complete.`;
     const headline = `golden run of ${goldenSet} did not complete`;
     alerts.push({ ...base, name, rule: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
   }
@@ -127,24 +127,24 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
   return alerts;
 }
 
-/** ` (connection refused)`: what most of the calls failed with. */
+/** Returns the most frequent error, such as ` (connection refused)`. */
 function errorIn(failure: RunFailure | null): string {
   return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }
 
-/** Of what probes measure, as the alert rules on parts have it. */
+/** Alerts on probes, as in index/probes/alerts.ts. */
 function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const base = { severity: 'warning', goldenSet: null } as const;
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
   const alerts: Alert[] = [];
   if (median?.details['verdict'] === 'changed') {
-    const text = `Fixed texts have other vectors than at first: cosine ${median.value.toFixed(3)} in the middle.`;
+    const text = `Embedding canary changed: median cosine ${decimal(median.value)}, 1 for an unchanged model.`;
     alerts.push({
       ...base,
-      name: 'the embedding canary moved',
+      name: 'embedding canary changed',
       rule: 'RecalldEmbedderChanged',
-      headline: `embedding canary changed (median cosine ${median.value.toFixed(2)})`,
+      headline: `embedding canary changed (median cosine ${decimal(median.value)})`,
       text,
       value: null,
       threshold: null,
@@ -152,13 +152,13 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
-    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbours (at most ${percentage(upper)}).`;
-    const name = 'the index misses near neighbours';
+    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbours (upper 95 % bound ${percentage(upper)}).`;
+    const name = 'low index recall';
     alerts.push({
       ...base,
       name,
       rule: 'RecalldIndexRecallLow',
-      headline: `recall of the index ${percentage(recall.value)}, below ${percentage(MIN_ANN_RECALL)}`,
+      headline: `index recall ${percentage(recall.value)}, below ${percentage(MIN_ANN_RECALL)}`,
       text,
       value: recall.value,
       threshold: MIN_ANN_RECALL,
@@ -168,37 +168,39 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * What rang and cannot be judged now: an alarm is not over because nobody measures any more. One whose check is gone
- * from the config is.
+ * Returns the alerts of an incident whose checks have no data now: an alert is not resolved by missing data, but only by a
+ * good value or by removing its check from the config.
  */
-export function unjudged(timeline: readonly AlertTimeline[], checks: readonly CheckState[], pipeline: string): Alert[] {
+export function withoutData(
+  timeline: readonly AlertTimeline[],
+  checks: readonly CheckState[],
+  pipeline: string,
+): Alert[] {
   return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
     const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
     if (currentSeverity === null || check?.verdict !== 'no_data') return [];
-    const text = `${worst.text} Nothing has judged it since.`;
+    const text = `${worst.text} No data since.`;
     const { headline } = worst;
     return [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
   });
 }
 
-/**
- * What was measured of the alarms that are over now, for the message that says so.
- *
- * @param course those of the open incident
- */
+/** Returns the recovered values of the alerts of an incident that are resolved now, for the last message. */
 export function recoveriesOf(timeline: readonly AlertTimeline[], { checks, latest }: AlertFacts): Recoveries {
   return new Map(
     timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }): [string, string][] => {
       if (currentSeverity === null) return [];
       const check = checks.find((one) => one.name === name);
       const measured =
-        check === undefined ? answersAgain(rule, goldenSet, latest) : recoveryText(check, worst.comparedWith ?? null);
+        check === undefined
+          ? retrieverRecovery(rule, goldenSet, latest)
+          : recoveryText(check, worst.comparedWith ?? null);
       return measured === null ? [] : [[name, measured]];
     }),
   );
 }
 
-function answersAgain(rule: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
+function retrieverRecovery(rule: string, goldenSet: string | null, latest: readonly LatestRun[]): string | null {
   if (rule !== 'RecalldRetrieverNotAnswering' && rule !== 'RecalldRetrieverErrors') return null;
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
@@ -206,7 +208,7 @@ function answersAgain(rule: string, goldenSet: string | null, latest: readonly L
   return `retriever answers again (${percentage(1 - failed)} of golden queries)`;
 }
 
-/** The part of the config that an alarm is of; null where it is of none, or of one that no config ever had. */
+/** Returns the check or golden set of an alert; null if it has none or no config ever had it. */
 function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
@@ -215,20 +217,20 @@ function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: r
   );
 }
 
-/** Whether it is of a check or a golden set that left the config. */
-export function hasLeft(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): boolean {
+/** Returns true if the check or golden set of an alert was removed from the config. */
+export function hasLeftConfig(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): boolean {
   return partOf(alert, parts)?.endedAt != null;
 }
 
-/** `left_config` when all that still stood is gone from the config. */
+/** Returns `left_config` if all alerts that fired last were removed from the config. */
 export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownItem[]): ClosingReason {
-  const status = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
-  return status.length > 0 && status.every((one) => hasLeft(one, parts)) ? 'left_config' : 'resolved';
+  const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
+  return firing.length > 0 && firing.every((one) => hasLeftConfig(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /**
- * What rang and is of a part that this process does not know and another config that is in force has, as in a rolling
- * deployment: it goes on as it was, until the part has ended everywhere.
+ * Returns the alerts of an incident whose check or golden set is unknown to this process but in another active config, as
+ * in a rolling deployment. They keep firing until no config has them.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],
@@ -250,7 +252,7 @@ export function carriedOver(
   });
 }
 
-/** As the alert rules on index truth have it. */
+/** Alert rules of findings, as in index/truth/edge/alerts.ts. */
 const indexRules: Readonly<Partial<Record<FindingKind, string>>> = {
   missing: 'RecalldIndexMissing',
   orphaned: 'RecalldIndexOrphaned',
@@ -280,9 +282,9 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
     .flatMap((wrong): Alert[] => {
       const rule = indexRules[wrong.kind];
       if (rule === undefined) return [];
-      const name = `documents of the index are ${findingLabels[wrong.kind]}`;
+      const name = `documents in the index are ${findingLabels[wrong.kind]}`;
       const text = describeFinding(wrong);
-      const headline = `${percentage(wrong.value)} of the documents of the index are ${findingLabels[wrong.kind]}`;
+      const headline = `${percentage(wrong.value)} of the documents in the index are ${findingLabels[wrong.kind]}`;
       return [
         { name, rule, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
       ];
@@ -290,7 +292,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
   return [...wrong, ...late];
 }
 
-/** The newest value of a probe over all traffic, while it is fresh enough to trust; null otherwise. */
+/** Returns the newest value of a probe over all traffic; null if it is too old to trust. */
 export function trusted(
   measurements: readonly LatestMeasurement[],
   measure: string,

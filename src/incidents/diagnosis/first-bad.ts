@@ -1,4 +1,4 @@
-/** Onset: when the measures behind the firing alerts of a pipeline were first bad. */
+/** Finds the onset of the firing alerts of a pipeline: their first bad measurement. */
 
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
@@ -13,18 +13,18 @@ import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
-/** How far back the onset is searched. */
+/** Maximum age of the onset. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
- * The first of the consecutive bad measurements that a failing threshold, a changed measure, or the watch over density or
- * feedback came of; of several alarms the earliest. Null without such an alarm: golden runs are looked at one by one.
+ * Returns the earliest first bad measurement of the failing thresholds, changed measures, and drops of density or
+ * feedback. Null without such an alert; golden runs are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,
   { name: pipeline, thresholds }: WatchedPipeline,
   known: {
-    /** Newest measurements of the pipeline. */
+    /** Latest measurements of the pipeline. */
     readonly measurements: readonly LatestMeasurement[];
     readonly intervalSeconds: IntervalOf;
     readonly density: StoredDensityState | null;
@@ -58,7 +58,8 @@ export async function firstBadMeasurement(
 }
 
 /**
- * Windows of live queries overlap: one that is bad begins long before what made it bad, which came after the last good one.
+ * Returns the first of the latest consecutive bad measurements. Windows of live queries overlap, so a bad window starts
+ * long before the fault, which came after the last good window.
  *
  * @param values oldest first
  */

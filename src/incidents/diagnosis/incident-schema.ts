@@ -1,4 +1,4 @@
-/** What a diagnosis and an incident are over the wire: the API, the commands and the report answer with the same. */
+/** Wire schema of diagnoses and incidents, for the API, the commands and the report. */
 import { z } from 'zod';
 import { severities } from '../../core/model.ts';
 import { toWire } from '../../platform/http/wire.ts';
@@ -13,15 +13,15 @@ const sign = z.object({
   sign: z.string(),
   state: z.string(),
   sentence: z.string(),
-  from: z.iso.datetime().nullable().describe('Start of what was measured; null for the golden run itself.'),
-  n: z.number().nullable().describe('Size of the sample; null for what is none.'),
-  weighed: z.boolean().describe('False for what was measured before the onset and says nothing of what is wrong now.'),
+  from: z.iso.datetime().nullable().describe('Start of the measured time; null for the golden run itself.'),
+  n: z.number().nullable().describe('Sample size; null if there is no sample.'),
+  weighed: z.boolean().describe('False for evidence from before the onset, which does not count.'),
 });
 const cause = z
   .enum(causes)
-  .describe('`unknown` unless one cause, or it and its alternative, are likelier than all others together.');
+  .describe('`unknown` unless one cause, or one and its alternative, is more likely than all others together.');
 const confidence = z.enum(confidences);
-const summary = z.string().describe('Cause, evidence and what to do first, for a line of a chat.');
+const summary = z.string().describe('Cause, evidence and first action in one line.');
 
 const findingsShape = {
   pipeline: z.string(),
@@ -30,38 +30,38 @@ const findingsShape = {
   probability: z.number().min(0).max(1).describe('Posterior of the cause alone.'),
   alternatives: z
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
-    .describe('What was measured does not tell these from the cause.'),
-  tell_apart: z.string().nullable().describe('The look that tells the cause and its alternative apart.'),
+    .describe('Causes that the evidence does not distinguish from the first one.'),
+  tell_apart: z.string().nullable().describe('How to distinguish the cause from its alternative.'),
   also: z
     .array(
       z.object({ cause: z.enum(causes), confidence, probability: z.number(), effects: z.array(z.enum(effectKinds)) }),
     )
-    .describe('Causes of firing alerts that the first cause cannot bring about.'),
+    .describe('Causes of firing alerts that the first cause does not explain.'),
   summary,
-  action: z.string().describe('What to do first.'),
-  alerts: z.array(z.string()).describe('Names of the alerts that fired at that step.'),
-  run_id: z.string().nullable().describe('The golden run that was looked at.'),
-  reference_run_id: z.string().nullable().describe('The good run that it was held against.'),
+  action: z.string().describe('First action.'),
+  alerts: z.array(z.string()).describe('Names of the alerts that fired at that time.'),
+  run_id: z.string().nullable().describe('The examined golden run.'),
+  reference_run_id: z.string().nullable().describe('The good run that it was compared with.'),
   causes: z
     .array(
       z.object({
         cause: z.enum(causes),
         probability: z.number().min(0).max(1),
-        supporting: z.array(z.string()).describe('Evidence for it, the weightiest first.'),
-        opposing: z.array(z.string()).describe('Evidence against it, the weightiest first.'),
+        supporting: z.array(z.string()).describe('Evidence for the cause, strongest first.'),
+        opposing: z.array(z.string()).describe('Evidence against the cause, strongest first.'),
       }),
     )
-    .describe('The likeliest first; their probabilities sum to 1.'),
-  signs: z.array(sign).describe('Everything that was read; what was not measured is not here.'),
+    .describe('Most likely first; the probabilities sum to 1.'),
+  signs: z.array(sign).describe('All evidence; unmeasured signs are left out.'),
   effects: z
     .array(
       z.object({
         kind: z.enum(effectKinds),
-        size: z.number().describe('0 where the measure is as it was in the last good run.'),
-        parts: z.record(z.string(), z.number()).nullable().describe('The queries that make it up, where known.'),
+        size: z.number().describe('0 if the measure is as in the last good run.'),
+        parts: z.record(z.string(), z.number()).nullable().describe('Queries that contribute to the effect, if known.'),
       }),
     )
-    .describe('Firing alerts that can be compared with the time before.'),
+    .describe('Effects of firing alerts that can be compared with the time before.'),
   failed_share: z.number().nullable().describe('Share of the golden queries that failed; null without a run.'),
 };
 
@@ -70,31 +70,31 @@ const time = z.iso.datetime();
 export const incidentSchema = z.object({
   id: z.string(),
   opened_at: time,
-  closed_at: time.nullable().describe('Null while something is in alarm.'),
+  closed_at: time.nullable().describe('Null while an alert fires.'),
   closed_because: z
     .enum(closingReasons)
     .nullable()
-    .describe('`left_config`: what fired is no longer configured, and was not seen to recover. Null while open.'),
-  severity: z.enum(severities).describe('The worst that it came to.'),
-  confirmed_at: time.nullable().describe('When its cause had been looked for twice; null before: a first guess.'),
-  diagnosed_at: time.describe('When what follows was said. It stays as it was said, also when all recovers.'),
+    .describe('`left_config`: the alerts were removed from the config and did not recover before. Null while open.'),
+  severity: z.enum(severities).describe('Worst severity of the incident.'),
+  confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null before.'),
+  diagnosed_at: time.describe('Time of the following diagnosis, which does not change during recovery.'),
   ...findingsShape,
   timeline: z
     .array(
       z.object({
         name: z.string(),
-        rule: z.string().describe('The alert rule that carries the same.'),
+        rule: z.string().describe('The corresponding Prometheus alert rule.'),
         golden_set: z.string().nullable(),
-        severity: z.enum(severities).describe('The worst that it came to.'),
-        currentSeverity: z.enum(severities).nullable().describe('How it stands; null when it is over.'),
+        severity: z.enum(severities).describe('Worst severity of the alert.'),
+        currentSeverity: z.enum(severities).nullable().describe('Present severity; null if the alert is resolved.'),
         opened_at: time,
         ended_at: time.nullable(),
-        critical_at: z.array(time).describe('When it became critical.'),
+        critical_at: z.array(time).describe('Times at which it became critical.'),
         worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
-        recovered: z.string().nullable().describe('What was measured when it was over; null without a measurement.'),
+        recovered: z.string().nullable().describe('Measured recovery; null without a measurement.'),
       }),
     )
-    .describe('Each alarm of it: when it rang, and how it was at its worst.'),
+    .describe('Alerts of the incident with their times and worst values.'),
   earlier: z
     .array(
       z.object({
@@ -111,14 +111,13 @@ export const incidentSchema = z.object({
         failed_share: findingsShape.failed_share,
       }),
     )
-    .describe('What was said before, the latest first, each with the evidence that it rested on.'),
+    .describe('Earlier diagnoses with their evidence, newest first.'),
 });
 
 const findingsSchema = z.object(findingsShape);
 type FindingsJson = z.infer<typeof findingsSchema>;
 export type IncidentJson = z.infer<typeof incidentSchema>;
 
-/** What a diagnosis is over the wire, beside the record that it stands in. */
 function findingsOf(diagnosis: Diagnosis) {
   const { cause, ranked } = diagnosis;
   const beside = besideOf(diagnosis);

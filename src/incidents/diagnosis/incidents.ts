@@ -1,7 +1,4 @@
-/**
- * Incidents in PostgreSQL, each with what was said in it; and those that are open as metric samples, for the
- * annotations of alerts.
- */
+/** Incidents and their diagnoses in PostgreSQL; the causes of open ones as metrics for the annotations of alerts. */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Context } from '../../core/context.ts';
@@ -27,14 +24,14 @@ import {
   withTopicNames,
 } from './rules/incident.ts';
 
-/** `outdated`: a later look was stored already. */
-export type RecordOutcome = 'opened' | 'said' | 'unchanged' | 'outdated';
+/** Effect of recording a diagnosis. `outdated`: a later one was already stored. */
+export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
 export interface IncidentFilter {
   readonly pipeline?: string;
-  /** Only those that were open at some time from `from` to `until`. */
+  /** Only incidents that were open at some time from `from` to `until`. */
   readonly during?: TimeSpan;
-  /** Id of an incident that was listed, to go on behind it. */
+  /** Id of the last incident of the previous page. */
   readonly before?: string;
   readonly limit: number;
 }
@@ -46,7 +43,7 @@ type IncidentRow = Omit<Incident, 'timeline' | 'earlier'> & {
   readonly earlier: readonly (Omit<Incident['earlier'][number], 'diagnosedAt'> & { readonly diagnosedAt: string })[];
 };
 
-/** Incidents with what was said last, and what was said before with its evidence. */
+/** Selects incidents with the latest diagnosis, and the earlier ones with their evidence. */
 const select = `
   select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline, d.diagnosed_at,
          d.cause, d.confidence, d.probability, d.summary, d.alerts, d.run_id, d.reference_run_id,
@@ -71,7 +68,7 @@ const open = `
   on conflict (pipeline) where closed_at is null do nothing
   returning id`;
 
-const say = `
+const addDiagnosis = `
   insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, run_id,
                          reference_run_id, findings)
   values ($1::bigint, $2::timestamptz, $3::text, $4::text, $5::double precision, $6::text, $7::text[], $8::text,
@@ -85,13 +82,13 @@ export function createIncidents(pool: Pool) {
     return rows.map((row) => withTopicNames(incidentOf(row), names));
   };
   return {
-    /** The one that is open; null when nothing is in alarm. */
+    /** Returns the open incident of a pipeline; null if no alert fires. */
     async current(pipeline: string): Promise<Incident | null> {
       const [found] = await read('where i.pipeline = $1::text and i.closed_at is null', [pipeline]);
       return found ?? null;
     },
 
-    /** Those of every pipeline that are open. */
+    /** Returns the open incidents of all pipelines. */
     open: (): Promise<readonly Incident[]> => read('where i.closed_at is null order by i.pipeline', []),
 
     async find(id: string): Promise<Incident | null> {
@@ -100,17 +97,17 @@ export function createIncidents(pool: Pool) {
     },
 
     /**
-     * Takes a look at what rings down: opens an incident, or carries the open one on, and adds what the look came to
-     * where that is to be said. The same look stored again, by a retry or a replica, changes nothing.
+     * Records the firing alerts and their diagnosis: opens an incident or updates the open one, and adds the diagnosis if
+     * it replaces the latest. Recording the same again, by a retry or a replica, changes nothing.
      */
-    look: (
+    record: (
       firing: readonly Alert[],
       diagnosis: Diagnosis,
       at: Date,
       recoveries: Recoveries = new Map(),
-    ): Promise<RecordOutcome> => inTransaction(pool, (client) => look(client, { firing, diagnosis, recoveries }, at)),
+    ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, { firing, diagnosis, recoveries }, at)),
 
-    /** True if all firing alerts look back over a time that ends in a resolved incident, so that they are no new one. */
+    /** Returns true if all firing alerts only look back at a resolved incident, so that they are not a new one. */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
       if (!firing.every(looksBack)) return false;
       const { rows } = await pool.query(
@@ -121,7 +118,7 @@ export function createIncidents(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Nothing is in alarm any more. @returns whether there was one to close */
+    /** Closes the open incident. @returns false if there was none */
     close: (
       pipeline: string,
       at: Date,
@@ -129,7 +126,7 @@ export function createIncidents(pool: Pool) {
       recoveries: Recoveries = new Map(),
     ): Promise<boolean> => inTransaction(pool, (client) => closeIncident(client, pipeline, because, at, recoveries)),
 
-    /** Newest first. */
+    /** Returns incidents, newest first. */
     list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
       return read(
         `where ($1::text is null or i.pipeline = $1::text) and ($2::bigint is null or i.id < $2::bigint)
@@ -140,14 +137,14 @@ export function createIncidents(pool: Pool) {
       );
     },
 
-    /** Drops closed ones that ended before a time. */
+    /** Deletes incidents that were closed before a time. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from incidents where closed_at < $1::timestamptz', [before]);
     },
   };
 }
 
-/** @returns whether there was one to close */
+/** @returns false if there was no open incident */
 export async function closeIncident(
   client: PoolClient,
   pipeline: string,
@@ -166,8 +163,8 @@ export async function closeIncident(
   return true;
 }
 
-/** The open incident is locked, so that of many replicas one decides what becomes of it. */
-async function look(
+/** Locks the open incident, so that one of many replicas decides what becomes of it. */
+async function record(
   client: PoolClient,
   {
     firing,
@@ -185,12 +182,12 @@ async function look(
   ]);
   const opened = first.rows[0];
   if (opened !== undefined) {
-    await client.query(say, saidValues(opened.id, diagnosis, at));
+    await client.query(addDiagnosis, diagnosisValues(opened.id, diagnosis, at));
     return 'opened';
   }
   const known = await lockOpen(client, pipeline);
-  // Closed in between: the next look opens another if there is still something in alarm.
-  if (known === null || known.lookedAt > at) return 'outdated';
+  // Closed in between: the next evaluation opens another incident if an alert still fires.
+  if (known === null || known.evaluatedAt > at) return 'outdated';
   const timeline = updateTimelines(known.timeline, firing, at, recoveries);
   await client.query(
     `update incidents
@@ -200,13 +197,13 @@ async function look(
     [known.id, JSON.stringify(timeline), worstOf(timeline), at, isFinal(known.openedAt, at) ? at : null],
   );
   if (!replacesLast(known.last, diagnosis, trendOf(known.timeline, firing, at))) return 'unchanged';
-  await client.query(say, saidValues(known.id, diagnosis, at));
-  return 'said';
+  await client.query(addDiagnosis, diagnosisValues(known.id, diagnosis, at));
+  return 'updated';
 }
 
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'timeline'> {
-  readonly lookedAt: Date;
-  /** What was said last. */
+  readonly evaluatedAt: Date;
+  /** The latest diagnosis. */
   readonly last: Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 }
 
@@ -224,14 +221,14 @@ async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncid
       where incident_id = $1::bigint order by id desc limit 1`,
     [incident.id],
   );
-  return last && { ...incident, timeline: courseOf(incident.timeline), last };
+  return last && { ...incident, timeline: timelineOf(incident.timeline), last };
 }
 
 function worstOf(alerts: readonly Pick<Alert, 'severity'>[]): Alert['severity'] {
   return alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
 }
 
-function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
+function diagnosisValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown[] {
   const { cause, confidence, probability, summary, alerts, runId, referenceRunId } = diagnosis;
   const { ranked, signs, weighed, effects, failedShare, also } = diagnosis;
   const findings = JSON.stringify({ ranked, signs, weighed, effects, failedShare, also });
@@ -241,17 +238,17 @@ function saidValues(incidentId: string, diagnosis: Diagnosis, at: Date): unknown
 function incidentOf({ timeline, earlier, ...row }: IncidentRow): Incident {
   return {
     ...row,
-    timeline: courseOf(timeline),
+    timeline: timelineOf(timeline),
     earlier: earlier.map(({ diagnosedAt, ...said }) => ({ ...said, diagnosedAt: new Date(diagnosedAt) })),
   };
 }
 
-/** JSON has its times as text. */
-function courseOf(stored: unknown): AlertTimeline[] {
-  const courses = stored as readonly {
+/** Parses the times of stored JSON. */
+function timelineOf(stored: unknown): AlertTimeline[] {
+  const timelines = stored as readonly {
     readonly [Field in keyof AlertTimeline]: AlertTimeline[Field] extends Date ? string : AlertTimeline[Field];
   }[];
-  return courses.map((one) => ({
+  return timelines.map((one) => ({
     ...one,
     openedAt: new Date(one.openedAt),
     endedAt: one.endedAt === null ? null : new Date(one.endedAt),
@@ -260,7 +257,7 @@ function courseOf(stored: unknown): AlertTimeline[] {
   }));
 }
 
-/** No cause before the second look: an alert that fires at once would carry a first guess for ever. */
+/** Exports no cause before the second diagnosis: an alert that fires at once would keep a first guess for ever. */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const samples = (await db.incidents.open())

@@ -1,6 +1,6 @@
 /** Firing alerts on live traffic and on watched measures without a check, by the same conditions as the alert rules. */
 
-import { percentage } from '../../core/format.ts';
+import { decimal, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
@@ -15,7 +15,7 @@ import { trustedWatched, type WatchedValue, watchedValues } from '../../measures
 import type { Alert } from './rules/incident.ts';
 
 interface LiveFacts {
-  /** Of the pipeline alone. */
+  /** Measurements of this pipeline only. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
@@ -54,7 +54,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     severity: 'warning',
     goldenSet,
     headline: `${title}${of} ${spell(value)}, normally ${spell(normal)}`,
-    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${spell(normal)} is normal.`,
+    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; usually ${spell(normal)}.`,
     value,
     threshold: value < normal ? low : high,
   };
@@ -80,7 +80,7 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       severity: 'warning',
       goldenSet: null,
       headline: `positive feedback ${percentage(value)}, ${percentage(before)} before`,
-      text: `${percentage(value)} of the latest opinions are positive, ${percentage(before)} before.`,
+      text: `${percentage(value)} of the latest feedback is positive, ${percentage(before)} before.`,
       value,
       threshold: before,
     },
@@ -94,14 +94,14 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
   const alerts: Alert[] = [];
   if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
-    const by = isConfirmed ? 'people confirm it' : 'by the grades of the model';
+    const by = isConfirmed ? 'confirmed by people' : 'by the judge model, not confirmed by people';
     alerts.push({
-      name: 'live queries are answered worse',
+      name: 'live relevance dropped',
       rule: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
       severity: isConfirmed ? 'critical' : 'warning',
       goldenSet: null,
-      headline: `judged nDCG of live queries down by ${drop.value.toFixed(2)}`,
-      text: `Judged nDCG of live queries lies ${drop.value.toFixed(2)} below the weeks before; ${by}.`,
+      headline: `judged nDCG of live queries down by ${decimal(drop.value)}`,
+      text: `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the weeks before (${by}).`,
       value: drop.value,
       threshold: 0,
     });
@@ -114,7 +114,7 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
       severity: 'warning',
       goldenSet: null,
       headline: 'the judge of live queries changed',
-      text: 'The judge of live queries gives fixed pairs other grades than at first.',
+      text: 'The judge model grades fixed pairs differently than before.',
       value: null,
       threshold: null,
     });

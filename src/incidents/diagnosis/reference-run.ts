@@ -1,7 +1,4 @@
-/**
- * The golden runs that a diagnosis looks at: the one that shows what is wrong, the last good
- * one, and those around them.
- */
+/** Golden runs of a diagnosis: the run that shows the fault, the last good run as a reference, and the runs around them. */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
 import type { Context } from '../../core/context.ts';
@@ -14,10 +11,10 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { Alert } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
-/** Most runs that are looked through for a good one: two days of an hourly set. */
-const MAX_LOOKED_THROUGH = 48;
+/** Maximum number of runs that are searched for a good one: two days of an hourly set. */
+const MAX_SEARCHED = 48;
 
-/** The latest run that ended of the set in the worst alarm; else of the first set of the config, as a control. */
+/** Returns the latest finished run of the golden set of the worst alert, else of the first configured set. */
 export async function latestEnded(
   { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
@@ -25,7 +22,7 @@ export async function latestEnded(
 ): Promise<GoldenRun | null> {
   const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
-  // However many runs wait behind a slow retriever.
+  // By status, so that many waiting runs do not hide the finished ones.
   const found = await Promise.all(
     (['completed', 'void', 'failed'] as const).map((status) =>
       db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),
@@ -37,30 +34,28 @@ export async function latestEnded(
 export interface ReferenceRuns {
   /** The last good run; else the pinned baseline; else null. */
   readonly reference: GoldenRun | null;
-  /** Completed runs after the reference and before the run that is looked at, newest first. */
+  /** Completed runs between the reference and the examined run, newest first. */
   readonly bad: readonly GoldenRun[];
   /** Completed runs before the reference, newest first. */
   readonly earlier: readonly GoldenRun[];
 }
 
-/** What tells a good run from a bad one. */
-export interface GoodBefore {
+export interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
-  /** When something in alarm was first measured to be bad; null when only golden runs show it. */
+  /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
-  /** The reference that an incident was opened with, which stays while it lasts; null at first. */
+  /** Reference of the open incident, which stays the same while it lasts; null at first. */
   readonly known: string | null;
 }
 
 /**
- * Looks back from a run to how things were before the first bad measurement, not before the first verdict: a run is no
- * reference that by itself shows the regression that it takes several runs to confirm, nor one that ended after a
- * threshold was first passed that had to be passed several times.
+ * Finds the last good run before the first bad measurement. The first failing verdict may come later, since it needs
+ * confirmation: a run that itself shows the regression, or that ended after the first bad measurement, is not a reference.
  */
 export async function findReferenceRun(
   context: Context,
   run: GoldenRun,
-  { regressions, firstBad, known }: GoodBefore,
+  { regressions, firstBad, known }: ReferenceCriteria,
 ): Promise<ReferenceRuns> {
   const { pipeline, goldenSet } = run;
   const kept = known === null ? null : await context.db.golden.runs.find(known);
@@ -69,7 +64,7 @@ export async function findReferenceRun(
     goldenSet,
     status: 'completed',
     before: run,
-    limit: MAX_LOOKED_THROUGH,
+    limit: MAX_SEARCHED,
   });
   if (kept !== null && kept.goldenSet === goldenSet && kept.id !== run.id) return splitAt(kept, runs);
   for (const candidate of runs) {
@@ -96,15 +91,15 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
     db.golden.runs.outcomes(run.id),
     db.golden.runs.comparisons(run.id),
   ]);
-  const fell = comparisons
+  const differences = comparisons
     .filter(({ kind }) => kind === 'baseline')
-    .flatMap(({ differences }) => differences)
+    .flatMap((comparison) => comparison.differences)
     .filter(({ segment }) => segment === ALL_SEGMENT);
   return (
     checks.every(({ verdict }) => verdict === 'ok' || verdict === 'no_data') &&
     failedShare(outcomes) < ERRORS_SHARE &&
     !regressions.some((check) =>
-      fell.some((difference) => isMeasure(check, difference.key) && isRegression(check, difference)),
+      differences.some((difference) => isMeasure(check, difference.key) && isRegression(check, difference)),
     )
   );
 }
@@ -113,10 +108,10 @@ function isMeasure({ measure }: RegressionCheck, { measure: name, k }: RunMetric
   return measure === `${name}@${k}`;
 }
 
-/** Runs before the reference that are held against the run: last hour, last shift, last day of an hourly set. */
-const LOOKED_BACK = [0, 6, 23];
-/** Runs whose queries get this share of their documents have nothing to look back for. */
-const AS_BEFORE = 0.95;
+/** Positions of the earlier runs that are compared too: last hour, last shift and last day of an hourly set. */
+const EARLIER_RUNS = [0, 6, 23];
+/** With at least this share of unchanged documents, earlier runs are not compared. */
+const UNCHANGED_SHARE = 0.95;
 
 export async function observeRun(
   context: Context,
@@ -147,7 +142,7 @@ export async function observeRun(
             side,
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
-            goneBefore: goneOf(reference.labels),
+            goneBefore: missingOf(reference.labels),
             stages: await readStages(context, reference, run),
             contexts: {
               before: await context.db.golden.runs.contexts(reference.id),
@@ -158,17 +153,17 @@ export async function observeRun(
     older: [],
   };
   const found = observedRun(seen);
-  if ((found.reference?.answers.kept ?? 1) >= AS_BEFORE) return found;
-  const lookedBack = LOOKED_BACK.flatMap((place) => earlier[place] ?? []).filter(
+  if ((found.reference?.answers.kept ?? 1) >= UNCHANGED_SHARE) return found;
+  const compared = EARLIER_RUNS.flatMap((place) => earlier[place] ?? []).filter(
     ({ answersDeletedAt }) => answersDeletedAt === null,
   );
   const older = await Promise.all(
-    lookedBack.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
+    compared.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
   );
   return observedRun({ ...seen, older });
 }
 
-function goneOf({ stale, lost }: RunLabels): number | null {
+function missingOf({ stale, lost }: RunLabels): number | null {
   return stale === null ? null : stale + (lost ?? 0);
 }
 

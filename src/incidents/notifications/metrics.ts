@@ -1,10 +1,10 @@
-/** The metrics of what recalld itself tells of incidents, as part of the catalogue. */
+/** Metrics of notifications. */
 import type { MetricDefinition } from '../../platform/metrics/definition.ts';
 
 export const notificationMetrics = {
   recalld_notifications_total: {
     type: 'counter',
-    help: 'Messages about incidents to the receivers of `notify`: sent, failed (to be tried again) or given up after an hour.',
+    help: 'Notifications to the receivers of `notify`: sent, failed (to be retried) or given up after an hour.',
     labels: ['kind', 'outcome'],
     source: 'process',
   },

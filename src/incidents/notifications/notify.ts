@@ -1,7 +1,4 @@
-/**
- * Tells receivers of incidents that open and close. What is due is in PostgreSQL, so that no message is lost with a
- * process.
- */
+/** Notifies receivers of incidents. Due notifications are stored in PostgreSQL, so that none is lost with a process. */
 
 import type { Pool } from 'pg';
 import type { NotificationEvent } from '../../connectors/receivers/receiver.ts';
@@ -11,18 +8,18 @@ import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';
 import {
   dueMessage,
-  type IncidentToTell,
   JUST_CLOSED_MS,
   messageOf,
+  type NotifiableIncident,
   type Notified,
   nextAttempt,
 } from './rules/message.ts';
 
 /**
- * Records what is due, and sends what was recorded: a message survives the process that was about to send it. A receiver
- * that does not take a message is counted (`recalld_notifications_total`) and tried again, see `nextAttempt`.
+ * Records due notifications, then sends the recorded ones, so that they survive the process that was about to send them.
+ * Failures of receivers are counted (`recalld_notifications_total`) and retried, see `nextAttempt`.
  *
- * @throws what failed otherwise, after all messages were tried
+ * @throws AggregateError of other failures, after all notifications were tried
  */
 export async function notify(context: Context, signal: AbortSignal): Promise<void> {
   const { receivers, db, clock } = context;
@@ -53,42 +50,45 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const { db, receivers, config, meter, clock, logger } = context;
   const receiver = receivers.find(({ id }) => id === due.receiver);
   const incident = await db.incidents.find(due.incidentId);
-  // The config may have lost who it was for.
+  // The receiver may have been removed from the config.
   if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
-  // It closed since this was recorded; the last message says all that is still true.
+  // The incident closed since; only the last message is still true.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
   const problem = await receiver.send(messageOf(incident, due.event, config.alerts.console_base_url), signal);
   const now = clock.now();
-  const told = { receiver: field, event: due.event, pipeline: incident.pipeline };
+  const details = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
-    await db.notifications.sent(due.id, causeTold(incident), now);
+    await db.notifications.sent(due.id, confirmedCause(incident), now);
     meter.increment('recalld_notifications_total', { kind, outcome: 'sent' });
-    logger.info('told of an incident', told);
+    logger.info('a notification was sent', details);
     return;
   }
   const next = nextAttempt(due.dueAt, due.attempts, now);
   meter.increment('recalld_notifications_total', { kind, outcome: next === null ? 'given_up' : 'failed' });
   if (next === null) {
-    logger.error('nobody could be told of an incident for an hour', { ...told, reason: problem });
+    logger.error('a notification was given up after an hour', { ...details, reason: problem });
     return db.notifications.giveUp(due.id, now);
   }
-  logger.warn('could not tell of an incident', { ...told, reason: problem, next_attempt: next.toISOString() });
+  logger.warn('a notification failed and will be retried', {
+    ...details,
+    reason: problem,
+    next_attempt: next.toISOString(),
+  });
   return db.notifications.retryAt(due.id, next);
 }
 
-function causeTold({ confirmedAt, cause }: Incident): Incident['cause'] | null {
+function confirmedCause({ confirmedAt, cause }: Incident): Cause | null {
   return confirmedAt === null ? null : cause;
 }
 
-/** One that is to be sent now. */
 export interface DueNotification {
   readonly id: string;
   readonly incidentId: string;
   readonly receiver: string;
   readonly event: NotificationEvent;
   readonly dueAt: Date;
-  /** This one included. */
+  /** Including this one. */
   readonly attempts: number;
 }
 
@@ -99,17 +99,17 @@ export interface KnownNotification extends Notified {
 
 export type Notifications = ReturnType<typeof createNotifications>;
 
-/** An incident that somebody may have to hear of. */
-export interface KnownIncident extends IncidentToTell {
+/** An incident that may have due notifications. */
+export interface KnownIncident extends NotifiableIncident {
   readonly id: string;
 }
 
-/** Who has taken a message and dies is followed by another after so long. */
+/** A notification whose worker died is retried after this long. */
 const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /** Incidents that are open or have just closed, and those whose end a receiver of their beginning has not been told. */
+    /** Returns incidents that are open or have just closed, and those with a receiver that got only the first message. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -129,7 +129,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** About some incidents, oldest first. */
+    /** Returns the notifications about some incidents, oldest first. */
     async about(incidents: readonly string[]): Promise<readonly KnownNotification[]> {
       return queryRows<KnownNotification>(
         pool,
@@ -139,7 +139,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Puts a message down; once, however many replicas see that it is due. */
+    /** Records a notification, once however many replicas find it due. */
     async add(incidentId: string, receiver: string, event: NotificationEvent, at: Date): Promise<void> {
       await pool.query(
         `insert into notifications (incident_id, receiver, event, due_at, next_attempt_at)
@@ -151,7 +151,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Drops what was to be sent now about a fault that is over: only the message that says so is still true. */
+    /** Deletes due notifications about closed incidents, except the last message, which alone is still true. */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
         `delete from notifications n using incidents i
@@ -165,7 +165,7 @@ export function createNotifications(pool: Pool) {
       await pool.query('delete from notifications where id = $1::bigint', [id]);
     },
 
-    /** Those that are to be sent now; to one receiver in their order, and none behind a beginning that was given up. */
+    /** Leases the notifications to send now: in order for each receiver, and none after a first message that was given up. */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(
         pool,
@@ -182,7 +182,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** @param cause that was told; null for none */
+    /** @param cause the reported cause; null if there was none */
     async sent(id: string, cause: Cause | null, at: Date): Promise<void> {
       await pool.query('update notifications set sent_at = $2::timestamptz, cause = $3::text where id = $1::bigint', [
         id,

@@ -1,4 +1,4 @@
-/** `recalld diagnose`: what is likely behind what is in alarm. */
+/** `recalld diagnose`: likely causes of firing alerts. */
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
@@ -29,13 +29,13 @@ export function diagnoseCommand(command: Command, signal: AbortSignal): Command 
 function contentOf({ pipeline, latest, now }: PipelineDiagnosis): Content {
   if (now !== null) {
     const since = latest !== null && latest.closedAt === null && [' since ', time(latest.openedAt)];
-    return [paragraph(strong(pipeline), ' is in alarm', since, '.'), resultOf(now)];
+    return [paragraph(strong(pipeline), ': alerts firing', since, '.'), resultOf(now)];
   }
-  if (latest === null) return paragraph(strong(pipeline), ': nothing is in alarm.');
+  if (latest === null) return paragraph(strong(pipeline), ': no alerts firing.');
   const until = latest.closedAt !== null && [' to ', time(latest.closedAt)];
   return [
-    paragraph(strong(pipeline), ': nothing is in alarm. It last was from ', time(latest.openedAt), until, '.'),
-    latest.timeline.map(({ name, worst }) => paragraph(`At its worst, ${name}: ${worst.text}`)),
+    paragraph(strong(pipeline), ': no alerts firing. Latest incident: ', time(latest.openedAt), until, '.'),
+    latest.timeline.map(({ name, worst }) => paragraph(`${name}, at its worst: ${worst.text}`)),
     resultOf(latest),
   ];
 }
@@ -45,8 +45,8 @@ function resultOf(diagnosis: Diagnosis): Content {
   const compare = referenceRunId === null ? '' : `, recalld runs compare ${referenceRunId} ${runId ?? ''}`;
   return [
     findings(diagnosis),
-    paragraph(`In alarm: ${alerts.join('; ')}`),
-    runId !== null && paragraph(`Look further: recalld runs show ${runId}${compare}`),
+    paragraph(`Firing: ${alerts.join('; ')}`),
+    runId !== null && paragraph(`Next: recalld runs show ${runId}${compare}`),
     others(diagnosis),
   ];
 }

@@ -1,4 +1,4 @@
-/** `/v1/incidents`: what fired on pipelines, and what was likely behind it. */
+/** `/v1/incidents`: firing alerts of pipelines and their likely causes over time. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -8,7 +8,7 @@ import { identifier, numberedPageShape, parseRequest, toPage } from '../../../pl
 import { incidentJson } from '../incident-schema.ts';
 
 export const incidentListQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only those of this pipeline.'),
+  pipeline: identifier.optional().describe('Only incidents of this pipeline.'),
   ...numberedPageShape,
 });
 

@@ -1,4 +1,4 @@
-/** `recalld notify`: whether those who would be told of an incident can be told. */
+/** `recalld notify`: sends a test message to every receiver. */
 import type { Command } from 'commander';
 import { commandSettings } from '../../../app/commands/command-store.ts';
 import { exitCodeOfKind } from '../../../cli/exit.ts';
@@ -16,8 +16,8 @@ export function notifyCommand(command: Command, signal: AbortSignal): Command {
       const tried = await Promise.all(receivers.map((receiver) => tryOut(receiver, link, signal)));
       for (const receiver of receivers) receiver.close();
       if (json === true) printJson(tried);
-      else if (tried.length === 0) printLine('The config names nobody under `notify`.');
-      else for (const one of tried) printLine(`${one.receiver}: ${one.problem ?? `told ${one.kind} of a test.`}`);
+      else if (tried.length === 0) printLine('No receivers are configured under `notify`.');
+      else for (const one of tried) printLine(`${one.receiver}: ${one.problem ?? `test message sent to ${one.kind}.`}`);
       if (tried.some(({ problem }) => problem !== null)) process.exitCode = exitCodeOfKind.unreachable;
     },
   );
@@ -34,9 +34,9 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
     openedAt,
     closedAt: null,
     closedBecause: null,
-    summary: 'test: a message of `recalld notify`, nothing is wrong',
+    summary: 'test: a message from `recalld notify`, nothing is wrong',
     lines: [],
-    diagnosis: 'Nothing has to be done.',
+    diagnosis: 'No action is needed.',
     link,
     runbook: null,
   };
@@ -49,7 +49,7 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
   return {
     receiver: receiver.field,
     kind: receiver.kind,
-    /** Why it failed; null when both messages arrived. */
+    /** Why it failed; null if both messages arrived. */
     problem,
   };
 }

@@ -1,4 +1,4 @@
-/** Which message about an incident a receiver is due now, and what it says. */
+/** Decides which notification of an incident is due to a receiver, and writes it. */
 
 import type { Message, NotificationEvent, Receiver } from '../../../connectors/receivers/receiver.ts';
 import { duration, minute } from '../../../core/format.ts';
@@ -9,16 +9,16 @@ import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
 import type { AlertTimeline, Incident } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 
-/** What of an incident decides which message is due. */
-export type IncidentToTell = Pick<
+/** The fields of an incident that decide which notification is due. */
+export type NotifiableIncident = Pick<
   Incident,
   'severity' | 'openedAt' | 'closedAt' | 'confirmedAt' | 'cause' | 'confidence'
 >;
 
-/** A message that was due to a receiver, in the order in which it came to be. */
+/** A recorded notification to a receiver. */
 export interface Notified {
   readonly event: NotificationEvent;
-  /** The cause that it told; null when none was known. */
+  /** The reported cause; null if it was unknown. */
   readonly cause: Cause | null;
   readonly sentAt: Date | null;
   readonly givenUpAt: Date | null;
@@ -27,24 +27,21 @@ export interface Notified {
 /** An incident that opened and closed between two rounds is still reported. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
-/** How long a message is tried that nobody takes. */
+/** How long a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/**
- * How old an incident is before its first message goes without a cause. With 15 s to the next round, a message comes at
- * most 30 s after its incident opened.
- */
+/** How long the first message waits for a cause. With 15 s between rounds it is sent at most 30 s after the incident opened. */
 const CAUSE_WAIT_MS = 15_000;
 
 /**
- * The first message waits for the cause for a short time. A follow-up comes when a cause becomes known or changes, and
- * the last message when all alerts are resolved. An incident that is closed has no message but the last one: what it
- * says of a fault would not be true any more. No message reports the end of what could not be delivered at all.
+ * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
+ * cause that becomes known or changes; the last message reports that all alerts are resolved. A closed incident only gets
+ * the last message, since the others would no longer be true, and only if the first one was delivered.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
 export function dueMessage(
-  incident: IncidentToTell,
+  incident: NotifiableIncident,
   known: readonly Notified[],
   { minSeverity, takesUpdates }: Pick<Receiver, 'minSeverity' | 'takesUpdates'>,
   now: Date,
@@ -68,9 +65,9 @@ export function dueMessage(
     : null;
 }
 
-/** What makes a sound is not worth a guess: it reports another cause once that is more than one. */
+/** Returns true if another cause is worth a message: for receivers that alert again, only if it is more than a guess. */
 function isFollowUp(
-  { cause, confidence }: Pick<IncidentToTell, 'cause' | 'confidence'>,
+  { cause, confidence }: Pick<NotifiableIncident, 'cause' | 'confidence'>,
   last: Cause | null,
   takesUpdates: boolean,
 ): boolean {
@@ -81,18 +78,18 @@ function isFollowUp(
 const FIRST_WAIT_MS = 10_000;
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 
-/** When a message that nobody took is tried again; null when it has been tried for an hour. */
+/** Returns when a failed notification is retried; null after an hour of attempts. */
 export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | null {
   if (now.getTime() - dueAt.getTime() >= RETRY_MS) return null;
   return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
 }
 
-/** @param consoleUrl where browsers reach recalld; null when it is not configured */
+/** @param consoleUrl URL of recalld for browsers; null if it is not configured */
 export function messageOf(incident: Incident, event: NotificationEvent, consoleUrl: string | null): Message {
   const { id, pipeline, severity, openedAt, closedAt, closedBecause, diagnosedAt, timeline } = incident;
   const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
   const worst = worstOf(incident);
-  const isOver = event === 'closed';
+  const isClosed = event === 'closed';
   const key = `recalld/${pipeline}/${openedAt.toISOString()}/${id}`;
   return {
     event,
@@ -103,41 +100,41 @@ export function messageOf(incident: Incident, event: NotificationEvent, consoleU
     openedAt,
     closedAt,
     closedBecause,
-    summary: `${pipeline}: ${isOver ? endOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
-    lines: isOver
-      ? timeline.map(lineOfEnd)
+    summary: `${pipeline}: ${isClosed ? recoveryOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
+    lines: isClosed
+      ? timeline.map(recoveryLine)
       : timeline.filter(({ currentSeverity }) => currentSeverity !== null).map(({ worst: { text } }) => text),
-    diagnosis: isOver ? causeThatWas(incident) : diagnosisOf(incident),
+    diagnosis: isClosed ? lastCause(incident) : diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
     runbook: console && `${console}/runbooks/${worst?.rule ?? ''}`,
   };
 }
 
-/** Of the most severe alerts one that still fires, else the one that came first. */
+/** Returns the first of the most severe alerts, preferring one that still fires. */
 function worstOf({ timeline, severity }: Incident): AlertTimeline | undefined {
   const severe = timeline.filter((one) => one.severity === severity);
   return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];
 }
 
-function endOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlertTimeline | undefined): string {
+function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlertTimeline | undefined): string {
   const after = closedAt === null ? '' : ` after ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}`;
   if (closedBecause === 'left_config') return `closed${after}: ${LEFT_CONFIG}`;
   return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
 }
 
-const LEFT_CONFIG = 'it left the config and is no longer evaluated; it was not seen to recover';
+const LEFT_CONFIG = 'removed from the config before it recovered';
 
-/** In no tense, so that nothing that is over reads as if it went on. */
-function lineOfEnd({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
+/** Has no verb, so that a resolved alert does not read as if it still fired. */
+function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
   const until = endedAt === null ? '' : ` to ${minute(endedAt)} UTC`;
   const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
   return `${name}: from ${minute(openedAt)} UTC${until}, at its worst ${worst.headline}.${end}`;
 }
 
-/** So many signs that speak for a cause are evidence enough for a message. */
+/** Maximum number of supporting signs in a message. */
 const MAX_EVIDENCE = 2;
 
-/** Titles, evidence and actions, and of an unknown cause what differs most; no topics, whose names are in words of users. */
+/** Cause, evidence and action; for an unknown cause, what differs most. Leaves out topics, whose names come from user texts. */
 function diagnosisOf(incident: Incident): string {
   const { confirmedAt, cause, confidence, ranked, also } = incident;
   if (confirmedAt === null) return 'Cause not yet known.';
@@ -159,7 +156,7 @@ function diagnosisOf(incident: Incident): string {
   return [first, ...others].join('');
 }
 
-function causeThatWas({ confirmedAt, cause, confidence }: Incident): string {
-  if (confirmedAt === null || cause === 'unknown') return 'Its cause stayed unknown.';
+function lastCause({ confirmedAt, cause, confidence }: Incident): string {
+  if (confirmedAt === null || cause === 'unknown') return 'The cause remained unknown.';
   return `Diagnosed cause: ${causeTexts[cause].title} (${confidence} confidence).`;
 }

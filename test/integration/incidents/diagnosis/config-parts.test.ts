@@ -48,7 +48,7 @@ const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
     },
     since,
   );
-const look = (at: Date) => incidents().look([anAlert()], aDiagnosis({ pipeline: docs.name }), at);
+const record = (at: Date) => incidents().record([anAlert()], aDiagnosis({ pipeline: docs.name }), at);
 
 describe('a pipeline that leaves the config', () => {
   it('has its incident closed five minutes later, with one message that says why', async () => {
@@ -73,7 +73,7 @@ describe('a pipeline that leaves the config', () => {
         new AbortController().signal,
       );
     await follow(START, [docs, other]);
-    await look(minutes(1));
+    await record(minutes(1));
     await tell(minutes(2));
     await follow(minutes(4), [other]);
     expect(await incidents().current(docs.name)).not.toBeNull();
@@ -89,19 +89,19 @@ describe('a pipeline that leaves the config', () => {
     expect(bodies.map(({ event }) => event)).toEqual(['incident.opened', 'incident.closed']);
     expect(bodies[1]).toMatchObject({
       incident: { closed_because: 'left_config' },
-      summary: expect.stringContaining('left the config') as string,
+      summary: expect.stringContaining('removed from the config') as string,
     });
   });
 
   it('keeps its incident while replicas of a rolling deployment have both configs', async () => {
-    await look(minutes(1));
+    await record(minutes(1));
     for (let minute = 0; minute <= 20; minute += 1) await follow(minutes(minute), minute % 2 === 0 ? [docs] : [other]);
     expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([{ closedAt: null }]);
   });
 
   it('is not ended by a scheduler that has just started, after a time in which none ran', async () => {
     await follow(START, [docs]);
-    await look(minutes(1));
+    await record(minutes(1));
     await follow(minutes(60), [other], minutes(60));
     await follow(minutes(61), [docs], minutes(61));
     await follow(minutes(66), [other], minutes(60));
@@ -110,12 +110,12 @@ describe('a pipeline that leaves the config', () => {
 
   it('has no incident opened again by a worker that still has the old config', async () => {
     await follow(START, [docs, other]);
-    await look(minutes(1));
+    await record(minutes(1));
     await follow(minutes(6), [other]);
-    expect(await look(minutes(7))).toBe('outdated');
+    expect(await record(minutes(7))).toBe('outdated');
     expect(await incidents().current(docs.name)).toBeNull();
     await follow(minutes(8), [docs, other]);
-    expect(await look(minutes(9))).toBe('opened');
+    expect(await record(minutes(9))).toBe('opened');
   });
 
   it('loses the rows that say how it stands, and keeps the retention of its queries until they are gone', async () => {

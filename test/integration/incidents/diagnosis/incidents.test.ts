@@ -15,13 +15,17 @@ const incidents = () => createIncidents(database.pool);
 let pipelines = 0;
 const aPipeline = (): string => `diagnosed-${(pipelines += 1)}`;
 
-const look = (pipeline: string, hour: number, said: Partial<Diagnosis> = {}, firing: readonly Alert[] = [anAlert()]) =>
-  incidents().look(firing, aDiagnosis({ pipeline, ...said }), hours(hour));
+const record = (
+  pipeline: string,
+  hour: number,
+  said: Partial<Diagnosis> = {},
+  firing: readonly Alert[] = [anAlert()],
+) => incidents().record(firing, aDiagnosis({ pipeline, ...said }), hours(hour));
 
 describe('incidents in PostgreSQL', () => {
   it('open once, however many replicas look', async () => {
     const pipeline = aPipeline();
-    const stored = await Promise.all(Array.from({ length: 8 }, () => look(pipeline, 0)));
+    const stored = await Promise.all(Array.from({ length: 8 }, () => record(pipeline, 0)));
     expect(stored.filter((one) => one === 'opened')).toHaveLength(1);
     expect(stored.filter((one) => one === 'unchanged')).toHaveLength(7);
     expect(await incidents().list({ pipeline, limit: 10 })).toHaveLength(1);
@@ -31,7 +35,7 @@ describe('incidents in PostgreSQL', () => {
     const pipeline = aPipeline();
     const echo = [anAlert({ name: 'density drift', rule: 'RecalldDensityDriftTicket', severity: 'warning' })];
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(false);
-    await look(pipeline, 0);
+    await record(pipeline, 0);
     await incidents().close(pipeline, hours(1));
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(true);
     expect(await incidents().isEcho(pipeline, [...echo, anAlert()], hours(2))).toBe(false);
@@ -45,7 +49,7 @@ describe('incidents in PostgreSQL', () => {
       signs: [{ name: 'canary', state: 'changed', sentence: 'Fixed texts have other vectors.', from: null, n: null }],
     });
     const alert = anAlert();
-    await incidents().look([alert], said, hours(0));
+    await incidents().record([alert], said, hours(0));
     const found = await incidents().current(pipeline);
     expect(found).toEqual({
       ...said,
@@ -77,10 +81,10 @@ describe('incidents in PostgreSQL', () => {
 
   it('keep everything that was said, and when, and take no look that is older', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 0, { cause: 'unknown', confidence: 'low' });
-    expect(await look(pipeline, 2)).toBe('said');
-    expect(await look(pipeline, 1, { cause: 'recalld' })).toBe('outdated');
-    expect(await look(pipeline, 3, { cause: 'index_lost_documents', runId: 'run-2' })).toBe('said');
+    await record(pipeline, 0, { cause: 'unknown', confidence: 'low' });
+    expect(await record(pipeline, 2)).toBe('updated');
+    expect(await record(pipeline, 1, { cause: 'recalld' })).toBe('outdated');
+    expect(await record(pipeline, 3, { cause: 'index_lost_documents', runId: 'run-2' })).toBe('updated');
     expect(await incidents().current(pipeline)).toMatchObject({
       openedAt: hours(0),
       cause: 'index_lost_documents',
@@ -96,7 +100,7 @@ describe('incidents in PostgreSQL', () => {
     const pipeline = aPipeline();
     const sentence = '5 of 100 golden queries failed.';
     const failures = { name: 'failures', state: 'some', sentence, from: null, n: null } as const;
-    await look(pipeline, 0, {
+    await record(pipeline, 0, {
       cause: 'unknown',
       confidence: 'low',
       probability: 0.4,
@@ -105,7 +109,7 @@ describe('incidents in PostgreSQL', () => {
       failedShare: 0.05,
       runId: 'run-1',
     });
-    await look(pipeline, 2, { cause: 'recalld', runId: 'run-2', signs: [] });
+    await record(pipeline, 2, { cause: 'recalld', runId: 'run-2', signs: [] });
     const found = await incidents().current(pipeline);
     if (found === null) throw new Error('the incident is not open');
     expect(incidentJson(found).earlier).toEqual([
@@ -128,8 +132,8 @@ describe('incidents in PostgreSQL', () => {
   it('stay as they were said at their worst, while they recover and when they are over', async () => {
     const pipeline = aPipeline();
     const failing = (value: number) => [anAlert({ value, text: `${100 * value} % failed.` })];
-    await look(pipeline, 0, {}, failing(0.95));
-    expect(await look(pipeline, 1, { runId: 'run-2', probability: 0.5 }, failing(0.2))).toBe('unchanged');
+    await record(pipeline, 0, {}, failing(0.95));
+    expect(await record(pipeline, 1, { runId: 'run-2', probability: 0.5 }, failing(0.2))).toBe('unchanged');
     await incidents().close(pipeline, hours(2));
     const [over] = await incidents().list({ pipeline, limit: 1 });
     expect(over).toMatchObject({
@@ -142,18 +146,18 @@ describe('incidents in PostgreSQL', () => {
 
   it('are as bad as the worst that rang', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 0, {}, [anAlert({ severity: 'warning' })]);
+    await record(pipeline, 0, {}, [anAlert({ severity: 'warning' })]);
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'warning' });
-    await look(pipeline, 1);
-    await look(pipeline, 2, {}, [anAlert({ severity: 'warning' })]);
+    await record(pipeline, 1);
+    await record(pipeline, 2, {}, [anAlert({ severity: 'warning' })]);
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'critical' });
   });
 
   it('are found by the time that they were open at', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 2);
+    await record(pipeline, 2);
     await incidents().close(pipeline, hours(4));
-    await look(pipeline, 6);
+    await record(pipeline, 6);
     const during = async (from: number, until: number) =>
       (await incidents().list({ pipeline, during: { from: hours(from), until: hours(until) }, limit: 10 })).map(
         ({ openedAt }) => openedAt,
@@ -166,10 +170,10 @@ describe('incidents in PostgreSQL', () => {
 
   it('close when nothing is in alarm, open anew after, and are dropped when old', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 0);
+    await record(pipeline, 0);
     expect(await incidents().close(pipeline, hours(1))).toBe(true);
     expect(await incidents().close(pipeline, hours(2))).toBe(false);
-    expect(await look(pipeline, 3)).toBe('opened');
+    expect(await record(pipeline, 3)).toBe('opened');
     await incidents().prune(hours(2));
     const left = await incidents().list({ pipeline, limit: 10 });
     expect(left.map(({ openedAt }) => openedAt)).toEqual([hours(3)]);
@@ -183,7 +187,7 @@ describe('a topic that was spoken of', () => {
     const id = 't-0f44e5208c';
     const search = { pipeline, from: hours(-6), until: hours(0), baselineVersion: 1, sessions: 400, lacking: null };
     await topicsTable(database.pool).record(search, { seen: [aTopic({ id, pipeline })], parts: new Map() }, null);
-    await look(pipeline, 0, { summary: `People ask about ${id}.` });
+    await record(pipeline, 0, { summary: `People ask about ${id}.` });
     const summary = async () => (await incidents().current(pipeline))?.summary;
     expect(await summary()).toBe('People ask about "parental leave".');
     await database.pool.query("update uncovered_topics set label = '{}' where id = $1", [id]);
@@ -194,8 +198,8 @@ describe('a topic that was spoken of', () => {
 describe('the gauge of diagnoses', () => {
   it('names a cause from the second look on, of pipelines of the config, and is gone with the alarm', async () => {
     const pipeline = aPipeline();
-    await look(pipeline, 0);
-    await look(aPipeline(), 0);
+    await record(pipeline, 0);
+    await record(aPipeline(), 0);
     const read = async () =>
       (
         await readDiagnosisGauges(
@@ -203,7 +207,7 @@ describe('the gauge of diagnoses', () => {
         )
       )(hours(0));
     expect(await read()).toEqual([]);
-    await look(pipeline, 1);
+    await record(pipeline, 1);
     expect(await read()).toEqual([
       {
         name: 'recalld_diagnosis_info',

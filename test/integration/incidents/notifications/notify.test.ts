@@ -49,7 +49,7 @@ function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConf
 }
 
 const look = (parts: Parameters<typeof aDiagnosis>[0] = {}, severity: 'critical' | 'warning' = 'critical') =>
-  incidents().look([anAlert({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
+  incidents().record([anAlert({ severity })], aDiagnosis({ pipeline, ...parts }), clock.now());
 /** Opens an incident whose cause is confirmed. */
 async function open(...of: Parameters<typeof look>): Promise<void> {
   await look(...of);
@@ -117,7 +117,7 @@ describe('the receivers of notifications', () => {
     await notify(deps, never);
     expect(server.requests).toHaveLength(tries);
     expect(counted.filter((one) => one === 'slack given_up')).toHaveLength(1);
-    expect(JSON.stringify(logger.lines)).toContain('nobody could be told of an incident for an hour');
+    expect(JSON.stringify(logger.lines)).toContain('a notification was given up after an hour');
     expect(JSON.stringify(logger.lines)).not.toContain('SECRET');
   });
 
@@ -183,7 +183,7 @@ describe('the receivers of notifications', () => {
     expect(server.requests[1]?.body).not.toContain(anAlert().text);
   });
 
-  it('hear of an end that nobody could tell for days', async () => {
+  it('hear of a recovery whose message failed for days', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();
     await notify(deps, never);

@@ -7,10 +7,10 @@ import {
   type AlertFacts,
   alertsOf,
   carriedOver,
-  hasLeft,
+  hasLeftConfig,
   recoveriesOf,
   trusted,
-  unjudged,
+  withoutData,
 } from '../../../../src/incidents/diagnosis/firing-alerts.ts';
 import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alerts.ts';
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
@@ -204,10 +204,7 @@ describe('what is in alarm on a pipeline', () => {
       }),
       aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 }),
     );
-    expect(alertsAt(NOON, { measurements })).toEqual([
-      'the embedding canary moved',
-      'the index misses near neighbours',
-    ]);
+    expect(alertsAt(NOON, { measurements })).toEqual(['embedding canary changed', 'low index recall']);
   });
 
   it('is no index whose recall may yet be good enough', () => {
@@ -240,7 +237,7 @@ describe('what is in alarm on a pipeline', () => {
     const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
     expect(alertsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
       'golden queries of faq fail',
-      'the index misses near neighbours',
+      'low index recall',
     ]);
   });
 });
@@ -266,19 +263,19 @@ describe('what rang before', () => {
   const open = updateTimelines([], [anAlert({ name: NAME, text: 'It was 0.9 s.' })], NOON);
   const stillRings = (verdict: Verdict) => {
     const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
-    return unjudged(open, [check], thresholdPipeline.name);
+    return withoutData(open, [check], thresholdPipeline.name);
   };
 
   it('is not over because nothing judges it any more', () => {
     expect(stillRings('no_data')).toMatchObject([
-      { name: NAME, severity: 'critical', text: 'It was 0.9 s. Nothing has judged it since.' },
+      { name: NAME, severity: 'critical', text: 'It was 0.9 s. No data since.' },
     ]);
   });
 
   it('is over when its check holds, is told by its check alone while that is in alarm, and goes with its check', () => {
     expect(stillRings('ok')).toEqual([]);
     expect(stillRings('critical')).toEqual([]);
-    expect(unjudged(open, [], thresholdPipeline.name)).toEqual([]);
+    expect(withoutData(open, [], thresholdPipeline.name)).toEqual([]);
   });
 
   const part = (kind: 'check' | 'golden_set', name: string, endedAt: Date | null = null) => ({
@@ -299,13 +296,13 @@ describe('what rang before', () => {
   it('has left once no config that is in force has its check or its golden set', () => {
     const [alert = anAlert()] = open;
     const gone = [part('check', NAME, NOON)];
-    expect(hasLeft(alert, gone)).toBe(true);
+    expect(hasLeftConfig(alert, gone)).toBe(true);
     expect(carriedOver(open, { golden: [] }, [], gone)).toEqual([]);
-    expect(hasLeft(alert, [part('check', NAME)])).toBe(false);
-    expect(hasLeft(alert, [])).toBe(false);
+    expect(hasLeftConfig(alert, [part('check', NAME)])).toBe(false);
+    expect(hasLeftConfig(alert, [])).toBe(false);
     const ofSet = anAlert({ name: 'runs of faq are overdue', goldenSet: 'faq' });
-    expect(hasLeft(ofSet, [part('golden_set', 'faq', NOON)])).toBe(true);
-    expect(hasLeft(ofSet, [part('golden_set', 'other', NOON)])).toBe(false);
+    expect(hasLeftConfig(ofSet, [part('golden_set', 'faq', NOON)])).toBe(true);
+    expect(hasLeftConfig(ofSet, [part('golden_set', 'other', NOON)])).toBe(false);
   });
 });
 

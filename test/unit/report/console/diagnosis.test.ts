@@ -62,7 +62,7 @@ describe('a diagnosis on a page', () => {
     const text = textOf(html());
     expect(text).toContain('Likely cause: the retriever is down high confidence, 99 %');
     expect(text).toContain('What to do: Look at the retriever');
-    expect(text).toContain('In alarm since 2026-11-20 12:00 : golden queries of faq fail.');
+    expect(text).toContain('Firing since 2026-11-20 12:00 : golden queries of faq fail.');
     expect(text).toContain('people ask what the store does not hold 2 %');
     expect(text).not.toContain('recalld itself');
   });
@@ -72,7 +72,7 @@ describe('a diagnosis on a page', () => {
     expect(moved).toContain('<code>recalld golden check</code>');
     expect(moved).not.toContain('`');
     const record = markup(diagnosisPanel(diagnosis, 'record'));
-    expect([html(), record].map((page) => page.includes('The record'))).toEqual([true, false]);
+    expect([html(), record].map((page) => page.includes('>Incident<'))).toEqual([true, false]);
   });
 
   it('leads from each piece of evidence to what shows it, over the same time', () => {
@@ -111,7 +111,7 @@ describe('a diagnosis on a page', () => {
 
   it('says from when to when of an alarm that is over', () => {
     const closedAt = new Date(NOON.getTime() + 3_600_000);
-    expect(textOf(html({ closedAt }))).toContain('In alarm from 2026-11-20 12:00 to 2026-11-20 13:00 :');
+    expect(textOf(html({ closedAt }))).toContain('Fired from 2026-11-20 12:00 to 2026-11-20 13:00 :');
   });
 
   it('that is missing says why where something is in alarm, and nothing where all is well', () => {

@@ -1,4 +1,4 @@
-/** What is likely behind an alarm, how far to trust that, the evidence with where to see it, and what to do first. */
+/** Diagnosis of an incident: likely cause, confidence, evidence with links, and the first action. */
 import { duration } from '../../../../core/format.ts';
 import type { Verdict } from '../../../../core/model.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
@@ -34,12 +34,12 @@ import type { Sign } from '../../rules/signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
-/** `brief`: without what speaks against the cause, and the other causes; `record`: the page of the incident itself. */
+/** `brief`: without opposing evidence and other causes; `record`: on the page of the incident itself. */
 type Extent = 'full' | 'brief' | 'record';
 
-/** Evidence that a brief diagnosis shows. */
+/** Maximum evidence in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
-/** A cause less likely than this is not worth a line. */
+/** Causes with a lower probability are not listed. */
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
@@ -49,21 +49,21 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
     further(incident),
     styledParagraph(
       'quiet',
-      closedAt === null ? 'In alarm since ' : 'In alarm from ',
+      closedAt === null ? 'Firing since ' : 'Fired from ',
       time(openedAt),
       closedAt !== null && [' to ', time(closedAt)],
       `: ${alerts.join('; ')}. `,
-      extent !== 'record' && link('The record', incidentPath(id)),
+      extent !== 'record' && link('Incident', incidentPath(id)),
     ),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is a first look; the next, within a minute, may correct it.'),
+      styledParagraph('quiet', 'This is a first diagnosis; the next one, within a minute, may correct it.'),
     extent !== 'brief' && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
 }
 
-/** The cause, what to do, and the evidence. */
+/** Shows the cause, the first action and the evidence. */
 export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content {
   const { cause, ranked, also } = diagnosis;
   const first = ranked.find((one) => one.cause === cause);
@@ -99,8 +99,8 @@ function causeLine(diagnosis: Diagnosis): ContentNode {
     return styledParagraph(
       'cause',
       strong('Cause unknown'),
-      ': what was measured does not tell.',
-      guesses.length > 0 && ` Likeliest: ${guesses.join(', ')}.`,
+      ': the evidence does not identify it.',
+      guesses.length > 0 && ` Most likely: ${guesses.join(', ')}.`,
     );
   }
   return styledParagraph(
@@ -128,7 +128,7 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
   );
 }
 
-/** Null where there is no run to show it. */
+/** Returns null if there is no run to link to. */
 type Place = (diagnosis: Diagnosis) => Link | null;
 
 const onRun =
@@ -148,7 +148,7 @@ const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
-/** Where a person sees what a sign says. */
+/** Page that shows the data behind each sign. */
 const places: Record<Sign['name'], Place> = {
   failures: onRun('failed', 'Failed queries'),
   failure_kind: onRun('failed', 'Failed queries'),
@@ -207,18 +207,18 @@ const places: Record<Sign['name'], Place> = {
   own_work: runs,
 };
 
-/** The run that was looked at, beside the good one; what changed around then. */
+/** Links to the examined run, the good run and the deployments around that time. */
 function further({ runId, referenceRunId, pipeline }: Incident): ContentNode {
   const beside =
-    referenceRunId === null ? 'the run in alarm' : 'the run in alarm, query by query against the last good one';
+    referenceRunId === null ? 'the failing run' : 'the failing run compared with the last good run, query by query';
   return paragraph(
-    quiet('Look further: '),
+    quiet('See also: '),
     runId === null
       ? link('golden runs', pipelinePath(pipeline, 'golden'), {}, 'runs')
       : runQueries(beside, runId, 'regressed', referenceRunId),
     ', ',
     referenceRunId !== null && [link('the good run', runPath(referenceRunId)), ', '],
-    link('what was deployed', '/deployments', { pipeline }),
+    link('deployments', '/deployments', { pipeline }),
   );
 }
 
@@ -227,7 +227,7 @@ export function others(diagnosis: Diagnosis): Content {
   const shown = shownCauses(ranked, cause);
   if (shown.length === 0 && signs.length === 0) return null;
   return more(
-    'Other causes, and everything that was read',
+    'Other causes and all evidence',
     shown.length > 0 &&
       list(
         'other-causes',
@@ -237,7 +237,7 @@ export function others(diagnosis: Diagnosis): Content {
           evidence(one.supporting, one.opposing, diagnosis),
         ]),
       ),
-    styledParagraph('quiet', 'What was read; what was not measured is not here:'),
+    styledParagraph('quiet', 'All evidence, without unmeasured signs:'),
     list(
       'signs',
       signs.map(({ sentence }) => sentence),
@@ -249,17 +249,17 @@ function shownCauses(ranked: readonly Ranked[], but: Cause): Ranked[] {
   return ranked.filter(({ cause, probability }) => cause !== but && cause !== 'unknown' && probability >= MIN_SHOWN);
 }
 
-/** The diagnosis where something is in alarm; why there is none where it could be missed; else nothing. */
+/** Shows the diagnosis of firing alerts, or why a failing pipeline has none. */
 export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: Extent = 'full'): Content {
   if (diagnosis !== null) return diagnosisPanel(diagnosis, extent);
   if (state !== 'critical' && state !== 'warning') return null;
   return styledParagraph(
     'quiet',
-    'No diagnosis: causes are looked for every 15 seconds, behind golden runs, query density, the index and the embedder.',
+    'No diagnosis yet: recalld looks for causes every 15 seconds, in golden runs, query density, the index and the embedder.',
   );
 }
 
-/** Incidents with how bad they got, how long they took, and what was said last. */
+/** Table of incidents with their duration, severity and latest diagnosis. */
 export function incidentTable(caption: string, incidents: readonly Incident[]): Table {
   return table(caption, incidents, [
     ['From (UTC)', ({ id, openedAt }) => link(time(openedAt), incidentPath(id))],
@@ -269,7 +269,7 @@ export function incidentTable(caption: string, incidents: readonly Incident[]): 
         closedAt === null ? 'still open' : duration((closedAt.getTime() - openedAt.getTime()) / 1000),
       'number',
     ],
-    ['Came to', ({ severity }) => verdictBadge(severity)],
+    ['Severity', ({ severity }) => verdictBadge(severity)],
     [
       'Likely cause',
       ({ cause, confidence, probability }) => [

@@ -1,7 +1,4 @@
-/**
- * One incident as it was: what rang, how bad it got, what was said of it and when; and those of a review, with how many
- * pages they came to.
- */
+/** Page of one incident with its alerts and diagnoses over time, and the parts of the weekly report on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { duration, plural } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
@@ -33,40 +30,40 @@ export function incidentPage(incident: Incident): PageContent {
     aside:
       closedAt === null
         ? verdictBadge(severity)
-        : badge(closedBecause === 'left_config' ? 'left the config' : 'resolved', 'neutral'),
+        : badge(closedBecause === 'left_config' ? 'removed from the config' : 'resolved', 'neutral'),
     content: [
       section(
         'diagnosis',
-        'What was likely behind it',
+        'Likely cause',
         {
           lead:
             closedAt === null
-              ? 'It is open: each look may say more.'
-              : `As it was said last, before it began to recover. It took ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}.`,
+              ? 'The incident is open; the next diagnosis may say more.'
+              : `The latest diagnosis before the recovery. The incident lasted ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}.`,
         },
         diagnosisPanel(incident, 'record'),
       ),
       section(
         'timeline',
-        'What was in alarm',
+        'Alerts',
         {},
-        table('Alarms of this incident', timeline, [
-          ['Alarm', ({ name }) => name],
-          ['Came to', (alert) => verdictBadge(alert.severity)],
+        table('Alerts of this incident', timeline, [
+          ['Alert', ({ name }) => name],
+          ['Severity', (alert) => verdictBadge(alert.severity)],
           ['From (UTC)', (alert) => time(alert.openedAt), 'minor'],
-          ['Over (UTC)', ({ endedAt }) => (endedAt === null ? 'still rings' : time(endedAt))],
+          ['Resolved (UTC)', ({ endedAt }) => (endedAt === null ? 'still firing' : time(endedAt))],
           ['At its worst', ({ worst }) => [worst.text, note(`at ${worst.at.toISOString().slice(11, 16)}`)]],
         ]),
       ),
       earlier.length > 0 &&
         section(
           'earlier',
-          'What was said before',
+          'Earlier diagnoses',
           {},
           table('Earlier diagnoses of this incident, newest first', earlier, [
-            ['Said (UTC)', ({ diagnosedAt }) => time(diagnosedAt)],
+            ['Time (UTC)', ({ diagnosedAt }) => time(diagnosedAt)],
             ['Likely cause', ({ cause, confidence }) => [causeTexts[cause].title, note(`${confidence} confidence`)]],
-            ['In words', ({ summary }) => summary],
+            ['Summary', ({ summary }) => summary],
           ]),
         ),
     ],
@@ -82,15 +79,15 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
     'Incidents and their causes',
     {
       lead: cut
-        ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until all of its alarms are over.`
-        : 'Newest first. An incident lasts until all of its alarms are over. Numbers and causes are what was said then.',
+        ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until all of its alerts are resolved.`
+        : 'Newest first. An incident lasts until all of its alerts are resolved. Numbers and causes are those of that time.',
     },
     incidents.length === 0
-      ? empty('Nothing was in alarm in this time.')
+      ? empty('No alerts fired in this time.')
       : table('Incidents, newest first', incidents.slice(0, MAX_ROWS), [
           ['Opened (UTC)', ({ openedAt }) => time(openedAt)],
-          ['In alarm, at its worst', ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)])],
-          ['Came to', ({ severity }) => verdictBadge(severity)],
+          ['Alerts, at their worst', ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)])],
+          ['Severity', ({ severity }) => verdictBadge(severity)],
           [
             'Lasted',
             ({ openedAt, closedAt }) => [
@@ -110,7 +107,7 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
                 title,
                 note(`${confidence} confidence`),
                 why(action),
-                before.length > 0 && why(`Read before as: ${before.join('; ')}.`),
+                before.length > 0 && why(`Diagnosed before as: ${before.join('; ')}.`),
               ];
             },
           ],
@@ -127,13 +124,13 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
     'pages',
     'Pages against the budget',
     {
-      lead: `Nobody tells recalld which pages were false, so false ones are not counted here. What is: each time that something became critical, and of those the ones that look false, because no cause was found or the alarm was over within ${short}. Look at these first; a page of neither kind may be false too.`,
+      lead: `recalld does not know which pages were false. It counts every change to critical, and the suspect ones: pages without a known cause, or resolved within ${short}. Review these first; other pages may be false too.`,
     },
     facts(
-      fact('Pages', String(pages), 'changes of an alarm to critical'),
+      fact('Pages', String(pages), 'changes of an alert to critical'),
       fact('Without a known cause', String(unexplained)),
-      fact(`Over within ${short}`, String(brief)),
-      fact('Look false', String(suspect), 'of either kind, each once'),
+      fact(`Resolved within ${short}`, String(brief)),
+      fact('Suspect', String(suspect), 'of either kind, each counted once'),
       budget === null
         ? null
         : fact(
@@ -142,11 +139,11 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
             `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false ones in this time: ${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together`,
           ),
     ),
-    budget === null && lead('Query density is not watched here, so no budget of false pages is set.'),
+    budget === null && lead('Query density is not monitored here, so there is no budget of false pages.'),
   );
 }
 
-/** Two digits say all that there is to say of a budget. */
+/** Formats an accepted number of false pages with two digits. */
 export function acceptedText(budget: FalsePageBudget, spanMs: number): string {
   return String(Number(acceptedFalsePages(budget, spanMs).toPrecision(2)));
 }

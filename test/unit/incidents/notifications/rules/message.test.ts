@@ -104,9 +104,9 @@ describe('the message of an incident', () => {
     expect(messageOf(over(minutes, null), 'closed', alone).summary).toBe(summary);
   });
 
-  it('does not claim that what left the config recovered', () => {
+  it('does not claim that a removed check recovered', () => {
     const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
-    expect(summary).toContain('closed after 12 min: it left the config');
+    expect(summary).toContain('closed after 12 min: removed from the config');
     expect(summary).toContain('not seen to recover');
   });
 
