@@ -99,7 +99,7 @@ describe('the backtest of golden checks', () => {
       found.find(({ name }) => name === 'ndcg@10 regression by 0.02 on faq');
     expect(regression(await backtest(runs, 0, 4))?.firings).toMatchObject([
       { verdict: 'critical', firstAt: minutes(121) },
-      { verdict: 'no_data', example: `The run ${runs.ids[0]} was compared with no baseline.` },
+      { verdict: 'no_data', example: `The run ${runs.ids[0]} was not compared with a baseline.` },
     ]);
     expect(regression(await backtest(runs, 2, 4))).toMatchObject({
       evaluations: 2,

@@ -74,7 +74,7 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
 }
 
 describe('the checks of live traffic', () => {
-  it('confirm a breach over measurements, keep its history, and tell of it once', async () => {
+  it('confirm a breach over measurements, keep its history, and report it once', async () => {
     const { clock, deps, checkStore, logger, shown, measure } = aWorld();
     for (const value of [0.01, 0.2, 0.2, 0.2]) {
       await measure(value);
@@ -91,7 +91,7 @@ describe('the checks of live traffic', () => {
       [null, 'ok'],
     ]);
     expect(transitions[0]?.explanation).toContain('even the lower bound is above 5 %');
-    expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
+    expect(logger.lines.filter(({ message }) => message === 'a check changed its verdict')).toHaveLength(2);
   });
 
   it('are quiet without traffic, and not known when nothing is measured any more', async () => {
@@ -245,7 +245,7 @@ describe('the stability of answers', () => {
 });
 
 describe('two workers that evaluate the same checks at the same time', () => {
-  it('come to what the later evidence says, whoever writes first, and tell it once', async () => {
+  it('reach the verdict of the later evidence, in any order, and report it once', async () => {
     const { clock, deps, checkStore, measurements, logger, measure } = aWorld([{ ...errors, confirm: 1 }]);
     await measure(0.01);
     await evaluateChecks(deps);
@@ -266,7 +266,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     await evaluateChecks(contextOf(deps, { db: { checks: slow } }));
     expect(await checkStore.statuses()).toMatchObject([{ verdict: 'critical', revision: 3 }]);
     expect(await checkStore.transitions({ limit: 10 })).toHaveLength(2);
-    expect(logger.lines.filter(({ message }) => message === 'a check has changed')).toHaveLength(2);
+    expect(logger.lines.filter(({ message }) => message === 'a check changed its verdict')).toHaveLength(2);
     expect(await measurements.latest(clock.now())).toHaveLength(1);
   });
 

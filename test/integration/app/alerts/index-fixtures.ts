@@ -64,6 +64,6 @@ export const indexFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_index_check_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_index_check_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
     minutes: 1500,
-    says: 'The last whole round over the index of docs ended 1d 1h 0m 0s ago: its manifest cannot be read, or its store does not answer.',
+    says: 'The last complete check of the index of docs ended 1d 1h 0m 0s ago. Its manifest cannot be read, or its store does not answer.',
   },
 ];

@@ -108,7 +108,7 @@ describe('the check on a regression', () => {
     // 0.08 at 5 % on two sides, times (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8).
     expect(result.smallestDetectableDrop).toBeCloseTo(0.08 * 1.13079, 4);
     expect(isBlind(result)).toBe(true);
-    expect(result.explanation).toContain('The check is blind');
+    expect(result.explanation).toContain('Blind: the check can only detect');
   });
 
   it('is blind only while it passes, and only where it cannot see twice the drop', () => {
