@@ -1,7 +1,4 @@
-/**
- * A run of a pipeline that completed -> runs of its shadows beside it; a run of a shadow that completed -> a test,
- * when one is due.
- */
+/** Starts runs of shadows after a completed run of their pipeline, and adds a test after a completed run of a shadow. */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';
@@ -31,7 +28,7 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Once a day (UTC) and version, so that a set which is run every hour costs the shadow no more. */
+/** Runs each version once a day (UTC), so that an hourly set does not cost the shadow more. */
 async function startBeside(
   context: Context,
   run: GoldenRun,
@@ -56,7 +53,7 @@ async function startBeside(
     return;
   }
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
-  // A shadow that is down is no evidence against what it would answer.
+  // An outage of the shadow is not evidence against its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const id = await createGoldenRun(
     context,
@@ -68,7 +65,7 @@ async function startBeside(
       trigger: 'schedule',
       scheduledFor: today,
       purpose: 'full',
-      cause: `It stands beside the run ${run.id} of ${pipeline.name}.`,
+      cause: `Compared with the run ${run.id} of ${pipeline.name}.`,
       queryIds: null,
     },
   );
@@ -76,7 +73,7 @@ async function startBeside(
   if (created !== null) await context.hooks.resume(created);
 }
 
-/** Tests by all pairs of runs of this version, when they have doubled since the last test. */
+/** Tests all pairs of runs of this version when their number has doubled since the last test. */
 async function testShadow(
   context: Context,
   run: GoldenRun,

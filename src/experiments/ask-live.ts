@@ -1,4 +1,4 @@
-/** Asks shadows a share of the kept live queries, after users have their answers. */
+/** Sends a share of the sampled live queries to shadows, after users got their results. */
 
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -9,18 +9,18 @@ import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
 import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Of all shadows together; the next turn begins five minutes after this one. */
+/** Time limit of a round over all shadows; the next round starts five minutes after this one. */
 const TURN_MS = 200_000;
-/** A query that waited longer is left out: the index is no longer the one that answered the user. */
+/** Maximum age of a query: later, the index may differ from the one that answered the user. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
-/** Where the service did not say how many it asked for. */
+/** Default where the service does not report top_k. */
 const USUAL_K = 10;
 
 /**
- * One turn over all shadows. What the time of the turn leaves is asked in the next one.
+ * Runs one round over all shadows; the next round continues where the time limit ends this one.
  *
- * @throws as forEachPipeline, by the name that the shadow is asked under
+ * @throws as forEachPipeline, by the name of the shadow's target
  */
 export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
@@ -35,7 +35,7 @@ export async function askShadows(context: Context, signal: AbortSignal): Promise
     try {
       await run();
     } catch (error) {
-      // The end of a turn is no failure.
+      // The end of a round is not a failure.
       if (!turn.aborted || error !== turn.reason) throw error;
     }
   });

@@ -1,4 +1,4 @@
-/** Live queries -> answers of a shadow, within its limits, each compared with what users got. */
+/** Sends live queries to a shadow within its limits, and compares its results with those of users. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import { openThrottle } from '../connectors/throttle/throttle.ts';
@@ -9,14 +9,14 @@ import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { keyOf } from './context.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Failures in a row after which the rest waits for the next turn. */
+/** Consecutive failures after which the rest waits for the next round. */
 const MAX_FAILURES = 5;
 
 export function startOfUtcDay(now: Date): Date {
   return new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
 }
 
-/** Live queries that a shadow may be asked a day: what golden sets leave, whether they were asked yet or not. */
+/** Maximum live queries a day for a shadow: its call limit without the queries of the golden sets, run or not. */
 export async function liveCallsPerDay(
   sets: GoldenSets,
   { golden }: WatchedPipeline,
@@ -34,7 +34,7 @@ export async function liveCallsPerDay(
   return left;
 }
 
-/** Live queries that it may be asked today from now on. */
+/** Returns how many more live queries it may get today. */
 export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<number> {
   const asked = await context.db.experiments.answers.asked(keyOf(pipeline, shadow), startOfUtcDay(context.clock.now()));
   return (await liveCallsPerDay(context.db.golden.sets, pipeline, shadow)) - asked;
@@ -44,13 +44,12 @@ interface Asking {
   readonly pipeline: WatchedPipeline;
   readonly shadow: Shadow;
   readonly queries: readonly UnaskedQuery[];
-  /** Queries at a time. */
   readonly lanes: number;
-  /** Tells this work from other work of the same worker. */
+  /** Distinguishes this work from other work of the same worker. */
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;
-  /** @param found null for a failure. @returns null when nothing more can be compared now */
+  /** @param found null for a failure. @returns null if no more can be compared now */
   compare(
     query: UnaskedQuery,
     found: readonly FoundDocument[] | null,
@@ -58,8 +57,7 @@ interface Asking {
 }
 
 /**
- * Asks one query after the other and stores each answer. Answers and failures are counted
- * (`recalld_shadow_live_questions_total`).
+ * Sends the queries and stores each result. Results and failures are counted (`recalld_shadow_live_questions_total`).
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */

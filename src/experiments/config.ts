@@ -7,37 +7,33 @@ import { refuseRepeats } from '../golden/config.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
-  name: nameSchema.describe('Name of the shadow; keep it while the same thing is meant.'),
-  retriever: retrieverSchema.describe(
-    'What may take the place of the retriever of the pipeline: text in, documents out.',
-  ),
+  name: nameSchema.describe('Name of the shadow; keep it for the same candidate.'),
+  retriever: retrieverSchema.describe('Candidate for the retriever of the pipeline: text in, documents out.'),
   vector_store: vectorStoreSchema
     .optional()
-    .describe('The store of a shadow of kind vector_store; that of the pipeline if left out.'),
-  embedder: embedderSchema.optional().describe('Its embedder; that of the pipeline if left out.'),
+    .describe('Store of a shadow of kind vector_store. Default: that of the pipeline.'),
+  embedder: embedderSchema.optional().describe('Embedder of the shadow. Default: that of the pipeline.'),
   live_rate: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of the kept live queries that it is asked; 0: none.'),
+    .describe('Share of the sampled live queries that are sent to the shadow; 0: none.'),
   max_calls_per_day: z
     .int()
     .min(1)
     .max(10_000_000)
     .default(2000)
-    .describe(
-      'Most questions a day (UTC); the golden sets of the pipeline go first, once a day each, live queries take the rest.',
-    ),
-  max_per_second: z.number().positive().max(10_000).default(2).describe('Most questions a second.'),
-  concurrency: z.int().min(1).max(64).default(2).describe('Most questions in flight.'),
-  cost_per_call: z.number().min(0).max(1000).default(0).describe('US dollars that one question costs, for the report.'),
+    .describe('Maximum queries a day (UTC): first each golden set of the pipeline once, then live queries.'),
+  max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum queries per second.'),
+  concurrency: z.int().min(1).max(64).default(2).describe('Maximum concurrent queries.'),
+  cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost of one query in US dollars, for the report.'),
   difference: z
     .number()
     .min(0.02)
     .max(1)
     .default(0.03)
-    .describe('Difference of nDCG that is to be found; the report says when there is enough evidence for it.'),
+    .describe('Difference of nDCG to detect; the report says when there is enough evidence for it.'),
   chunk_separator: z
     .string()
     .min(1)
@@ -45,7 +41,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'What the id of a document ends before in the id of a chunk, such as "#" in "kb-17#3": then answers and judgments are compared by document, as a re-chunked index has other ids. Null compares ids as they are.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3": results and judgments are then compared by document, since a re-chunked index has other chunk ids. Null compares ids as they are.',
     ),
 });
 
@@ -66,7 +62,7 @@ export const shadowsSchema = z
 
 export type ShadowConfig = z.infer<typeof shadow>;
 
-/** A shadow that embeds and searches by itself stands on its own parts, or on those of its pipeline. */
+/** A shadow that embeds and searches by itself needs a store and an embedder, its own or those of its pipeline. */
 export function refuseShadowWithoutParts(
   pipeline: { readonly shadow: readonly ShadowConfig[]; readonly vector_store?: unknown; readonly embedder?: unknown },
   context: z.core.$RefinementCtx,
@@ -81,13 +77,13 @@ export function refuseShadowWithoutParts(
 }
 
 const arm = z.strictObject({
-  name: nameSchema.describe('Value of the tag.'),
+  name: nameSchema.describe('Value of the tag for this arm.'),
   share: z
     .number()
     .positive()
     .max(1_000_000)
     .default(1)
-    .describe('Sessions that are given it, in proportion to the shares of the others.'),
+    .describe('Share of sessions in this arm, relative to the other arms.'),
 });
 
 export const variantsSchema = z
@@ -110,13 +106,13 @@ export const variantsSchema = z
       .nullable()
       .default(null)
       .describe(
-        'First day (UTC) that counts; null: as far back as live queries are kept. Another day starts a new comparison.',
+        'First day (UTC) of the comparison; null: as far back as live queries are stored. Another day starts a new comparison.',
       ),
     difference: z
       .number()
       .min(0.001)
       .max(0.5)
       .default(0.02)
-      .describe('Difference of a ratio that matters: bounds within it say that two arms are alike.'),
+      .describe('Smallest difference of a ratio that matters: a confidence interval within it means no change.'),
   })
-  .describe('Variants of the service that are compared by what users make of them (docs/how-to/variants.md).');
+  .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

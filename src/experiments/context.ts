@@ -1,4 +1,4 @@
-/** What experiments are read with, and what their jobs work with. */
+/** Members of the context for experiments. */
 
 import type { Pool } from 'pg';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -15,7 +15,7 @@ declare module '../core/context.ts' {
     readonly experiments: ReturnType<typeof experimentTables>;
   }
   interface Context {
-    /** How the variants of each pipeline with `variants` are compared. */
+    /** Comparisons of variants, one for each pipeline with `variants`. */
     readonly variantPlans: readonly VariantPlan[];
   }
 }
@@ -24,7 +24,7 @@ export function keyOf({ name: pipeline }: WatchedPipeline, { name: experiment, f
   return { pipeline, experiment, fingerprint };
 }
 
-/** Comparisons of a shadow, which share the chance of a false call: one for each golden set, one for judged live queries. */
+/** Counts the comparisons of a shadow, which share the false positive rate: one per golden set, one for judged live queries. */
 export function comparisonsOf({ golden }: WatchedPipeline, { judgedDepth }: Shadow): number {
   return golden.length + (judgedDepth === null ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-/** Jobs that ask shadows and judge their answers, and sum what users make of variants. */
+/** Jobs that query shadows, judge their results, and sum the outcomes of variants. */
 
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -10,7 +10,7 @@ import { sumDays } from './sum-arms.ts';
 
 const askShadowsJob = defineCronJob({
   name: 'ask-shadows',
-  does: 'Asks shadows a share of the sampled live queries and compares their answers with what users got.',
+  does: 'Sends a share of the sampled live queries to shadows and compares their results with those of users.',
   cron: '2-59/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => askShadows(context, signal),
@@ -18,8 +18,8 @@ const askShadowsJob = defineCronJob({
 
 const judgeShadowsJob = defineCronJob({
   name: 'judge-shadows',
-  does: 'Asks shadows the live queries that the judge has graded, and has what only a shadow returns graded.',
-  // After the draw of the hour, by `judge-live-traffic`. What that has not graded yet is for the next hour.
+  does: 'Sends the judged live queries to shadows, and judges the documents that only a shadow returns.',
+  // After the hourly run of `judge-live-traffic`; queries that are not judged yet wait for the next hour.
   cron: '22 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

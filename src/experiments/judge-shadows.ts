@@ -1,7 +1,4 @@
-/**
- * Drawn live queries, asked of shadows too -> grades of what they return, and day by day how it compares with what users
- * got.
- */
+/** Sends judged live queries to shadows, judges their results, and compares them with those of users day by day. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
@@ -18,7 +15,7 @@ import { scorePair, sumPairs } from './rules/live-pairs.ts';
 import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Queries are drawn half an hour after they came, once an hour; of later ones the index is another. */
+/** Queries are drawn hourly, half an hour after they arrive; later, the index may differ from the one that answered. */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
@@ -91,7 +88,7 @@ async function pairQueries(
       pipeline,
       shadow,
       queries,
-      // The judge is asked one document after the other.
+      // The judge grades one document at a time.
       lanes: 1,
       work: 'judged',
       withText: true,
@@ -107,19 +104,19 @@ async function pairQueries(
 }
 
 interface Content {
-  /** Of its text, or of the same document that users got. */
+  /** Hash of its text, or of the same document in the users' results. */
   readonly hash: string;
   readonly text: string | null;
 }
 
-/** Contents of its best k documents; null where one cannot be read. */
+/** Returns the contents of its best k documents; null if one cannot be read. */
 function contentsOf(
   { chunkSeparator }: Shadow,
   { documents }: UnaskedQuery,
   found: readonly FoundDocument[],
   k: number,
 ): readonly Content[] | null {
-  // Chunks of another index may have other texts under the same ids.
+  // Another index may have different texts under the same chunk ids.
   const same = chunkSeparator === null ? documents : [];
   const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
   const contents = best.flatMap(({ id, text }): Content[] => {
@@ -132,7 +129,7 @@ function contentsOf(
   return contents.length < best.length ? null : contents;
 }
 
-/** Null where a document of either list has no grade; `later` without money, or while the judge cannot be reached. */
+/** Returns null if a document of either list has no grade; `later` if the budget is spent or the judge does not answer. */
 async function scorePairOf(
   context: Context,
   plan: JudgingPlan,

@@ -1,4 +1,4 @@
-/** The metrics of shadows and variants, as part of the catalogue. */
+/** Metrics of shadows and variants. */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const compared = ['pipeline', 'candidate', 'source', 'measure'] as const;

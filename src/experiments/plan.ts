@@ -1,4 +1,4 @@
-/** How the variants of a pipeline are compared. */
+/** Configured comparisons of variants. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -8,15 +8,15 @@ import type { ExperimentKey } from './sql/interim-analyses.ts';
 
 /** `experiment` is the tag whose value names the arm. */
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
-  /** Null: as far back as live queries are kept. */
+  /** Null: as far back as live queries are stored. */
   readonly since: Date | null;
   readonly rates: SamplingPolicy['rates'];
   readonly retentionDays: number;
-  /** Null where live queries are not graded. */
+  /** Null if live queries are not judged. */
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
 }
 
-/** Of the pipelines whose config has `variants`. */
+/** Returns one plan for each pipeline with `variants`. */
 export function createVariantPlans(config: Config): VariantPlan[] {
   return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
     if (variants === undefined) return [];
@@ -46,6 +46,6 @@ export function findVariants(plans: readonly VariantPlan[], pipeline: string): V
   if (found !== undefined) return found;
   throw new RecalldError(
     'variants_unknown',
-    `The pipeline ${pipeline} compares no variants; name them under \`variants: {arms: [...]}\` of the pipeline.`,
+    `The pipeline ${pipeline} has no variants; add them under \`variants: {arms: [...]}\` of the pipeline.`,
   );
 }

@@ -1,4 +1,4 @@
-/** What is stored of shadows and variants -> reports on them. */
+/** Builds reports on shadows and variants from stored data. */
 
 import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -75,7 +75,7 @@ function shareOf(share: WeightedShare | null): ShadowReport['live']['overlap'] {
   return share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
 }
 
-/** A comparison of which nothing but these parts is known. */
+/** Returns a comparison without data, except these fields. */
 function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> & Partial<Comparison>): Comparison {
   return {
     called_on: null,
@@ -97,7 +97,7 @@ function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> 
   };
 }
 
-/** @param k largest cut-off of the set by the config, until there is a test */
+/** @param k largest configured cut-off of the set, used until there is a test */
 async function readOnSet(
   { db }: Context,
   pipeline: WatchedPipeline,
@@ -181,8 +181,8 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 }
 
 /**
- * @param difference that is to be found
- * @param knownAfter until when nothing is known of the noise
+ * @param difference to detect
+ * @param knownAfter when the noise becomes known
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;

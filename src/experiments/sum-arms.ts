@@ -1,4 +1,4 @@
-/** Feedback, clicks and grades of live queries -> sums of each arm by day. */
+/** Sums feedback, clicks and grades of live queries by arm and day. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
@@ -10,13 +10,13 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** Clicks, opinions and grades that come later are left out, alike for every arm. */
+/** Later clicks, feedback and grades are left out, equally for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
-/** Of more samples of a day sessions are drawn once more. */
+/** If a day has more samples, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
 
 /**
- * Sums the days (UTC) that are over and not summed yet, as far back as live queries are kept, oldest first.
+ * Sums the finished days (UTC) that are not summed yet, as far back as live queries are stored, oldest first.
  *
  * @throws the reason of `signal` when it aborts
  */
@@ -24,7 +24,7 @@ export async function sumDays(context: Context, plan: VariantPlan, signal: Abort
   const now = context.clock.now();
   const known = new Set((await context.db.experiments.analyses.days(plan, trafficSeries)).map(({ day }) => day));
   const today = Math.floor((now.getTime() - PATIENCE_MS) / DAY_MS) * DAY_MS;
-  // Of the oldest day a part may be gone.
+  // Part of the oldest day may already be deleted.
   const kept = Math.ceil((now.getTime() - plan.retentionDays * DAY_MS) / DAY_MS) * DAY_MS;
   for (let start = Math.max(kept, plan.since?.getTime() ?? kept); start < today; start += DAY_MS) {
     const day = new Date(start).toISOString().slice(0, 10);
@@ -73,14 +73,14 @@ async function readQueries(
   return queries;
 }
 
-/** The chance that the rate would have given the query in the arm that is sampled least. */
+/** Probability that the query would have been sampled in the arm with the lowest rate. */
 function leastProbability(
   { segments, rateProbability }: WindowQuery,
   { arms, experiment: tag, rates }: VariantPlan,
 ): number {
   const own = rateFor(segments, rates);
   const least = Math.min(...arms.map(({ name }) => rateFor({ ...segments, [tag]: name }, rates)));
-  // The config may have had other rates on that day.
+  // The config may have had different rates on that day.
   return own === 0 ? 0 : rateProbability * Math.min(1, least / own);
 }
 

@@ -1,13 +1,13 @@
 /**
- * Days of live queries -> sums over the sessions of each arm -> whether the split is as declared, and then which arm is
- * better or worse than the first.
+ * Sums live queries over the sessions of each arm by day, tests whether the split is as declared, and compares each arm
+ * with the first.
  */
 import { logShareEvidence } from '../../math/stats/sequential.ts';
 import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
 import { differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
 import { FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
 
-/** Arms are compared by these; all of them are shares or scores in [0, 1], and more is better. */
+/** Measures by which arms are compared: shares or scores in [0, 1], higher is better. */
 export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as const;
 
 export type ArmMeasure = (typeof armMeasures)[number];
@@ -22,24 +22,24 @@ interface ArmQuery {
   readonly probability: number;
 }
 
-/** A live query with what its users made of it. */
+/** A live query with its feedback and clicks. */
 export interface UsedQuery extends ArmQuery {
-  /** Below it the draw of its session would have kept it in whatever arm, without a rule. */
+  /** The session is sampled by chance in every arm if its draw is below this. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
-  /** Opinions, without clicks. */
+  /** Feedback without clicks. */
   readonly positive: number;
   readonly negative: number;
 }
 
-/** A graded live query; its probability is that of being kept and drawn. */
+/** A judged live query; its probability is that of being sampled and drawn. */
 export interface GradedQuery extends ArmQuery {
   readonly score: number;
 }
 
-/** Names the sums of a measure of an arm. */
+/** Key of the sums of a measure of an arm. */
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
-/** Names the count of the sessions of an arm that chance alone kept, alike in every arm: those whose split is known. */
+/** Key of the number of sessions of an arm that were sampled by chance alone, which have a known split. */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
 
 interface Session {
@@ -50,8 +50,8 @@ interface Session {
 }
 
 /**
- * A session counts once a day, in the arm that it saw; one that saw several is in none (`mixed`), nor is one whose tag has
- * another value (`unnamed`). Its queries weigh by their inverse probabilities.
+ * Sums a day. A session counts once, in the arm that it saw; sessions that saw several arms (`mixed`) or have another value
+ * of the tag (`unnamed`) count in none. Queries are weighted by their inverse probabilities.
  *
  * @param queries in the order of their occurrence
  */
@@ -98,10 +98,10 @@ export function sumArms(
 }
 
 export interface ArmsDesign {
-  /** The others are compared with the first. */
+  /** The first arm is the baseline. */
   readonly arms: readonly { readonly name: string; readonly share: number }[];
   readonly measures: readonly ArmMeasure[];
-  /** Difference that matters. */
+  /** Smallest difference that matters. */
   readonly difference: number;
 }
 
@@ -109,7 +109,7 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 interface Split {
   readonly verdict: (typeof splitVerdicts)[number];
-  /** Day after which the mismatch was called. */
+  /** Day after which the mismatch was detected. */
   readonly calledOn: string | null;
   readonly arms: readonly {
     readonly name: string;
@@ -119,14 +119,14 @@ interface Split {
   }[];
 }
 
-/** Prior of shares that differ: those of two equal arms would be about 0.016 off. */
+/** Prior of differing shares: those of two equal arms would be off by about 0.016. */
 const CONCENTRATION = 1000;
 
 /**
- * The split, and each arm but the first. Where the split is off, whatever lost the missing sessions may have lost those with
- * bad answers: then there are no arms.
+ * Tests the split, and compares each arm with the first. With a mismatch no arms are compared, since the cause of the
+ * missing sessions may also have removed sessions with bad results.
  *
- * @param days rising
+ * @param days in order
  */
 export function compareArms(days: readonly SummedDay[], { arms, measures, difference }: ArmsDesign) {
   const split = splitOf(days, arms);

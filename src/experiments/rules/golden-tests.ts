@@ -1,30 +1,29 @@
-/** When a shadow is tested on a golden set, at which level, the verdict of its tests, and when there is enough evidence. */
+/** Schedule, levels and verdict of the tests of a shadow on a golden set, and a forecast of enough evidence. */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
-/** A further one would come after four months, at a level that calls nothing. */
+/** A further test would come after four months, at a level that cannot detect anything. */
 const MAX_TESTS = 7;
 /** Runs by the last of them. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
- * Level of a test. The first test of a golden set takes half of its part of the chance of a false call, and each further
- * one half of what is left (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that all of them take no more than the
- * whole.
+ * Returns the level of a test. The first test of a golden set gets half of its share of the false positive rate, and each
+ * further one half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays within the share.
  *
  * @param test from 1
- * @param comparisons of the shadow, which share the chance
+ * @param comparisons of the shadow, which share the false positive rate
  */
 export function levelOfTest(test: number, comparisons: number): number {
   return levelOf(comparisons) / 2 ** test;
 }
 
 /**
- * A version of a set is tested when its runs have doubled: at 1, 2, 4, 8, ... of them.
+ * Returns true if a test is due: at 1, 2, 4, 8, ... runs of a version.
  *
  * @param runs of the version
- * @param tests of the version that were made
+ * @param tests of the version so far
  */
 export function isTestDue(runs: number, tests: number): boolean {
   return runs >= 2 ** tests && tests < MAX_TESTS;
@@ -36,7 +35,7 @@ export interface GoldenTest {
   readonly number: number;
   readonly goldenSetVersion: number;
   readonly runId: string;
-  /** Run of the pipeline that it stands beside. */
+  /** Run of the pipeline that it is compared with. */
   readonly against: string;
   /** Pairs of runs of the version by then. */
   readonly runs: number;
@@ -51,7 +50,7 @@ export interface GoldenTest {
   readonly ciMethod: string;
   readonly p: number;
   readonly alpha: number;
-  /** Of the differences of the questions. */
+  /** Standard deviation of the differences between queries. */
   readonly standardDeviation: number;
   /** See `averagePairs`. */
   readonly noise: number | null;
@@ -60,9 +59,9 @@ export interface GoldenTest {
 }
 
 /**
- * The verdict of the first test that called the shadow, else of the latest.
+ * Returns the verdict of the first decisive test, else of the latest.
  *
- * @param tests rising
+ * @param tests in order
  */
 export function statusOfTests<Test extends GoldenTest>(
   tests: readonly Test[],
@@ -72,14 +71,14 @@ export function statusOfTests<Test extends GoldenTest>(
 }
 
 /**
- * When a true difference is called with a chance of 0.8: at the first test to come whose smallest detectable difference is no
- * more, planned with 0.9. The spread between questions stays, the noise from run to run is averaged out:
+ * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
+ * difference is small enough, planned with 90 %. The variance between queries stays; the noise between runs averages out:
  *
  *     variance of a question after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *
- * @param tests rising
- * @param difference to be found, > 0
- * @param comparisons of the shadow, which share the chance of a false call
+ * @param tests in order
+ * @param difference to detect, > 0
+ * @param comparisons of the shadow, which share the false positive rate
  */
 export function evidenceOfTests(tests: readonly GoldenTest[], difference: number, comparisons: number): Evidence {
   const last = tests.at(-1);

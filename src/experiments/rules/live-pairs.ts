@@ -1,7 +1,4 @@
-/**
- * What users got beside what a shadow returns: without any judgment, and as one judge grades both, query by query and day by
- * day.
- */
+/** Compares the results of users and of a shadow, by overlap and by judged nDCG, per query and per day. */
 
 import { DAY_MS } from '../../core/time.ts';
 import { documentOf } from '../../golden/rules/score-run.ts';
@@ -21,10 +18,10 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * nDCG@k of two lists for one query, against the best order of all documents of either: alone, a list of nothing but
- * slightly relevant documents would be in the best order, and score 1.
+ * Computes nDCG@k of two lists for one query, against the ideal order of the documents of both: by itself, a list of only
+ * slightly relevant documents would be in ideal order and score 1.
  *
- * @param baseline what users got, and `candidate` what the shadow returned: contents by name, best first, each at most once
+ * @param baseline results of the user, and `candidate` of the shadow: contents by name, best first, each at most once
  * @param grades of all of them
  */
 export function scorePair(
@@ -38,18 +35,18 @@ export function scorePair(
   return { baseline: scoreOf(baseline), candidate: scoreOf(candidate) };
 }
 
-/** A live query of which both lists were graded. */
+/** A live query with both lists judged. */
 export interface LivePair extends GradedPair {
   /** Draw of its session, which names it. */
   readonly cluster: number;
-  /** Chance of being kept and drawn. */
+  /** Probability of being sampled and drawn. */
   readonly probability: number;
 }
 
 /**
- * Sums of the differences, and of the scores of both lists. A session counts once a day.
+ * Sums the differences and the scores of both lists. A session counts once a day.
  *
- * @param leftOut drawn queries that the shadow did not answer, or of which something could not be read or graded
+ * @param leftOut queries that the shadow failed, or with a document that could not be read or graded
  */
 export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: number): SummedDay {
   const sum = (score: (pair: LivePair) => number) =>
@@ -67,27 +64,26 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
   };
 }
 
-/** The verdict of judged live queries on a shadow. */
 interface PairsStatus extends DaysStatus {
-  /** Would have been called by now with a chance of 0.8; null while too little is known. */
+  /** Difference detectable by now with 80 % power; null with too little data. */
   readonly smallestDetectableDifference: number | null;
   readonly evidence: Evidence;
 }
 
-/** A smaller one does not matter in practice. */
+/** A smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
-/** Chance that the variance is smaller than the one that is planned by: few large losses, still to come, are in none. */
+/** Probability that the variance is below the planned one; rare large losses may not have occurred yet. */
 const PLANNED_VARIANCE = 0.95;
-/** The longest useful wait. */
+/** Maximum forecast. */
 const MAX_DAYS = 36_500;
 
 /**
- * The verdict after each day, from the mean difference over all live traffic. On a day that leaves too little known of the
- * spread the bounds of the day before stay.
+ * Computes the verdict after each day from the mean difference over all live traffic. On a day with too little data about
+ * the variance, the bounds of the day before stay.
  *
- * @param days rising
- * @param difference to be found, > 0
- * @param comparisons of the shadow, which share the chance of a false call
+ * @param days in order
+ * @param difference to detect, > 0
+ * @param comparisons of the shadow, which share the false positive rate
  */
 export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): PairsStatus {
   const alpha = levelOf(comparisons);
@@ -113,7 +109,7 @@ interface Spread {
   readonly alpha: number;
 }
 
-/** True difference that is called by now with this chance. */
+/** Returns the true difference that is detected by now with this probability. */
 function detectable({ variance, scale, alpha }: Spread, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
   return high + normalQuantile(power) * Math.sqrt(variance);

@@ -1,6 +1,6 @@
 /**
- * Interim analyses of experiments, in PostgreSQL: tests of shadows on golden sets, and days of live traffic as sums. Each is
- * written once, so that a verdict rests on what was known when it was given.
+ * Interim analyses of experiments in PostgreSQL: tests of shadows on golden sets, and daily sums of live traffic. Each is
+ * written once, so that a verdict rests on the data of its time.
  */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
@@ -8,12 +8,11 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { GoldenTest } from '../rules/golden-tests.ts';
 import type { SummedDay } from '../rules/summed-days.ts';
 
-/** Names what is compared. */
 export interface ExperimentKey {
   readonly pipeline: string;
   /** Name of the shadow; of variants, the tag. */
   readonly experiment: string;
-  /** Another index, model or set of arms under the same name starts a new experiment. */
+  /** A different index, model or set of arms under the same name starts a new experiment. */
   readonly fingerprint: string;
 }
 
@@ -52,19 +51,19 @@ export function createInterimAnalyses(pool: Pool) {
   }
 
   return {
-    /** Tests of a golden set, rising. */
+    /** Returns the tests of a golden set in order. */
     tests: (key: ExperimentKey, goldenSet: string) => list<MadeTest>(key, seriesOfSet(goldenSet)),
-    /** A test of that number that was made before stays. */
+    /** Adds a test; an existing test with that number stays unchanged. */
     saveTest: (key: ExperimentKey, goldenSet: string, test: GoldenTest, at: Date) =>
       save(key, seriesOfSet(goldenSet), test.number, test, at),
 
-    /** Rising. */
+    /** Returns the days in order. */
     days: (key: ExperimentKey, series: string) => list<SummedDay>(key, series),
-    /** A day that is there stays as it is. */
+    /** Adds a day; an existing day stays unchanged. */
     saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
       save(key, series, placeOf(day.day), day, at),
 
-    /** Forgets days of the traffic of a pipeline before then, of whatever arms. */
+    /** Deletes the days of a pipeline before a day, for all arms. */
     async forgetTraffic(pipeline: string, before: Date): Promise<void> {
       await pool.query(
         'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',

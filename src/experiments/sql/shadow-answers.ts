@@ -1,4 +1,4 @@
-/** Live queries that shadows are asked, and what they answered, in PostgreSQL. */
+/** Live queries for shadows and the results of the shadows, in PostgreSQL. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -6,19 +6,19 @@ import { columnsOf, wellFormed } from '../../platform/postgres/values.ts';
 import type { LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
 
-/** A live query that a shadow is to be asked. */
+/** A live query to send to a shadow. */
 export interface UnaskedQuery {
   readonly id: string;
   readonly receivedAt: Date;
   /** Draw of its session, which names it. */
   readonly cluster: number;
-  /** Chance of being kept and asked. */
+  /** Probability of being sampled and sent to the shadow. */
   readonly probability: number;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
-  /** What users got, best first. The hash is null where it could not be read, the grade where the current judge gave none. */
+  /** Results of the user, best first. The hash is null if the text could not be read, the grade if the present judge gave none. */
   readonly documents: readonly {
     readonly id: string;
     readonly hash: string | null;
@@ -32,13 +32,13 @@ export interface ShadowAnswer {
   readonly latencyMs: number | null;
   /** Best first. */
   readonly documentIds: readonly string[];
-  /** How it compares with what users got; null where it could not be compared. */
+  /** Comparison with the results of the user; null if they could not be compared. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
-  /** nDCG of both lists by the grades of their first k documents; the scores are null where something has no grade. */
+  /** nDCG of both lists by the grades of their first k documents; null if a document has no grade. */
   readonly judged?: { readonly k: number; readonly scores: Pick<LivePair, 'baseline' | 'candidate'> | null };
 }
 
-/** An answer and what users got instead. */
+/** Results of the shadow and of the user. */
 export interface ChangedAnswer {
   readonly queryId: string;
   readonly text: string;
@@ -61,10 +61,10 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Samples with a text that a shadow has not been asked for their overlap, oldest first. Their ids alone decide which, the
-     * same at each reading.
+     * Returns samples with a text that were not sent to the shadow for their overlap yet, oldest first. Only their ids decide
+     * the selection, so every read selects the same.
      *
-     * @param rate share of them
+     * @param rate share of the samples
      */
     async unasked(
       { pipeline, experiment }: ExperimentKey,
@@ -89,8 +89,8 @@ export function createShadowAnswers(pool: Pool) {
     },
 
     /**
-     * Drawn queries with the grades of what users got that a shadow has not been asked, in the order of the draw of their
-     * sessions, so that those which no budget reaches are left out by chance.
+     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a budget
+     * leaves out a random part.
      */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,
@@ -117,7 +117,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** A query that has its answer keeps it; one that was erased meanwhile gets none. */
+    /** Stores a result unless there is one; a query that was erased since gets none. */
     async save(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       answers: readonly ShadowAnswer[],
@@ -164,7 +164,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Live queries that it was asked since a time, whatever answered and for whatever purpose. */
+    /** Counts the live queries sent to the shadow since a time, for any purpose and with any outcome. */
     async asked({ pipeline, experiment }: ExperimentKey, since: Date): Promise<number> {
       const { rows } = await pool.query<{ asked: number }>(
         `select count(*)::integer as asked from shadow_answers
@@ -174,7 +174,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows[0]?.asked ?? 0;
     },
 
-    /** Of the live queries that it was asked for their overlap since a time; null without one. */
+    /** Summarizes the overlap of live queries since a time; null without any. */
     async summary({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date): Promise<OverlapSummary | null> {
       return queryRow<OverlapSummary>(
         pool,
@@ -197,7 +197,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Those of the same time that have least in common with what users got. */
+    /** Returns the queries with the lowest overlap with the users' results. */
     async mostChanged(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       since: Date,
@@ -218,7 +218,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Days (UTC) that ended before then and have judged queries at this cut-off, rising. */
+    /** Returns the finished days (UTC) with judged queries at this cut-off, in order. */
     async judgedDays({ pipeline, experiment, fingerprint }: ExperimentKey, k: number, before: Date): Promise<string[]> {
       const { rows } = await pool.query<{ day: string }>(
         `select distinct (received_at at time zone 'utc')::date::text as day from shadow_answers
@@ -229,7 +229,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows.map(({ day }) => day);
     },
 
-    /** The pairs of a day, and how many queries were left out. */
+    /** Returns the pairs of a day, and the number of queries left out. */
     async pairsOf(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       k: number,

@@ -1,7 +1,4 @@
-/**
- * Questions and documents as they are asked for, the relevant documents that a golden run did not bring, and what is
- * told of each.
- */
+/** Requests and responses of explanations: one query and document, or the missed documents of a golden run. */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -30,10 +27,10 @@ import {
 } from './rules/verdict.ts';
 
 export interface MissedQuestion {
-  /** Null: it is of no golden set. */
+  /** Null if it is not of a golden set. */
   readonly id: string | null;
   readonly question: AskedQuestion;
-  /** Those to explain. */
+  /** Documents to explain. */
   readonly documents: readonly string[];
 }
 
@@ -41,23 +38,23 @@ export interface Explained extends Explanation {
   readonly queryId: string | null;
   readonly question: AskedQuestion;
   readonly document: string;
-  /** First words of what the retriever gives now, by id, of those whose text it gives. */
+  /** First words of the documents that the retriever returns now with their text, by id. */
   readonly words: ReadonlyMap<string, string>;
 }
 
-/** The misses of some questions of a run. */
+/** Missed documents of some queries of a run. */
 export interface ExplainedRun {
-  /** Relevant documents that the run missed, in all of its questions. */
+  /** Number of relevant documents that the run missed, over all of its queries. */
   readonly misses: number;
   readonly explained: readonly Explained[];
 }
 
 interface MissesWanted {
-  /** Null: all questions of the run. */
+  /** Null: all queries of the run. */
   readonly queryId: string | null;
-  /** Null: all relevant documents that were missed. */
+  /** Null: all missed relevant documents. */
   readonly document: string | null;
-  /** Most questions. */
+  /** Maximum number of queries. */
   readonly limit: number;
 }
 
@@ -94,8 +91,8 @@ export async function missesOfRun(
 }
 
 /**
- * Refuses tags that no golden query of the pipeline has: they choose what a retriever filters by, so that with tags of its
- * own choice a caller would see documents that recalld shows nowhere else.
+ * Refuses tags that no golden query of the pipeline has. Tags choose the filter of the retriever, so free tags would show a
+ * caller documents that recalld shows nowhere else.
  *
  * @throws RecalldError pipeline_unknown, key_lacks_scope
  */
@@ -120,16 +117,16 @@ export async function assertKnownTags(
   );
 }
 
-/** Fields that the retriever of a pipeline filters by. */
+/** Returns the fields that the retriever of a pipeline filters by. */
 export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string): readonly string[] {
   const { retriever } = findPipeline(pipelines, name);
   return 'filter' in retriever ? Object.keys(retriever.filter) : [];
 }
 
 /**
- * Asks one question after the other, within the limits of the retriever.
+ * Sends the queries one after the other, within the limits of the retriever.
  *
- * @param filters fields that the retriever filters by, as the config says
+ * @param filters configured fields that the retriever filters by
  * @throws RecalldError retriever_busy; the reason of `signal`
  */
 export async function explainAll(
@@ -165,7 +162,7 @@ export async function explainAll(
   return explained;
 }
 
-/** Looks again, at the document's own vector, where nothing else tells. */
+/** Examines the vector of the document itself if the verdict is still open. */
 export async function explainDocument(
   pipeline: ExplainedPipeline,
   seen: SeenQuestion,
@@ -183,12 +180,12 @@ function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
 }
 
 const LONGEST = 140;
-/** More are not shown on a page. */
+/** Maximum number of documents on a page. */
 const MAX_DOCUMENTS = 60;
 
 /**
- * By id, of documents that the store has, or that were judged and read from it before. Of a document with several
- * chunks the words of the first that the store gives. Never throws for a store that does not answer.
+ * Returns the first words of documents by id, from the store or from what was read when they were judged. For a document
+ * with several chunks, those of the first one. Does not throw if the store does not answer.
  */
 export async function wordsOfDocuments(
   { documents }: { readonly documents: Pick<GoldenDocuments, 'seen'> },
@@ -210,7 +207,7 @@ export async function wordsOfDocuments(
   return words;
 }
 
-/** Up to the end of a word. */
+/** Cuts a text at the end of a word. */
 function firstWords(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= LONGEST) return line;
@@ -219,7 +216,7 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
-/** Either a question with a document, or a run with or without one of its questions. */
+/** Either a query with a document, or a run, optionally with one of its queries. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;
@@ -228,7 +225,7 @@ export interface ExplainRequest {
   readonly run?: string | undefined;
   readonly queryId?: string | undefined;
   readonly document?: string | undefined;
-  /** Most questions of a run. */
+  /** Maximum number of queries of a run. */
   readonly limit: number;
 }
 
@@ -245,7 +242,7 @@ export async function answerRequest(context: Context, request: ExplainRequest, s
 export interface Wanted {
   readonly pipeline: string;
   readonly runId: string | null;
-  /** Relevant documents that the run missed, in all of its questions. */
+  /** Number of relevant documents that the run missed, over all of its queries. */
   readonly misses: number | null;
   readonly questions: readonly MissedQuestion[];
 }
@@ -255,20 +252,20 @@ async function wantedOf(context: Context, request: ExplainRequest): Promise<Want
   if (runId !== undefined && query === undefined) {
     const { run, questions, misses } = await missesOfRun(context, runId, { queryId, document, limit: request.limit });
     if (pipeline !== undefined && pipeline !== run.pipeline)
-      throw usage(`The run ${runId} is of the pipeline ${run.pipeline}, not of ${pipeline}; leave --pipeline out.`);
+      throw usage(`The run ${runId} belongs to the pipeline ${run.pipeline}, not ${pipeline}; omit --pipeline.`);
     return { pipeline: run.pipeline, runId, misses, questions };
   }
   if (query === undefined || runId !== undefined)
-    throw usage('Give either --query TEXT with --document ID, or --run ID with or without --query-id.');
-  if (pipeline === undefined) throw usage('Give --pipeline NAME with --query.');
-  if (document === null) throw usage('Give --document ID: the document that should have come back.');
+    throw usage('Use either --query TEXT with --document ID, or --run ID, optionally with --query-id.');
+  if (pipeline === undefined) throw usage('Add --pipeline NAME to --query.');
+  if (document === null) throw usage('Add --document ID: the document that the query should return.');
   const question: AskedQuestion = { text: query, tags: request.tag ?? {}, k: request.k };
   return { pipeline, runId: null, misses: null, questions: [{ id: null, question, documents: [document] }] };
 }
 
 const usage = (message: string) => new RecalldError('usage', message);
 
-/** The document of one question, or the sum over all that were asked for. */
+/** Response for one query, or for all requested ones. */
 export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
   const [only] = explained;
   return request.document !== undefined && explained.length === 1 && only !== undefined
@@ -294,7 +291,7 @@ function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explai
   };
 }
 
-/** How often each verdict was given, the commonest first; of what is outranked, by what. */
+/** Counts the verdicts, most frequent first; outranked documents by what outranks them. */
 export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
   const counts = new Map<string, number>();
   for (const one of explained) {

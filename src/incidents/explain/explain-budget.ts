@@ -1,8 +1,8 @@
-/** How many explanations a caller of the API may have made within a minute: each asks the retriever about three times. */
+/** Limits the explanations per API caller and minute; each sends about three queries to the retriever. */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
-/** Queries that are explained to one caller within a minute. */
+/** Maximum explained queries per caller and minute. */
 export const MAX_EXPLAINED_PER_MINUTE = 60;
 
 export type ExplainBudget = ReturnType<typeof createExplainBudget>;
@@ -16,14 +16,14 @@ export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>) {
   const spent = new Map<string, Spent>();
   return {
     /**
-     * Counts queries that are about to be explained, at most MAX_EXPLAINED_PER_MINUTE of one call.
+     * Counts queries before they are explained, at most MAX_EXPLAINED_PER_MINUTE per call.
      *
-     * @param caller the name of a key, or what stands for a caller without one
-     * @throws RecalldError explanations_limited, and counts nothing, when they are more than the minute has left
+     * @param caller name of an API key, or a substitute for a caller without one
+     * @throws RecalldError explanations_limited, without counting, if the limit would be exceeded
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // Callers hold good keys, so that there are few; those whose minute is over are forgotten.
+      // There are few callers, since they need valid keys; those whose minute is over are removed.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);

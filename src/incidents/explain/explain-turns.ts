@@ -1,4 +1,4 @@
-/** Explanations wait for their turn at a retriever, within the limits that golden runs of it share. */
+/** Runs explanations within the limits of a retriever, which they share with golden runs. */
 
 import { randomUUID } from 'node:crypto';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
@@ -8,14 +8,14 @@ import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { ExplainedPipeline } from './gather-evidence.ts';
 
-/** A turn that has not come by then is refused, so that a caller does not hang. */
+/** Maximum wait of a caller, after which the explanation is refused. */
 const PATIENCE_MS = 30_000;
 
 export interface ExplainTurns {
   /**
-   * Runs `work` with a retriever that keeps the concurrency and the rate of the pipeline, together with golden runs and
-   * with all other explanations of this process. At most so many `work` run at a time as calls of the retriever may,
-   * which bounds the calls of store and embedder too.
+   * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, together with golden runs
+   * and other explanations of this process. The number of concurrent `work` has the same limit, which also bounds the
+   * calls of the store and embedder.
    *
    * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
    */
@@ -29,7 +29,7 @@ export interface ExplainTurns {
 
 type ExplainTurnPipeline = ExplainedPipeline & Pick<WatchedPipeline, 'golden'>;
 
-/** The way to the retriever of one pipeline, open while something is explained. */
+/** Limited access to the retriever of one pipeline, open during explanations. */
 interface Turns {
   readonly gate: Promise<Throttle>;
   free: number;
@@ -44,10 +44,10 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // A name of its own each time: the end of one gate must not end the next.
+    // A unique name, so that the end of one limiter does not end the next.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Everyone who awaits it gets the reason; without a handler of its own a failure would end the process.
+    // Every waiter gets the reason; without this handler a failure would end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
     open.set(pipeline.name, turns);
@@ -126,7 +126,7 @@ function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<vo
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
-        // A deeper answer takes longer by itself, so that its latency says nothing of the load.
+        // A deeper search takes longer by itself, so its latency says nothing about the load.
         gate.leave(null, hasFailed);
       }
     },

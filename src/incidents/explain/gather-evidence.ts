@@ -1,4 +1,4 @@
-/** Asks retriever and store for a question again, with all that tells why a document of it did not come back. */
+/** Sends a query to the retriever and store again, to gather evidence why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
@@ -13,16 +13,16 @@ import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 export interface AskedQuestion {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** How many documents a user gets. */
+  /** Number of documents that users get. */
   readonly k: number;
 }
 
-/** Asked for so many times k, and for so many at least, the retriever shows what lies below. */
+/** Depth of the second retriever query, as a multiple of k and at minimum, to see documents below k. */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
 
-/** The setting of an index that decides how much of it a search looks at. */
+/** Index settings that determine how much of the index a search scans. */
 const breadthOf: Readonly<Record<string, string>> = {
   pgvector: 'hnsw.ef_search (or ivfflat.probes)',
   qdrant: 'hnsw_ef',
@@ -37,9 +37,7 @@ const breadthOf: Readonly<Record<string, string>> = {
 
 export type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
 
-/**
- * @throws the reason of `signal` alone
- */
+/** @throws only the reason of `signal` */
 export async function lookForQuestion(
   { retriever, store, embedder }: ExplainedPipeline,
   { text, tags, k }: AskedQuestion,
@@ -90,7 +88,7 @@ async function lookIntoStore(
   const embedded = await embedTexts(embedder, [text], signal);
   const [vector] = embedded.kind === 'vectors' ? embedded.vectors : [];
   if (vector === undefined) {
-    const reason = embedded.kind === 'unknown' ? embedded.reason : 'The embedder gave no vector.';
+    const reason = embedded.kind === 'unknown' ? embedded.reason : 'The embedder returned no vector.';
     const nothing = { kind: 'none', reason } as const;
     return { ...about, nearest: nothing, broad: nothing, isBroadExact: false };
   }
@@ -102,13 +100,10 @@ async function lookIntoStore(
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
-/** Documents among which one is to be that is searched by its own text. */
+/** A document must be among this many results of a search for its own text. */
 const FOUND_AMONG = 10;
 
-/**
- * Whether the vector of a document that the store has is one by which it can be found, beside a document that the store gives for
- * the question.
- */
+/** Tests whether a search for the document's own text finds its vector, compared with a document that the query returns. */
 export async function lookAtVector(
   { store, embedder }: ExplainedPipeline,
   { store: seen }: SeenQuestion,
@@ -130,7 +125,7 @@ export async function lookAtVector(
   return isFound === null ? null : isFound ? 'fits' : 'unfit';
 }
 
-/** Null: the store gives no answer. */
+/** Null if the store does not answer. */
 async function finds(
   store: VectorStore,
   vector: Float32Array,
@@ -177,11 +172,11 @@ function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' 
   return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
 }
 
-/** Live queries that are looked at for hubs. */
+/** Number of live queries that are examined for hub documents. */
 const HUBS_MS = 7 * DAY_MS;
 const MAX_QUERIES = 5000;
 
-/** Documents that come back for far more questions than their share, with that share; none where few were asked. */
+/** Returns hub documents with their share of queries; none if there are too few queries. */
 export async function lookForHubs(
   { db, clock }: Context,
   pipeline: string,
@@ -193,9 +188,9 @@ export async function lookForHubs(
 }
 
 /**
- * What store and history say of documents, in the order of the ids.
+ * Reads the state and history of documents, in the order of the ids.
  *
- * @param asked golden questions whose earlier answers may have had them; null: all
+ * @param asked golden queries whose earlier results may contain them; null: all
  * @throws the reason of `signal`, and of the database
  */
 export async function lookForDocuments(

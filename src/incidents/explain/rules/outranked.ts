@@ -1,7 +1,4 @@
-/**
- * What stands above a document in an order, so that it does not come back: copies, other versions, hubs, another
- * language.
- */
+/** Classifies the documents that outrank another: copies, other versions, hub documents or another language. */
 
 import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
@@ -14,7 +11,7 @@ export interface RankedDocument {
   readonly text: string | null;
 }
 
-/** Documents best first, or why there are none. */
+/** Documents, best first, or why there are none. */
 export type Ranking =
   | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
   | { readonly kind: 'none'; readonly reason: string };
@@ -24,7 +21,7 @@ interface Place {
   readonly score: number | null;
 }
 
-/** Rank from 1, each document counted once, at its best. */
+/** Returns the rank from 1; each document counts once, at its best rank. */
 export function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
   const distinct = new Map<string, number | null>();
   for (const one of documents) {
@@ -61,24 +58,23 @@ interface StandsAbove {
   readonly id: string;
   /** Null where nobody gave it. */
   readonly text: string | null;
-  /** Documents before it, best first, each counted once; its rank is one more. */
+  /** Distinct documents before it, best first; its rank is one more. */
   readonly above: readonly RankedDocument[];
-  /** How many documents a user gets. */
+  /** Number of documents that users get. */
   readonly k: number;
-  /** Documents that come back for far more questions than their share, with that share. */
+  /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
 }
 
-/** Texts that share so many of their words say the same (Jaccard). */
+/** Minimum Jaccard similarity of the words of two equal texts. */
 const SAME_TEXT = 0.8;
-/** Whether two texts say the same. */
 export const isSameText = (one: string, other: string): boolean =>
   jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
 
-/** Versions of one document, by their ids, share so many. */
+/** Minimum similarity of two versions of a document, which their ids identify. */
 const OF_A_VERSION = 0.5;
 
-/** The first of these that explains it; null: others are merely held to be nearer. */
+/** Returns the first explanation; null if the other documents are only ranked as more similar. */
 export function outrankedBy(above: StandsAbove): Outranked | null {
   return byVersion(above) ?? byCopies(above) ?? byHubs(above) ?? byLanguage(above);
 }
@@ -142,7 +138,7 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
     if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
   }
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
-  // One text of ten that is taken for another language would be no reason.
+  // One misclassified text of ten is not an explanation.
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {
     by: 'language',

@@ -1,7 +1,4 @@
-/**
- * Why a document did not come back for a question: one verdict by what retriever and store say when they are asked
- * again, and `unknown` where that does not tell.
- */
+/** Explains why a document was not returned for a query, from the evidence of retriever and store. */
 import {
   isSameText,
   lengthOf,
@@ -28,82 +25,82 @@ export const verdicts = [
 
 export type ExplanationVerdict = (typeof verdicts)[number];
 
-/** What was seen of a question, whichever of its documents is explained. */
+/** Evidence about a query, shared by all of its documents. */
 export interface SeenQuestion {
-  /** How many documents a user gets. */
+  /** Number of documents that users get. */
   readonly k: number;
-  /** The answer of the retriever to k. */
+  /** Retriever results for k documents. */
   readonly asked: Ranking;
-  /** Its answer to many more. */
+  /** Retriever results for many more documents. */
   readonly deeper: Ranking;
-  /** What its stages before the last had at k, in their order. */
+  /** Results of the stages before the last for k documents, in order. */
   readonly stages: readonly {
     readonly name: string;
-    /** One of several beside each other, which are joined after it. */
+    /** True for one of several parallel stages that are merged afterwards. */
     readonly isSide: boolean;
     readonly documents: readonly RankedDocument[];
   }[];
-  /** Its answer to k without the tags of the question; null: the question has none. */
+  /** Retriever results for k documents without the tags of the query; null if it has none. */
   readonly untagged: Ranking | null;
-  /** Fields that the retriever filters by, as the config says. */
+  /** Configured fields that the retriever filters by. */
   readonly filters: readonly string[];
-  /** Documents that come back for far more questions than their share, with that share. */
+  /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
   readonly store: {
-    /** `pgvector`, ...; null: the config names none. */
+    /** Kind of the store, such as `pgvector`; null if none is configured. */
     readonly kind: string | null;
-    /** The k nearest by its index. */
+    /** The k nearest documents by its index. */
     readonly nearest: Ranking;
-    /** Many more, by an exact search where the store has one. */
+    /** Many more, by an exact search if the store supports it. */
     readonly broad: Ranking;
     readonly isBroadExact: boolean;
-    /** How many of the documents of the retriever it has, to know that both speak of the same; null: not known. */
+    /** How many of the retriever's documents the store has, to verify that both use the same data; null if unknown. */
     readonly shared: { readonly found: number; readonly of: number } | null;
-    /** The setting of its index that decides how much is looked at, when it says so. */
+    /** Index setting that determines how much a search scans, if known. */
     readonly breadth: string | null;
   };
 }
 
 export interface SeenDocument {
   readonly id: string;
-  /** Null: the store could not be asked. */
+  /** Null if the store could not be queried. */
   readonly isStored: boolean | null;
-  /** When its text was last read from the store; null: never, or it was never judged. */
+  /** When its text was last read from the store; null if never. */
   readonly storedAt: Date | null;
-  /** What it said then. */
+  /** Its text at that time. */
   readonly text: string | null;
-  /** The newest of the last golden runs that had it. */
+  /** Latest golden run that returned it. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * Of its chunks in the store: `none` has a vector, as chunks of another document have; its own text does not find it, as
    * that of another does (`unfit`), or does; null: not known.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
-  /** Changes of the pipeline since it was last seen, the newest first. */
+  /** Deployments since it was last seen, newest first. */
   readonly changes: readonly { readonly kind: string; readonly version: string; readonly at: Date }[];
 }
 
 export interface Explanation {
   readonly verdict: ExplanationVerdict;
-  /** What stands above it, of one that is outranked; null otherwise. */
+  /** What outranks it; null for other verdicts. */
   readonly outrankedBy: OutrankedBy | null;
-  /** In what the retriever gave, from 1, each document counted once; null: it is not there. */
+  /** Rank in the retriever results from 1, each document counted once; null if it is not there. */
   readonly rank: number | null;
-  /** Sentences, the one that decided first. */
+  /** Sentences, the decisive one first. */
   readonly evidence: readonly string[];
-  /** What to do about it, or what would tell more. */
+  /** What to do, or how to find out more. */
   readonly action: string;
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** The retriever searches this store when it has so many of its documents. */
+/** Minimum share of the retriever's documents in the store for both to use the same data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
   readonly outrankedBy?: OutrankedBy;
 }
 
-/** The first of these looks that tells decides. */
+/** Returns the first conclusive verdict. */
 export function explain(question: SeenQuestion, document: SeenDocument): Explanation {
   const { asked, k } = question;
   const stages = question.stages.map(({ name, documents }) => ({
@@ -133,8 +130,8 @@ function failedToAsk(asked: Ranking): Finding | null {
   if (asked.kind === 'ranking') return null;
   return {
     verdict: 'unknown',
-    evidence: [`The retriever gave no answer: ${asked.reason}`],
-    action: 'Mend the retriever first; `recalld doctor` looks at it.',
+    evidence: [`The retriever returned no results: ${asked.reason}`],
+    action: 'Fix the retriever first; run `recalld doctor`.',
   };
 }
 
@@ -149,7 +146,7 @@ function lostBetweenStages(
   finalRank: number | null,
   { stages: seen, k }: SeenQuestion,
 ): Finding | null {
-  // A stage that told nothing is not in the answer, so that nothing follows from it.
+  // A stage without results says nothing.
   const told = stages
     .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
     .filter(({ n }) => n > 0);
@@ -195,7 +192,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   return placed(deeper.documents, document, question, `Asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Of a document that has a rank below k: by what stands above it, or by its score alone. */
+/** Explains a document ranked below k by the documents above it, or by its score alone. */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -248,7 +245,6 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   return searched(question, document, unknown);
 }
 
-/** In the store there is no document of this id. */
 function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument): Finding {
   const { id, storedAt, returned: before, changes } = document;
   const rankings = [asked, deeper, store.nearest, store.broad];
@@ -282,21 +278,21 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Whether an explanation leaves open that the vector of the document is missing or wrong: nothing ranks it, or the
- * retriever alone does, as an index that looks at few of its lists may at the end of a short answer.
+ * Returns true if the vector of the document may be missing or wrong: neither ranks it, or only the retriever does, as an
+ * index that scans few of its lists may at the end of a short result list.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/** The retriever gives what is nearest in the store, and the many that are near there are without the document. */
+/** The retriever returns the nearest documents of the store, and the document is not among the many nearest ones. */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** Its own text does not find it in the store, so that a place that the retriever gives it is chance. */
+/** A search for its own text does not find it, so its rank in the retriever is chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;
@@ -315,7 +311,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
 const howSearched = ({ isBroadExact, broad }: SeenQuestion['store']) =>
   isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
 
-/** It is stored: what does the store itself answer? */
+/** Explains a stored document by the results of the store itself. */
 function searched(
   question: SeenQuestion,
   document: SeenDocument,
@@ -371,7 +367,7 @@ function searched(
   return placed(broad.documents, document, question, how);
 }
 
-/** Share of what the retriever gives that the index gives too, 0 to 1; 1 for an empty answer. */
+/** Share of the retriever results that the index returns too, 0 to 1; 1 for an empty list. */
 function agreement(asked: Ranking, nearest: Ranking): number {
   if (asked.kind === 'none' || nearest.kind === 'none' || asked.documents.length === 0) return 1;
   const own = new Set(asked.documents.map(({ id }) => id));
@@ -379,18 +375,18 @@ function agreement(asked: Ranking, nearest: Ranking): number {
   return [...own].filter((id) => stored.has(id)).length / own.size;
 }
 
-/** `kb-17#2` begins with `kb-17`; `kb-170` does not. */
+/** True for `kb-17#2` and `kb-17`; false for `kb-170`. */
 function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Ids that are this one with something behind or before it, as chunks have them. */
+/** Returns ids that extend this one, as chunk ids do. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
 }
 
-/** Ids under which the same text comes back. */
+/** Returns ids of documents with the same text. */
 function sameTextAs(text: string, rankings: readonly Ranking[]): string[] {
   const found = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents : []));
   return [...new Set(found.filter((one) => one.text !== null && isSameText(one.text, text)).map(({ id }) => id))];
