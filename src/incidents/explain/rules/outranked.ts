@@ -7,7 +7,7 @@ import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-
 export interface RankedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Null where nobody gave it. */
+  /** Null if unknown. */
   readonly text: string | null;
 }
 
@@ -56,7 +56,7 @@ interface Outranked {
 
 interface StandsAbove {
   readonly id: string;
-  /** Null where nobody gave it. */
+  /** Null if unknown. */
   readonly text: string | null;
   /** Distinct documents before it, best first; its rank is one more. */
   readonly above: readonly RankedDocument[];
@@ -95,8 +95,8 @@ function byVersion({ id, text, above, k }: StandsAbove): Outranked | null {
   if (versions.length === 0) return null;
   return {
     by: 'version',
-    evidence: `${namesOf(versions.map((one) => one.id))} above it is another version of it.`,
-    action: 'Take versions that no longer hold out of the index, or filter by the one that does.',
+    evidence: `${namesOf(versions.map((one) => one.id))}, ranked higher, is another version of this document.`,
+    action: 'Remove outdated versions from the index, or filter for the current one.',
   };
 }
 
@@ -106,15 +106,15 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
   if (ofIt.length > 0)
     return {
       by: 'near_duplicates',
-      evidence: `${namesOf(ofIt)} above it says the same text.`,
-      action: 'Remove the copies from the index, or judge them as what they are: the same answer.',
+      evidence: `${namesOf(ofIt)}, ranked higher, has the same text.`,
+      action: 'Remove the copies from the index, or give them the same judgment.',
     };
   const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
   if (surplus === 0 || above.length - surplus >= k) return null;
   return {
     by: 'near_duplicates',
-    evidence: `${surplus} of the ${above.length} above it repeat a text that is there already.`,
-    action: 'Remove duplicates from the index, or from the answer before it is cut off.',
+    evidence: `${surplus} of the ${above.length} documents above it repeat the text of another one.`,
+    action: 'Remove duplicates from the index, or from the results before the cut-off.',
   };
 }
 
@@ -124,8 +124,8 @@ function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
   const shown = found.slice(0, 3).map(({ id, share }) => `${id} for ${percentage(share)}`);
   return {
     by: 'hubs',
-    evidence: `${found.length} of the ${above.length} above it come back for far more questions than their share: ${shown.join(', ')}.`,
-    action: 'Look at these texts with `recalld index hubs`: cut or take out what is near to everything.',
+    evidence: `${found.length} of the ${above.length} documents above it are hub documents, returned for many unrelated queries: ${shown.join(', ')}.`,
+    action: 'Review these documents with `recalld index hubs`: split or remove texts that match everything.',
   };
 }
 
@@ -142,7 +142,7 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {
     by: 'language',
-    evidence: `${count} of the ${above.length} above it are in ${languageName(language)}, and it is in ${languageName(own)}.`,
-    action: 'Filter by the language of the question, or take an embedder that is as good across languages.',
+    evidence: `${count} of the ${above.length} documents above it are in ${languageName(language)}; this one is in ${languageName(own)}.`,
+    action: 'Filter by the language of the query, or use a multilingual embedder.',
   };
 }

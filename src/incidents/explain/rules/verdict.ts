@@ -1,4 +1,5 @@
 /** Explains why a document was not returned for a query, from the evidence of retriever and store. */
+import { percentage } from '../../../core/format.ts';
 import {
   isSameText,
   lengthOf,
@@ -137,8 +138,8 @@ function failedToAsk(asked: Ranking): Finding | null {
 
 function returned(rank: number | null, { asked, k }: SeenQuestion): Finding | null {
   if (rank === null || rank > k) return null;
-  const evidence = [`It comes back at rank ${rank} of ${lengthOf(asked)}.`];
-  return { verdict: 'returned', evidence, action: 'Nothing: asked now, it is found.' };
+  const evidence = [`The retriever returns it at rank ${rank} of ${lengthOf(asked)}.`];
+  return { verdict: 'returned', evidence, action: 'None: the query returns it now.' };
 }
 
 function lostBetweenStages(
@@ -147,29 +148,29 @@ function lostBetweenStages(
   { stages: seen, k }: SeenQuestion,
 ): Finding | null {
   // A stage without results says nothing.
-  const told = stages
+  const named = stages
     .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
     .filter(({ n }) => n > 0);
-  const last = told.findLastIndex(({ rank }) => rank !== null);
-  const sides = told[last]?.isSide === true ? told.filter(({ isSide }) => isSide) : told.slice(last, last + 1);
+  const last = named.findLastIndex(({ rank }) => rank !== null);
+  const sides = named[last]?.isSide === true ? named.filter(({ isSide }) => isSide) : named.slice(last, last + 1);
   const [best] = sides.filter(({ rank }) => rank !== null).toSorted((a, b) => Number(a.rank) - Number(b.rank));
   if (best === undefined || best.rank === null) return null;
   const { name, rank } = best;
-  const next = told.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
-  const after = finalRank === null ? 'is not in the answer' : `is at rank ${finalRank} of the answer`;
-  const evidence = [`The stage ${name} had it at rank ${rank}, and after ${next ?? 'what follows'} it ${after}.`];
+  const next = named.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
+  const after = finalRank === null ? 'it is missing' : `it is at rank ${finalRank}`;
+  const evidence = [`The stage ${name} ranked it ${rank}; after ${next ?? 'the later stages'} ${after}.`];
   if (next !== null && /filter/.test(next))
-    return { verdict: 'filtered', evidence, action: `See by which rule ${next} drops it.` };
+    return { verdict: 'filtered', evidence, action: `Find out which rule of ${next} removes it.` };
   if (rank <= k)
     return {
       verdict: 'reranked_away',
       evidence,
-      action: 'Look at what the later stage prefers, and whether it reads the text of this document to its end.',
+      action: 'Check what the later stage prefers, and whether it reads the whole text of this document.',
     };
   return {
     verdict: 'below_k',
     evidence,
-    action: `The stage ${name} ranks it below ${k} and nothing lifts it: improve that stage, or what comes after it.`,
+    action: `The stage ${name} ranks it below ${k}, and no later stage raises it: improve that stage or a later one.`,
   };
 }
 
@@ -178,8 +179,8 @@ function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Fi
   if (place === null || place.rank > k) return null;
   return {
     verdict: 'filtered',
-    evidence: [`Asked without the tags of the question, the retriever gives it at rank ${place.rank}.`],
-    action: 'Compare the fields of the document with the tags of the question: the filter by them leaves it out.',
+    evidence: [`Without the tags of the query, the retriever returns it at rank ${place.rank}.`],
+    action: 'Compare the fields of the document with the tags of the query: the filter removes it.',
   };
 }
 
@@ -189,7 +190,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   if (askedRank !== null && asked.kind === 'ranking')
     return placed(asked.documents, document, question, 'The retriever');
   if (deep === null || deep.rank <= k || deeper.kind === 'none') return null;
-  return placed(deeper.documents, document, question, `Asked for ${lengthOf(deeper)} documents, the retriever`);
+  return placed(deeper.documents, document, question, `For ${lengthOf(deeper)} documents, the retriever`);
 }
 
 /** Explains a document ranked below k by the documents above it, or by its score alone. */
@@ -205,8 +206,8 @@ function placed(
   const scores =
     place.score === null || last === undefined || last.score === null
       ? ''
-      : `, with a score of ${shortest(place.score)} against ${shortest(last.score)} of the last one shown`;
-  const where = `${who} has it at rank ${place.rank}${scores}.`;
+      : `, with score ${shortest(place.score)}; the last returned document has ${shortest(last.score)}`;
+  const where = `${who} ranks it ${place.rank}${scores}.`;
   const above = distinct.slice(0, place.rank - 1);
   const text = distinct[place.rank - 1]?.text ?? document.text;
   const outranked = outrankedBy({ id: document.id, text, above, k, hubs });
@@ -217,15 +218,15 @@ function placed(
   return {
     verdict: 'below_k',
     evidence: [where],
-    action: `Other documents are held to be nearer: a larger k, a reranker over the first ${place.rank} or a better embedding would show it.`,
+    action: `Other documents are ranked higher. Use a larger k, a reranker over the first ${place.rank}, or a better embedding model.`,
   };
 }
 
 function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   const { store, deeper } = question;
-  const told = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
-  const stages = told.length === 0 ? '' : ` None of its stages had it (${told.join(', ')}).`;
-  const lost = `The retriever does not give it, nor among ${lengthOf(deeper)} when asked for more.${stages}`;
+  const named = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
+  const stages = named.length === 0 ? '' : ` None of its stages returned it (${named.join(', ')}).`;
+  const lost = `The retriever does not return it, not even among ${lengthOf(deeper)} documents.${stages}`;
   const unknown = (because: string, action: string): Finding => ({
     verdict: 'unknown',
     evidence: [because, lost],
@@ -233,13 +234,13 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   });
   if (store.kind === null)
     return unknown(
-      'The config names no vector store to look into.',
-      'Name the store behind the retriever in `vector_store`, and its embedder.',
+      'No vector store is configured.',
+      'Configure the store behind the retriever in `vector_store`, and its embedder.',
     );
   if (store.shared !== null && store.shared.of > 0 && store.shared.found < SHARED * store.shared.of)
     return unknown(
-      `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever gives, so it is not what the retriever searches, or names documents otherwise.`,
-      'Let `vector_store` name the collection that the retriever searches and the field of its document ids.',
+      `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever returns, so the retriever searches another store, or uses other document ids.`,
+      'Set `vector_store` to the collection that the retriever searches, with the field of its document ids.',
     );
   if (document.isStored === false) return missing(question, document);
   return searched(question, document, unknown);
@@ -251,29 +252,29 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   const relatives = relativesOf(id, rankings);
   const alike = document.text === null ? [] : sameTextAs(document.text, rankings);
   const others = [
-    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be parts of it under other ids.`]),
-    ...(alike.length === 0 ? [] : [`${namesOf(alike)} has the text that it had.`]),
+    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be its chunks under other ids.`]),
+    ...(alike.length === 0 ? [] : [`${namesOf(alike)} has the same text.`]),
   ];
   const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
   if (seenAt === 0)
     return {
       verdict: 'not_indexed',
-      evidence: ['The store has no document of this id, and recalld never saw one.', ...others],
-      action: 'Index it, or mend its id in the golden set.',
+      evidence: ['The store has no document with this id and, as far as recalld knows, never had one.', ...others],
+      action: 'Index the document, or correct its id in the golden set.',
     };
   const since = changes.map(({ kind, version, at }) => `${kind} ${version} at ${at.toISOString()}`);
   return {
     verdict: 'gone',
     evidence: [
-      `The store has no document of this id any more; it was there at ${new Date(seenAt).toISOString()}.`,
-      ...(before === null ? [] : [`The golden run ${before.runId} still had it.`]),
-      ...(since.length === 0 ? [] : [`Since then changed: ${since.join(', ')}.`]),
+      `The document is missing from the store; it was there at ${new Date(seenAt).toISOString()}.`,
+      ...(before === null ? [] : [`The golden run ${before.runId} still returned it.`]),
+      ...(since.length === 0 ? [] : [`Deployments since then: ${since.join(', ')}.`]),
       ...others,
     ],
     action:
       others.length === 0
-        ? 'Index it again, or take its judgments out of the golden set; see what removed it.'
-        : 'It was cut or named anew: `recalld golden check` proposes the ids that its judgments should have.',
+        ? 'Re-index the document, or remove its judgments from the golden set; find out what deleted it.'
+        : 'The document was re-chunked or renamed: `recalld golden check` proposes the new ids for its judgments.',
   };
 }
 
@@ -301,10 +302,10 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     evidence: [
       vector === 'none'
         ? 'It is in the store without a vector.'
-        : 'It is in the store, but a search for its own text does not find it, as it finds another document by its own: its vector is not one that this embedder makes.',
-      `${howSearched(store)} does not have it among the ${lengthOf(store.broad)} nearest.`,
+        : 'It is in the store, but a search for its own text does not find it, while such a search finds another document. Its vector was not made by this embedder.',
+      `${howSearched(store)} does not return it among the ${lengthOf(store.broad)} nearest documents.`,
     ],
-    action: 'Embed it again by the model that embeds the questions, and index it.',
+    action: 'Re-embed it with the model that embeds the queries, and index it.',
   };
 }
 
@@ -329,40 +330,38 @@ function searched(
   if (place !== null && place.rank <= k) {
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
-      const evidence = [
-        `${how} of the store has it at rank ${place.rank}, and a search of its index for ${k} has not.`,
-      ];
-      const setting = store.breadth === null ? 'of its index that decides how much is looked at' : store.breadth;
+      const evidence = [`${how} of the store ranks it ${place.rank}, but its index does not return it among ${k}.`];
+      const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
         return unknown(
-          `${evidence[0] ?? ''} But the retriever gives other documents than the index, so that this need not be why.`,
+          `${evidence[0] ?? ''} The retriever returns other documents than the index, so this may not be the cause.`,
           'Name the stages of the retriever in `results.stages`.',
         );
-      return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or build the index anew.` };
+      return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or rebuild the index.` };
     }
     if (filters.length > 0)
       return {
         verdict: 'filtered',
-        evidence: [`Without the filter by ${filters.join(', ')} the store has it at rank ${byIndex.rank}.`],
-        action: `See what the document has in ${filters.join(', ')}.`,
+        evidence: [`Without the filter by ${filters.join(', ')} the store ranks it ${byIndex.rank}.`],
+        action: `Check the values of ${filters.join(', ')} of the document.`,
       };
     return unknown(
-      `The store itself has it at rank ${byIndex.rank}: what stands between it and the answer (a filter, a fusion, a reranker) loses it.`,
-      'Name the stages of the retriever in `results.stages`, and ask again.',
+      `The store itself ranks it ${byIndex.rank}: a later step (filter, fusion or reranker) removes it.`,
+      'Configure the stages of the retriever in `results.stages`, and run this again.',
     );
   }
   if (common < SHARED)
     return unknown(
-      `Of what the retriever gives, ${Math.round(common * 100)}% is among the nearest of the store: it does not rank by these vectors alone.`,
-      'Name the stages of the retriever in `results.stages`, and ask again.',
+      `Only ${percentage(common)} of the retriever results are among the nearest documents of the store: it does not rank by these vectors alone.`,
+      'Configure the stages of the retriever in `results.stages`, and run this again.',
     );
   if (place === null)
     return {
       verdict: 'below_k',
       evidence: [
-        `${how} does not have it among the ${lengthOf(broad)} nearest, nor does the retriever among ${lengthOf(deeper)}.`,
+        `Neither ${how.charAt(0).toLowerCase()}${how.slice(1)} returns it among the ${lengthOf(broad)} nearest documents, nor the retriever among ${lengthOf(deeper)}.`,
       ],
-      action: 'Its vector is far from that of the question: look at how it was cut and embedded.',
+      action: 'Its vector is far from that of the query: check how the document was chunked and embedded.',
     };
   return placed(broad.documents, document, question, how);
 }
