@@ -359,7 +359,7 @@ function searched(
     return {
       verdict: 'below_k',
       evidence: [
-        `Neither ${how.charAt(0).toLowerCase()}${how.slice(1)} returns it among the ${lengthOf(broad)} nearest documents, nor the retriever among ${lengthOf(deeper)}.`,
+        `${how} does not return it among the ${lengthOf(broad)} nearest documents, and the retriever does not among ${lengthOf(deeper)}.`,
       ],
       action: 'Its vector is far from that of the query: check how the document was chunked and embedded.',
     };

@@ -100,7 +100,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'another id': {
     verdict: 'gone',
-    says: /renamed-\d+ has the text that it had/,
+    says: /renamed-\d+ has the same text/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       const seen = [{ documentId: idOf(place), content: textOf(place) }];
