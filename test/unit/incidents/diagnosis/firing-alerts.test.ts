@@ -64,7 +64,7 @@ it('takes one that is well, or was judged too long ago, as none', () => {
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ floors: [aFloor()] }) });
 const FLOOR = 'ndcg@10 below 0.8 on faq';
 
-/** Names of what is in alarm, an hourly set and these facts given. */
+/** Returns the names of the firing alerts for an hourly set and these facts. */
 function alertsAt(now: Date, facts: Partial<AlertFacts>): string[] {
   const all = {
     latest: [],
@@ -82,7 +82,7 @@ function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
   return { ...run, ended: { ...run.ended, ...parts } };
 }
 
-describe('what is in alarm on a pipeline', () => {
+describe('the firing alerts of a pipeline', () => {
   it('is nothing while runs come and their checks are ok', () => {
     expect(alertsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
   });
@@ -109,7 +109,7 @@ describe('what is in alarm on a pipeline', () => {
         severity: 'critical',
         goldenSet: 'faq',
         headline: 'nDCG@10 on faq 0.7, below 0.8',
-        text: 'ndcg@10 fell to 0.7000, floor 0.8000, from 12:00 UTC on 2026-11-20.',
+        text: 'ndcg@10 dropped to 0.7, below 0.8, at 12:00 UTC on 2026-11-20.',
         value: 0.7,
         threshold: 0.8,
       },

@@ -188,7 +188,7 @@ describe('why a document did not come back', () => {
         changes: [{ kind: 'index', version: 'v12', at: NOON }],
       }),
     );
-    expect(evidence.join(' ')).toMatch(/run-7 still had it\. Since then changed: index v12 at /);
+    expect(evidence.join(' ')).toMatch(/run-7 still returned it\. Deployments since then: index v12 at /);
   });
 
   it('names what may be parts of it under other ids, and not what only looks alike', () => {
@@ -196,7 +196,7 @@ describe('why a document did not come back', () => {
       aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
       aDocument({ id: 'kb-17', isStored: false }),
     );
-    expect(evidence).toContain('kb-17#1, kb-17#2 may be parts of it under other ids.');
+    expect(evidence).toContain('kb-17#1, kb-17#2 may be its chunks under other ids.');
   });
 
   it('gives the rank in each stage, each document counted once', () => {

@@ -107,7 +107,7 @@ describe('the message of an incident', () => {
   it('does not claim that a removed check recovered', () => {
     const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
     expect(summary).toContain('closed after 12 min: removed from the config');
-    expect(summary).toContain('not seen to recover');
+    expect(summary).toContain('before it recovered');
   });
 
   it('escapes for Slack what it would take for a link or a mention', () => {
