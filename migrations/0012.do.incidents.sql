@@ -1,4 +1,4 @@
--- What does each check stand at, since when, and what do the latest measurements show instead?
+-- Status of each check: its verdict, since when, and what the latest measurements show.
 create table check_states (
   pipeline text not null,
   check_name text not null,
@@ -6,43 +6,43 @@ create table check_states (
   threshold double precision not null check (threshold > '-infinity' and threshold < 'infinity'),
   verdict text not null check (verdict in ('ok', 'warning', 'critical', 'no_data')),
   since timestamptz not null,
-  -- The last verdict that was one on data.
+  -- The last verdict other than no_data.
   last_known text check (last_known in ('ok', 'warning', 'critical')),
   candidate text check (candidate in ('ok', 'warning', 'critical', 'no_data')),
   seen integer not null check (seen >= 0),
   value double precision check (value > '-infinity' and value < 'infinity'),
-  -- What a regression check would find with a chance of 0.8.
+  -- Drop that a regression check detects with 80 % power.
   smallest_detectable_drop double precision,
   segment text,
-  -- Null when nothing has judged it yet.
+  -- Null before the first evaluation.
   explanation text,
-  -- There is too little to judge, and the config takes that as no alarm.
+  -- True if there is too little data, and the config does not alert on that.
   is_quiet boolean not null,
-  -- When what it was judged by was measured; null for nothing.
+  -- Time of the evaluated measurement; null without one.
   evidence_at timestamptz,
   updated_at timestamptz not null,
   revision bigint not null,
-  -- When what was last said of it was found; null when nothing was.
+  -- End of the run, window or reading behind the explanation; null if there was none.
   evaluated_at timestamptz,
-  -- From then on it is too old to trust; null: never.
+  -- After this time the status is too old to trust; null: never.
   trusted_until timestamptz,
-  -- What the value is of: `ndcg@10`, `error_ratio`. A check that comes to watch something else starts anew.
+  -- Such as `ndcg@10` or `error_ratio`. A check whose measure changes starts over.
   measure text not null,
   ci_low double precision check (ci_low > '-infinity' and ci_low < 'infinity'),
   ci_high double precision check (ci_high > '-infinity' and ci_high < 'infinity'),
   n integer check (n >= 0),
-  -- The last value while it was ok.
+  -- The last value while the check was OK.
   before double precision check (before > '-infinity' and before < 'infinity'),
-  -- When the first measurement beyond the threshold was taken; null while none is.
+  -- Time of the first measurement beyond the threshold; null if the check does not fail.
   breached_since timestamptz,
-  -- The pinned run that the value is a difference to; null for a value by itself.
+  -- Pinned run that the value is compared with; null for an absolute value.
   compared_with text,
-  -- Until when the retriever was last seen not to answer, where that is all that broke the check.
+  -- End of the last known retriever outage, if only outages made the check fail.
   outage_until timestamptz,
   primary key (pipeline, check_name)
 );
 
--- When did a check change its verdict, from what to what, and why?
+-- Changes of the verdicts of checks, with their explanation.
 create table check_transitions (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -61,33 +61,33 @@ create table check_transitions (
 create index check_transitions_pipeline on check_transitions (pipeline, check_name, id desc);
 create index check_transitions_occurred on check_transitions (occurred_at);
 
--- What was in alarm on each pipeline, from the first alarm to the end of the last, and how did each of them go?
+-- Incidents of each pipeline, from the first firing alert until all are resolved.
 create table incidents (
   id bigint generated always as identity primary key,
   pipeline text not null,
   opened_at timestamptz not null,
-  -- Null while something is in alarm.
+  -- Null while an alert fires.
   closed_at timestamptz,
-  -- `left_config`: what was in alarm is no longer configured, and was not seen to recover. Null for those of before.
+  -- `left_config`: the alerts were removed from the config before they recovered. Null while open.
   closed_because text check (closed_because in ('resolved', 'left_config')),
-  -- The worst that it came to.
+  -- Worst severity of the incident.
   severity text not null check (severity in ('warning', 'critical')),
-  -- When it was last looked at.
+  -- Time of the latest evaluation.
   evaluated_at timestamptz not null,
-  -- When its cause had been looked for twice, and may be told.
+  -- When a second diagnosis confirmed or corrected the cause, which may then be reported.
   confirmed_at timestamptz,
-  -- Of each alarm: when it opened and ended, how it stands, and its worst with its sentence.
+  -- For each alert: when it fired and was resolved, its present severity, and its worst value with its sentence.
   timeline jsonb not null
 );
 
--- However many replicas look, a pipeline has one incident at a time.
+-- A pipeline has one open incident at a time, with any number of replicas.
 create unique index incidents_open on incidents (pipeline) where closed_at is null;
 create index incidents_pipeline on incidents (pipeline, id desc);
 
--- What was likely behind the alarms of each pipeline, from the first check in alarm to the last that ended?
+-- Diagnoses of incidents: a row for each change.
 create table diagnoses (
   id bigint generated always as identity primary key,
-  -- When what is known was last looked at and came to something else.
+  -- Time of the diagnosis.
   diagnosed_at timestamptz not null,
   cause text not null,
   confidence text not null check (confidence in ('high', 'medium', 'low')),
@@ -95,27 +95,27 @@ create table diagnoses (
   probability double precision not null,
   -- For an annotation of an alert.
   summary text not null check (char_length(summary) <= 300),
-  -- Names of what is in alarm.
+  -- Names of the firing alerts.
   alerts text[] not null,
-  -- The golden run that was looked at, and the good one before it; null where there was none.
+  -- The examined golden run and the last good one; null if there was none.
   run_id text,
   reference_run_id text,
-  -- Every cause with its posterior, and every sign with its sentence.
+  -- All causes with their posteriors, and all signs with their sentences.
   findings jsonb not null,
-  -- A diagnosis is what was said in an incident, and when; it is never said otherwise afterwards.
+  -- A diagnosis is never changed afterwards.
   incident_id bigint not null references incidents on delete cascade
 );
 
 create index diagnoses_incident on diagnoses (incident_id, id desc);
 
--- Which messages about incidents were due to whom, and did they arrive?
+-- Notifications of incidents to receivers, and whether they were delivered.
 create table notifications (
   id bigint generated always as identity primary key,
   incident_id bigint not null references incidents on delete cascade,
-  -- Hash of where it goes, so that no address is kept here.
+  -- Hash of the destination, so that no address is stored.
   receiver text not null,
   event text not null check (event in ('opened', 'updated', 'closed')),
-  -- The cause that it told; null when none was known.
+  -- The reported cause; null if it was unknown.
   cause text,
   due_at timestamptz not null,
   attempts integer not null default 0,
@@ -124,7 +124,7 @@ create table notifications (
   given_up_at timestamptz
 );
 
--- However many replicas look, one message opens and one closes.
+-- One message opens and one closes an incident, with any number of replicas.
 create unique index notifications_once on notifications (incident_id, receiver, event) where event <> 'updated';
 create index notifications_incident on notifications (incident_id, receiver, id);
 create index notifications_due on notifications (next_attempt_at) where sent_at is null and given_up_at is null;
