@@ -95,7 +95,7 @@ describe('the command line', () => {
       line: 'status',
       files: {},
       code: 2,
-      says: /^recalld: There is no recalld\.yaml in .+, and no database was made there; .+ or write one\.$/m,
+      says: /^recalld: There is no recalld\.yaml in .+, so no database was created there; .+ or write a config\.$/m,
     },
     {
       name: 'a pipeline that is not there',

@@ -74,11 +74,11 @@ export async function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    // All requests that waited for one look-up would continue in the same turn of the event loop. The limiter increments
+    // All requests that waited for one lookup would continue in the same turn of the event loop. The limiter increments
     // in one step and reads in the next, so each request would see the count of all of them: each gets its own turn.
     setImmediate(done, failure);
   };
-  // Without a promise where no look-up is needed: a promise costs every request.
+  // Without a promise where no lookup is needed: a promise costs every request.
   app.addHook('onRequest', (request, _reply, done) => {
     const text = routeOf(request).startsWith('/v1/') ? bearerOf(request) : null;
     if (text === null) done();

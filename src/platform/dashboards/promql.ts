@@ -92,7 +92,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return maxOf(by, name, where);
 }
 
-/** As `maxBy`, for a gauge whose name is not known at compile time. */
+/** As `maxBy`, for a gauge whose name is unknown at compile time. */
 export function maxOf(by: readonly string[], name: MetricName, where: Conditions): string {
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }

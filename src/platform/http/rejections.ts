@@ -33,7 +33,7 @@ function unknownField(path: Issue['path'], keys: readonly string[], names: reado
     return `${pathText([...path, key])}${meant === null ? '' : ` (did you mean ${meant}?)`}`;
   });
   const more = keys.length > known.length ? ` and ${keys.length - known.length} more` : '';
-  const problem = keys.length === 1 ? 'is not a known field' : 'are not known fields';
+  const problem = keys.length === 1 ? 'is not a known field' : 'are unknown fields';
   return { code: 'unknown_field', message: `${known.join(', ')}${more} ${problem}; see /openapi.json.` };
 }
 

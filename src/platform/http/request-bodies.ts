@@ -73,7 +73,7 @@ export interface RequestBodies {
    * @throws RecalldError body_too_large, body_unreadable; overloaded when the budget is exhausted
    */
   read(request: FastifyRequest, limit: number): Promise<readonly Buffer[]>;
-  /** The same by a callback, which is told once. */
+  /** As `read`, by a callback that is called once. */
   collect(request: FastifyRequest, limit: number, done: OnPieces): void;
   /** Reserves bytes for the body of another parser. @throws RecalldError overloaded */
   hold(request: FastifyRequest, bytes: number): void;

@@ -12,30 +12,30 @@ import { createDatabase, type OwnDatabase, queryDatabase, urlOf } from '../../su
 import { silentLogger } from '../../support/log.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 
-const NOBODY = 'http://127.0.0.1:9';
+const UNREACHABLE = 'http://127.0.0.1:9';
 
 /** Two pipelines with all that a job may work on, and one with nothing but a retriever. */
 const configOf = (url: string): string => `
 storage: {url: "${url}"}
-notify: [{kind: webhook, url: "${NOBODY}/hook"}]
-llm: {base_url: "${NOBODY}/v1", model: m, api_key: k, price_per_million_tokens: {input: 1, output: 1}}
+notify: [{kind: webhook, url: "${UNREACHABLE}/hook"}]
+llm: {base_url: "${UNREACHABLE}/v1", model: m, api_key: k, price_per_million_tokens: {input: 1, output: 1}}
 pipelines:
 ${['docs', 'faq'].map(full).join('')}
   - name: bare
-    retriever: {kind: http, url: "${NOBODY}/search"}
+    retriever: {kind: http, url: "${UNREACHABLE}/search"}
 `;
 
 const full = (name: string): string => `
   - name: ${name}
-    retriever: {kind: http, url: "${NOBODY}/search"}
-    vector_store: {kind: qdrant, url: "${NOBODY}", collection: chunks, content: text}
-    embedder: {kind: openai, base_url: "${NOBODY}/v1", model: m, retries: 0}
+    retriever: {kind: http, url: "${UNREACHABLE}/search"}
+    vector_store: {kind: qdrant, url: "${UNREACHABLE}", collection: chunks, content: text}
+    embedder: {kind: openai, base_url: "${UNREACHABLE}/v1", model: m, retries: 0}
     segments: {keys: [variant]}
     density: {window: 1h}
     judged: {judge: {kind: llm}}
-    index: {manifest: {kind: http, url: "${NOBODY}/manifest"}, cron: "*/15 * * * *"}
+    index: {manifest: {kind: http, url: "${UNREACHABLE}/manifest"}, cron: "*/15 * * * *"}
     shadow:
-      - {name: next, retriever: {kind: http, url: "${NOBODY}/next"}, live_rate: 0.5, max_calls_per_day: 100}
+      - {name: next, retriever: {kind: http, url: "${UNREACHABLE}/next"}, live_rate: 0.5, max_calls_per_day: 100}
     variants: {tag: variant, arms: [{name: a, share: 1}, {name: b, share: 1}]}
     golden: [{set: faq, cron: "0 * * * *"}]
     checks: [{measure: error_ratio, above: 0.2, severity: critical}]

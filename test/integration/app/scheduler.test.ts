@@ -72,7 +72,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
 }
 
 describe('a scheduler that starts', () => {
-  it('makes up for the latest tick when nobody ran it', async () => {
+  it('makes up for the latest tick that no scheduler ran', async () => {
     const { runs, queue, start } = await aScheduler('late');
     await start();
     expect(queue.jobs).toEqual([{ job: 'run-golden-set', payload: { run_id: 'late-1' }, id: 'late-1' }]);

@@ -31,7 +31,7 @@ async function aWatchedClock(aheadMs = 0) {
 }
 
 describe('a watched clock', () => {
-  it('is compared at the start and every few minutes, and what was found is exported', async () => {
+  it('is compared at the start and every two minutes, and the skew is exported', async () => {
     const { time, state, watch, meter } = await aWatchedClock(2000);
     expect(watch.problem()).toBeNull();
     expect(await watch.isRight()).toBe(true);
@@ -40,7 +40,7 @@ describe('a watched clock', () => {
     expect(meter.settings.at(-1)).toEqual({ name: 'recalld_clock_skew_seconds', labels: {}, value: 2 });
   });
 
-  it('that is wrong at the start is told of at once, in one line of the log', async () => {
+  it('that is wrong at the start is reported immediately, in one log line', async () => {
     const { time, watch, levels } = await aWatchedClock(TWO_HOURS_MS);
     expect(watch.problem()).toMatch(/^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/);
     expect(await watch.isRight()).toBe(false);
@@ -48,7 +48,7 @@ describe('a watched clock', () => {
     expect(levels()).toEqual(['error']);
   });
 
-  it('that becomes wrong little by little is found by the next look, and is right again soon after it is', async () => {
+  it('that drifts is detected by the next comparison, and its recovery soon after', async () => {
     const { time, state, watch, events, levels } = await aWatchedClock();
     for (let step = 0; step < 70; step += 1) {
       state.aheadMs -= 1000;
@@ -63,7 +63,7 @@ describe('a watched clock', () => {
     expect(levels()).toEqual(['error', 'info']);
   });
 
-  it('that is set is compared before anything is started by it, not only at the next look', async () => {
+  it('that was set is compared before a scheduled start, not only at the next interval', async () => {
     const { state, watch } = await aWatchedClock();
     state.aheadMs = TWO_HOURS_MS;
     const comparisons = state.comparisons;

@@ -67,13 +67,13 @@ describe('a pipeline of the config', () => {
 });
 
 describe('finding a pipeline', () => {
-  it('tells the names that exist when there is none of that name', () => {
+  it('lists the existing names for an unknown one', () => {
     const pipelines = [aWatchedPipeline({ name: 'a' }), aWatchedPipeline({ name: 'b' })];
     expect(findPipeline(pipelines, 'b')).toBe(pipelines[1]);
     expect(() => findPipeline(pipelines, 'c')).toThrow('The config has no pipeline "c". It has a, b.');
   });
 
-  it('tells where to add one when there are none', () => {
+  it('says where to add a pipeline if there are none', () => {
     expect(() => findPipeline([], 'c')).toThrow(
       'The config has no pipeline "c". It has none: add one under `pipelines`.',
     );

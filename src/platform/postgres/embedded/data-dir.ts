@@ -54,7 +54,7 @@ export async function claimOwnership(dataDir: string, purpose: Purpose): Promise
     if (!(await linkInto(path, JSON.stringify(claim)))) continue;
     if (await isUnchanged(dead)) {
       if (path !== file) await rename(path, file);
-      await removeLeftovers(dataDir);
+      await removeStaleFiles(dataDir);
       return { kind: 'owned', ownership: ownershipOf(file, claim) };
     }
     await rm(path, { force: true });
@@ -102,7 +102,7 @@ async function isUnchanged(files: readonly { path: string; text: string }[]): Pr
 }
 
 /** Removes files of claimants that lost or were killed; none of them can become a claim any more. */
-async function removeLeftovers(dataDir: string): Promise<void> {
+async function removeStaleFiles(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(`${fileName}.`)) await rm(join(dataDir, name), { force: true });
   }

@@ -67,7 +67,7 @@ export async function startGuarded(program: GuardedProgram) {
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();
-      return settlesWithin(exited, withinMs);
+      return endsWithin(exited, withinMs);
     },
     /** Kills the guardian and its child processes, except those with their own session. */
     kill(): void {
@@ -139,8 +139,8 @@ function setReferenced(child: ChildProcess, referenced: boolean): void {
   else child.stdin.unref();
 }
 
-/** Returns true if the promise settles within that time. */
-async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+/** Returns true if the promise resolves or rejects within that time. */
+async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), ms);

@@ -28,7 +28,7 @@ it('keeps who did what, when, and what it changed, newest first', async () => {
   await baselines.pin({ ...pin, runId: two.id, note: 'release \ud800 7', pinnedAt: later(4) }, 'ann');
   expect(await baselines.unpin('docs', 'faq', 'bob', later(5))).toBe(true);
   expect(await baselines.unpin('docs', 'faq', 'bob', later(6))).toBe(false);
-  await erase(database.pool, { kind: 'user', userHash: 'hash of somebody' }, 'ann', later(7));
+  await erase(database.pool, { kind: 'user', userHash: 'hash of bob' }, 'ann', later(7));
 
   const nothing = { queries: 0, feedback: 0, golden_queries: 0 };
   const acts = await log.list({ since: NOON, limit: 10 });

@@ -6,13 +6,13 @@ const database = useDatabase();
 const sessions = () => createConsoleSessions(database.pool);
 const keys = () => createApiKeys(database.pool);
 
-const aKey = async (): Promise<string> => (await keys().create('ops', ['read'], 'somebody', new Date())).key.id;
+const aKey = async (): Promise<string> => (await keys().create('ops', ['read'], 'ann', new Date())).key.id;
 const listed = async (keyId: string) => (await keys().list()).find(({ id }) => id === keyId);
 const stored = async (keyId: string): Promise<number> =>
   (await database.pool.query('select from console_sessions where key_id = $1', [keyId])).rows.length;
 
 describe('a console session', () => {
-  it('is found by its token until it has run out, and is then deleted by the upkeep', async () => {
+  it('is found by its token until it expires, and is then deleted', async () => {
     const key = await aKey();
     const [long, short] = [await sessions().begin(key, 3600), await sessions().begin(key, 0)];
     expect(await sessions().find(long)).toMatchObject({ id: key, scopes: ['read'] });
@@ -24,19 +24,19 @@ describe('a console session', () => {
     expect(await sessions().find(long)).toMatchObject({ id: key });
   });
 
-  it('ends alone when somebody signs out, and with all others when the key is revoked', async () => {
+  it('ends alone at a sign-out, and with all other sessions when the key is revoked', async () => {
     const key = await aKey();
     const [one, two] = [await sessions().begin(key, 3600), await sessions().begin(key, 3600)];
     await sessions().end(one);
     expect(await sessions().find(one)).toBeNull();
     expect(await sessions().find(two)).toMatchObject({ id: key });
-    await keys().revoke(key, 'somebody', new Date());
+    await keys().revoke(key, 'ann', new Date());
     expect([await sessions().find(two), await stored(key)]).toEqual([null, 0]);
   });
 
   it('of a key that was revoked while it began is none', async () => {
     const key = await aKey();
-    await keys().revoke(key, 'somebody', new Date());
+    await keys().revoke(key, 'ann', new Date());
     expect(await sessions().find(await sessions().begin(key, 3600))).toBeNull();
   });
 
@@ -54,7 +54,7 @@ describe('a console session', () => {
     expect((await listed(key))?.lastSeenAt?.getTime()).toBeGreaterThanOrEqual(begun?.getTime() ?? Infinity);
   });
 
-  it('ends the oldest of its key beyond a hundred, so that nobody fills the table', async () => {
+  it('ends the oldest session of its key above a hundred, which limits the table', async () => {
     const [key, other] = [await aKey(), await aKey()];
     const kept = await sessions().begin(other, 3600);
     const tokens: string[] = [];

@@ -253,7 +253,7 @@ describe('a scrape', () => {
     }
   });
 
-  it('finds rows of the last ten seconds, also when nobody asked before', async () => {
+  it('exports rows of the last ten seconds, also at the first scrape', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     onTestFinished(() => void vi.useRealTimers());
     let reads = 0;

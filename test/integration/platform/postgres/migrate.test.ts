@@ -102,7 +102,7 @@ describe('migrating', () => {
     expect((await migrate(pool)).applied).not.toEqual([]);
   });
 
-  it('keeps nobody waiting behind a table that is in use, and gives up with a way out', async () => {
+  it('does not block sessions behind a table that is in use, and fails with a fix', async () => {
     const { pool } = await anEmptyDatabase();
     const holder = await pool.connect();
     await holder.query('begin');

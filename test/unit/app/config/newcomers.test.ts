@@ -20,11 +20,11 @@ describe('a placeholder without quotes', () => {
       'text',
     ],
   ])('is refused with its line and how to write it: %j', (text, line, name) => {
-    expect(() => parse(text)).toThrow(`recalld.yaml:${line}: {{${name}}} stands without quotes`);
+    expect(() => parse(text)).toThrow(`recalld.yaml:${line}: {{${name}}} has no quotes`);
   });
 });
 
-describe('a retriever that is never told the query', () => {
+describe('a retriever config without the query', () => {
   it.each([
     ['{kind: http, url: "http://x/search", method: GET}', 'retriever.url'],
     ['{kind: http, url: "http://x/search", body: {query: "text"}}', 'retriever.body'],

@@ -57,7 +57,8 @@ describe('what opens a database', () => {
   const load = (env: Environment) => loadConfigOfDatabase(undefined, env);
 
   it('refuses a folder without a config, says the way out, and makes nothing', async () => {
-    const sentence = /^There is no recalld\.yaml in .+, and no database was made there; .*--config, or write one\.$/;
+    const sentence =
+      /^There is no recalld\.yaml in .+, so no database was created there; .*--config, or write a config\.$/;
     for (const env of [{}, { RECALLD_LOG_LEVEL: 'debug' }]) {
       expect(() => load(env)).toThrow(
         expect.objectContaining({ code: 'config_not_found', message: expect.stringMatching(sentence) as string }),
@@ -211,16 +212,20 @@ describe('what is no YAML', () => {
     ['a bracket that is not closed', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
     ['a key twice', 'log: {}\nlog: {}', 'recalld.yaml:2 is not valid YAML: Map keys must be unique.'],
     ['a tag that we do not know', '\na: !vault x', 'recalld.yaml:2 is not valid YAML: Unresolved tag: !vault.'],
-    ['two documents', 'log: {}\n---\nlog: {}', 'recalld.yaml:2 is not valid YAML: it holds more than one document; '],
+    [
+      'two documents',
+      'log: {}\n---\nlog: {}',
+      'recalld.yaml:2 is not valid YAML: it contains more than one document; ',
+    ],
     [
       'stars without quotes',
       'a: {cron: * * * * *}',
-      'recalld.yaml:1 is not valid YAML: put a value that begins with *',
+      'recalld.yaml:1 is not valid YAML: quote a value that begins with *',
     ],
     ['an alias without an anchor', 'log: *nope', 'recalld.yaml is not valid YAML: Unresolved alias'],
     ['an alias that holds itself', 'pipelines: &p [*p]', 'recalld.yaml is not valid YAML: an alias contains itself.'],
     ['aliases that grow without bound', bomb(), 'recalld.yaml is not valid YAML: Excessive alias count'],
-  ])('is told for %s, with the line where it is known', (_, text, start) => {
+  ])('is reported for %s, with the line if known', (_, text, start) => {
     const message = problemOf(text);
     expect(message.slice(0, start.length)).toBe(start);
     expect(message).toMatch(/\.$/);
@@ -229,13 +234,13 @@ describe('what is no YAML', () => {
 
   it.each([
     ['server:\n\tport: 1', 'indent with spaces'],
-    ['a: {cron: */5}', 'put a value that begins with * in quotes'],
+    ['a: {cron: */5}', 'quote a value that begins with *'],
   ])('explains %j and what to do', (text, fix) => {
     expect(problemOf(text)).toContain(fix);
   });
 
-  it.each(['- server', '5', 'server'])('is told for %j, which is no mapping', (text) => {
-    expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping such as `pipelines: [...]`.');
+  it.each(['- server', '5', 'server'])('is reported for %j, which is not a mapping', (text) => {
+    expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping like `pipelines: [...]`.');
   });
 
   it('is no matter when aliases are used with measure', () => {

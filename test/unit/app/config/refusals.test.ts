@@ -212,7 +212,7 @@ describe('a name that is there twice', () => {
     [
       'two equal floors',
       aCheck('{measure: mrr@5, below: 0.5}, {measure: mrr@5, below: 0.50, severity: warning}'),
-      'pipelines[0].checks[1].measure expects the same as checks[0]; remove one of the two.',
+      'pipelines[0].checks[1].measure is the same check as checks[0]; remove one of the two.',
     ],
   ])('is refused: %s', (_, text, sentence) => {
     expect(problems(text)).toEqual([sentence]);

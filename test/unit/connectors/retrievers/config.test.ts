@@ -34,30 +34,30 @@ describe('a retriever that stands on other parts of its pipeline', () => {
     [
       'a vector store without one',
       { retriever: overStore, embedder },
-      'vector_store is missing; the retriever of kind vector_store needs it.',
+      'vector_store is missing; the retriever of kind vector_store requires it.',
     ],
     [
       'a vector store without an embedder',
       { retriever: overStore, vector_store: store },
-      'embedder is missing; the retriever of kind vector_store needs it.',
+      'embedder is missing; the retriever of kind vector_store requires it.',
     ],
     ['a vector store with both', { retriever: overStore, vector_store: store, embedder }, null],
     ['words alone', { retriever: engine }, null],
     [
       'vectors without an embedder',
       { retriever: { ...engine, mode: 'knn' } },
-      'embedder is missing; the retriever of kind elasticsearch needs it.',
+      'embedder is missing; the retriever of kind elasticsearch requires it.',
     ],
     [
       'words and vectors without an embedder',
       { retriever: { ...engine, kind: 'opensearch', mode: 'hybrid' } },
-      'embedder is missing; the retriever of kind opensearch needs it.',
+      'embedder is missing; the retriever of kind opensearch requires it.',
     ],
     ['words and vectors with one', { retriever: { ...engine, mode: 'hybrid' }, embedder }, null],
     [
       'a first stage without an embedder',
       { retriever: reranked({ ...engine, mode: 'knn', content: 'body' }) },
-      'embedder is missing; the retriever of kind rerank needs it.',
+      'embedder is missing; the retriever of kind rerank requires it.',
     ],
   ])('is accepted only with them: %s', (_, pipeline, problem) => {
     expect(problemOf(pipeline)).toBe(problem);

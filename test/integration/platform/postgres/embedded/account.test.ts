@@ -77,7 +77,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     await copy.stop();
   });
 
-  it('makes one copy of programs that lie where only root may enter, and mends it when it is damaged', async () => {
+  it('makes one copy of programs that lie where only root may enter, and repairs it when it is damaged', async () => {
     const secluded = await temporaryFolder();
     const place = await temporaryFolder();
     await chmod(place, 0o755);

@@ -27,7 +27,7 @@ describe('the PostgreSQL programs', () => {
     expect(Number(majorVersion(version))).toBeGreaterThanOrEqual(18);
   });
 
-  it('are mended when an install without scripts left out links and rights', async () => {
+  it('are repaired after an install without scripts, which omits links and permissions', async () => {
     const { postgres } = await binariesOf(folder);
     expect((await stat(postgres)).mode & 0o111).toBe(0o111);
     expect(await readlink(join(folder, 'native', 'lib', 'libpq.so.5'))).toBe('libpq.so.5.18');

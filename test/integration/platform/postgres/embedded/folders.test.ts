@@ -94,7 +94,7 @@ describe('the data folder', () => {
     expect((await readdir(dataDir)).toSorted()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('gets its database although somebody opened its rights to all, as a mounted volume may', async () => {
+  it('gets its database although its permissions were opened to all users, as a mounted volume may', async () => {
     const dataDir = await temporaryFolder();
     await (await open(dataDir)).stop();
     await chmod(join(dataDir, 'postgres'), 0o777);

@@ -68,7 +68,7 @@ describe('one process', () => {
     expect(await query(connection, collation)).toEqual([{ datcollate: 'C' }]);
   });
 
-  it('listens on loopback only and lets nobody in without the password', async () => {
+  it('listens on loopback only and requires the password', async () => {
     const { connection } = await open();
     expect(connection.host).toBe('127.0.0.1');
     expect(await query(connection, `show listen_addresses`)).toEqual([{ listen_addresses: '127.0.0.1' }]);
@@ -114,7 +114,7 @@ describe('one process', () => {
     expect(processesIn(dataDir)).toEqual([]);
   });
 
-  it('is told when the database dies, and recovers its data at the next start', async () => {
+  it('reports when the database dies, and recovers its data at the next start', async () => {
     const database = await open();
     await query(database.connection, 'create table committed as select 1 as value');
     const [pid = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
@@ -167,7 +167,7 @@ describe('one process', () => {
     expect(await query(database.connection, 'select 1 as answer')).toEqual([{ answer: 1 }]);
   });
 
-  it('is not told of a death when it stopped the database itself', async () => {
+  it('does not report a death after stopping the database itself', async () => {
     const database = await open();
     let died = false;
     void database.died.then(() => {

@@ -113,7 +113,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(await readAfterStart()).toEqual(kept);
   });
 
-  it('after kill -9 in the middle of the first start, which the next one begins anew', async () => {
+  it('after kill -9 in the middle of the first start, which the next one starts again', async () => {
     const folder = await temporaryFolder();
     const opener = startOpener(folder);
     await waitFor(() => processesIn(folder).length > 1);
@@ -137,7 +137,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     await nothingRuns();
   });
 
-  it('when the guardian is killed: the database ends, too, and its owner is told', async () => {
+  it('when the guardian is killed: the database ends too, and its owner is notified', async () => {
     const opener = startOpener(dataDir);
     await opener.report('ready');
     const guardian = await parentOf(await postmasterId());
@@ -148,7 +148,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(await opener.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('when the database is stopped by somebody else, and its owner is told', async () => {
+  it('when another process stops the database, and its owner is notified', async () => {
     const opener = startOpener(dataDir);
     await opener.report('ready');
     process.kill(await postmasterId(), 'SIGINT');
