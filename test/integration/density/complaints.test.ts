@@ -29,7 +29,7 @@ const LEAVE = 1;
 const CONTENT = 300;
 const UNHAPPY = 120;
 
-it('a topic of negative feedback has a name, its share, examples, failures, and what people liked who asked alike', async () => {
+it('a topic of negative feedback has a name, its share, examples, failures, and similar queries with positive feedback', async () => {
   const world = queryWorld(7, words.length, words.length);
   const from = new Date(NOON.getTime() - DAY_MS);
   const topics = words.map((_, topic) => topic);

@@ -184,7 +184,7 @@ describe('many workers', () => {
     expect(counts).toEqual([{ n: 300, attempts: 1 }]);
   });
 
-  it('take over what a dead one held, after its lease', async () => {
+  it('take over the queries of a crashed worker after its lease expires', async () => {
     await ask({});
     const claim = (now: Date) =>
       coverage.claim({
@@ -202,7 +202,7 @@ describe('many workers', () => {
 });
 
 describe('a store that is down', () => {
-  it('is asked again later, and in the end the query is counted', async () => {
+  it('is retried later, and finally the query is counted as not measurable', async () => {
     await ask({});
     store.failure = 'it is down';
     await measure(deps());

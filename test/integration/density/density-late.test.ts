@@ -78,7 +78,7 @@ describe('a day of the same traffic', () => {
   const lateWindows = useStream();
   const lateSamples = useStream();
 
-  it('comes to the same alarm when its windows are closed one by one, and when they are after a stop', async () => {
+  it('raises the same alert when its windows close one by one and when they close after an interruption', async () => {
     await watchDay(inOrder.stream, 4, 0);
     await watchDay(lateWindows.stream, WATCHED_HOURS, 0);
     expect(await sums(lateWindows.stream)).toEqual(await sums(inOrder.stream));

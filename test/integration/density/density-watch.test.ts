@@ -56,7 +56,7 @@ async function gauges({ stream, database }: ReturnType<typeof useStream>): Promi
 
 const kinds = async (stream: WatchedStream) => (await stream.events()).map(({ kind }) => kind);
 
-describe('a topic that the store does not hold', () => {
+describe('a topic that the store does not cover', () => {
   const used = useStream((pool) => new WatchedStream(pool, FOUR_HOURS));
 
   it('finds a provisional baseline after days, and one for pages after two weeks', async () => {
@@ -76,7 +76,7 @@ describe('a topic that the store does not hold', () => {
     });
   }, 120_000);
 
-  it('pages when people ask for it, with the numbers and the reason, and not before', async () => {
+  it('pages once users query it, with the numbers and the cause', async () => {
     const { stream } = used;
     await stream.run(24, 20, COVERED, 4);
     expect(await kinds(stream)).toEqual(['rebaseline', 'rebaseline']);
@@ -109,7 +109,7 @@ describe('a topic that the store does not hold', () => {
     expect(await gauges(used)).toMatchObject({ 'recalld_density_incident{pipeline=docs,level=page}': 0 });
   }, 120_000);
 
-  it('withholds what is too old to trust', async () => {
+  it('omits values that are too old', async () => {
     const { stream } = used;
     stream.clock.set(new Date(stream.clock.now().getTime() + 2 * DAY));
     const late = await gauges(used);
@@ -147,7 +147,7 @@ describe('chunks of a topic that are deleted', () => {
     expect(stream.store.searches).toBe((3 * 24 + 8) * 12 + 32 * 20);
   }, 120_000);
 
-  it('stop paging when a person declares that it shall be so', async () => {
+  it('stop paging once a user requests a new baseline', async () => {
     const { stream } = used;
     const since = stream.clock.now();
     await requestRebaseline(
@@ -178,7 +178,7 @@ describe('other topics, all of them covered', () => {
 describe('a late sample', () => {
   const used = useStream((pool) => new WatchedStream(pool, SOON));
 
-  it('is no evidence in a window that is closed, and takes no alarm back', async () => {
+  it('changes neither the evidence of a closed window nor an alert', async () => {
     const { stream } = used;
     await stream.run(3 * 24 + 8, 12, COVERED, 4);
     const start = stream.clock.now();

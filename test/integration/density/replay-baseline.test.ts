@@ -7,7 +7,7 @@ import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
 const TOPICS = [0, 1, 2, 3, 4, 5];
 const ROUND_MS = 5 * 60_000;
 
-describe('queries of the baseline that are asked again', () => {
+describe('replayed baseline queries', () => {
   const database = useDatabase();
   let stream: WatchedStream;
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('queries of the baseline that are asked again', () => {
     expect(newest).toMatchObject({ value: 1, n: 108, ciMethod: 'wilson', details: { dropped: 0 } });
   });
 
-  it('show within the hour that a topic was deleted, although nobody asks', async () => {
+  it('show within one hour that a topic was deleted, without live queries for it', async () => {
     stream.store.hold(stream.chunksOf(TOPICS.slice(1)));
     await anHour();
     const { newest } = (await measured()) ?? {};

@@ -37,7 +37,7 @@ describe('an uncovered topic', () => {
     expect(await topics().known(pipeline)).toEqual([{ id: 'followed', centroid: first.centroid }]);
   });
 
-  it('counts a look once, whoever makes it, and one that another look came before not at all', async () => {
+  it('counts a search once, and not when another replica already made it', async () => {
     const pipeline = 'raced';
     const look = aLook(pipeline, 2, { lacking: 'window_tail' });
     expect(await topics().record(look, showing([]), null)).toBe(true);
@@ -74,7 +74,7 @@ describe('an uncovered topic', () => {
     expect(await topics().setState('nothing', 'closed', null, 'test', hours(6))).toBe(false);
   });
 
-  it('closes for good when it is found to be a part of another, unless somebody looks after it', async () => {
+  it('closes permanently when it is merged into another, unless it is acknowledged', async () => {
     const pipeline = 'parts';
     const [whole, part, cared] = ['whole', 'part', 'cared'].map((id) => aTopic({ id, pipeline }));
     if (whole === undefined || part === undefined || cared === undefined) throw new Error('There are three.');
@@ -91,7 +91,7 @@ describe('an uncovered topic', () => {
     expect((await topics().known(pipeline)).map(({ id }) => id).toSorted()).toEqual(['cared', 'whole']);
   });
 
-  it('stays closed by a person while only queries of before the closing are seen', async () => {
+  it('stays closed manually while only queries from before the closing are found', async () => {
     const pipeline = 'closed';
     const topic = aTopic({ id: 'mended', pipeline });
     await topics().record(aLook(pipeline, 0), showing([topic]), null);

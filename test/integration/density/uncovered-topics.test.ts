@@ -28,10 +28,10 @@ const unclosed = { pipeline: 'docs', states: ['open', 'acknowledged'], limit: 10
 const gauge = async (stream: WatchedStream) =>
   (await readTopicGauges(stream.deps))(stream.deps.clock.now()).map(({ name, value }) => [name, value]);
 
-describe('a topic that people begin to ask about', () => {
+describe('a new topic of live queries', () => {
   const stream = useStream();
 
-  it('is not there before, and no number of topics is told before anybody looked', async () => {
+  it('does not exist before, and the number of topics is unknown before the first search', async () => {
     await stream().run(3 * 24 + 8, 12, COVERED, 4);
     expect(await gauge(stream())).toEqual([]);
     await stream().run(24, 24, COVERED, 4);
@@ -69,7 +69,7 @@ describe('a topic that people begin to ask about', () => {
     expect((await stream().deps.db.density.topics.list(unclosed))[0]?.examples).toEqual(others);
   });
 
-  it('changes nothing when a look is repeated, and is followed by the next one', async () => {
+  it('does not change when a search is repeated, and is updated by the next search', async () => {
     const before = await stream().deps.db.density.topics.list(unclosed);
     await stream().detectTopics();
     expect(await stream().deps.db.density.topics.list(unclosed)).toEqual(before);
@@ -101,7 +101,7 @@ describe('a topic that people begin to ask about', () => {
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 0]]);
   }, 120_000);
 
-  it('is told no number of when nobody looked for long', async () => {
+  it('has an unknown number when the last search is too old', async () => {
     stream().clock.set(new Date(stream().clock.now().getTime() + 2 * DAY));
     expect(await gauge(stream())).toEqual([]);
   });

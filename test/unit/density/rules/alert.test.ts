@@ -82,7 +82,7 @@ function kindsOf(events: readonly AlertEvent[]): string[] {
   return events.map(({ kind }) => kind);
 }
 
-describe('the alarm', () => {
+describe('the density alert', () => {
   it('stays calm for months without change', () => {
     const steps = stream(POLICY).run(90 * 24, 75, none);
     expect(eventsOf(steps)).toEqual([]);
@@ -114,7 +114,7 @@ describe('the alarm', () => {
     for (const [i, hour] of hours.slice(1).entries()) expect(hour - (hours[i] ?? 0)).toBeGreaterThanOrEqual(24);
   });
 
-  it('resolves when a day after the alarm is well covered, not before', () => {
+  it('resolves only after a well-covered day', () => {
     const { run, state } = stream(POLICY);
     const [raised] = eventsOf(run(24, 75, everywhere(0.3)));
     const [resolved, ...more] = eventsOf(run(24 * 5, 75, none));

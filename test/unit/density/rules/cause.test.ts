@@ -31,14 +31,14 @@ describe('live queries beside those of the baseline', () => {
     expect(explains).toBe(false);
   });
 
-  it('are novel when a fifth of them ask for something else, which explains what is uncovered', () => {
+  it('are novel when a fifth of them has a new topic, which explains what is uncovered', () => {
     const { share, low, explains } = novelty([0, 1, 2, 3, 6], 0.2);
     expect(share).toBeGreaterThan(0.2);
     expect(low).toBeGreaterThan(0.05);
     expect(explains).toBe(true);
   });
 
-  it('are not novel when they only ask in other shares, so that a loss is no new demand', () => {
+  it('are not novel when only the topic shares change, so that a loss is not new demand', () => {
     expect(novelty([0, 0, 0, 1], 0.2).explains).toBe(false);
   });
 
@@ -79,7 +79,7 @@ describe('readCause', () => {
     expect(readCause({ ...fell, canary: 'changed' }).cause).toBe('embedding_changed');
   });
 
-  it('tells new demand from lost content by what the baseline asked', () => {
+  it('distinguishes new demand from lost content by the baseline queries', () => {
     expect(topicCause([0.2, 0.3, 0.8], 0.5)).toBe('new_demand');
     expect(topicCause([0.2, 0.3, 0.8, 0.9], 0.5)).toBe('lost_content');
     expect(topicCause([0.5, 0.5], 0.5)).toBe('lost_content');
@@ -172,7 +172,7 @@ describe('the rule for a new baseline', () => {
     expect(rebaselineDecision([], 'noisy', null).action).toBe('keep');
   });
 
-  it('asks for a replay of a new index, and keeps the baseline when the replay agrees', () => {
+  it('requests a replay after an index change, and keeps the baseline when the replay agrees', () => {
     const changed = changedBy({ searchParameters: 'ef=16', indexType: 'ivf' });
     expect(changed).toEqual(['indexType', 'searchParameters']);
     expect(rebaselineDecision(changed, 'same', null).action).toBe('replay');
@@ -181,7 +181,7 @@ describe('the rule for a new baseline', () => {
     expect(rebaselineDecision(changed, 'same', { ...steady, meanOverlap: 0.9 }).action).toBe('rebaseline');
   });
 
-  it('asks for a new baseline on another embedding, whatever a replay says', () => {
+  it('requests a new baseline after an embedding change, whatever the replay shows', () => {
     for (const change of [{ embeddingModel: 'n' }, { dimension: '768' }, { queryPrefix: 'query: ' }, { k: '10' }]) {
       expect(rebaselineDecision(changedBy(change), 'same', steady).action).toBe('rebaseline');
     }
@@ -203,7 +203,7 @@ describe('the rule for a new baseline', () => {
     expect(outgrewBaseline([0.2, ...grown], 1)).toBe(true);
   });
 
-  it('offers none when the baseline itself reads above 1, as repeated questions make it', () => {
+  it('offers none when the baseline itself is above 1 because of repeated queries', () => {
     const repeated = Array.from({ length: 14 }, () => 1.2);
     expect(outgrewBaseline(repeated, 1.18)).toBe(false);
   });

@@ -34,8 +34,8 @@ function aWorld(share: number, negative = 400) {
   return { rated, vectors, topicOf };
 }
 
-describe('what people complain about', () => {
-  it('is the topic that negative feedback has more of, with its share, its days and those who asked alike', () => {
+describe('topics of negative feedback', () => {
+  it('is the topic that is more frequent in negative feedback, with its share, its days and similar queries', () => {
     const { rated, vectors, topicOf } = aWorld(0.5);
     const found = complaintTopics(rated, vectors, 1);
     if (found.kind !== 'topics') throw new Error('There were too few queries.');
@@ -53,7 +53,7 @@ describe('what people complain about', () => {
     expect(topic?.days.reduce((sum, { sessions }) => sum + sessions, 0)).toBe(topic?.sessions);
   });
 
-  it('is nothing where both ask about the same, and not told from few', () => {
+  it('is empty when both have the same topics, and unknown with too few queries', () => {
     const alike = aWorld(0);
     expect(complaintTopics(alike.rated, alike.vectors, 1)).toMatchObject({ kind: 'topics', topics: [] });
     const few = aWorld(0.5, 20);

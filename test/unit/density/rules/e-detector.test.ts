@@ -18,7 +18,7 @@ describe('the combined detector', () => {
     expect(step.logEvidence).toBe(step.logGlobal);
   });
 
-  it('counts a window in which nobody asks in a region as an empty window of it', () => {
+  it('counts a window without queries in a region as an empty window of that region', () => {
     const settings = { global: SETTINGS, regions: [{ ...SETTINGS, region: 3 }] };
     const step = stepCombinedDetector(settings, newCombinedDetector(settings), {
       all: [0.9],

@@ -111,18 +111,18 @@ describe('the density of the same traffic', () => {
     for (const [i, { score }] of turn(live).queries.entries()) expect(score).toBeCloseTo(scoresBefore[i] ?? 0, 5);
   });
 
-  it('does not fall when people ask of other covered topics', () => {
+  it('does not drop when users query other covered topics', () => {
     const mix = world.ask(evenQuestions(1000, [0, 0, 0, 0, 1, 1, 2], LATER, HOUR));
     expect(densityOf(mix)).toBeGreaterThan(0.9);
   });
 
-  it('does not fall when the store grows', () => {
+  it('does not drop when the store grows', () => {
     const grown = joined(world.store, world.chunksOf([8]));
     expect(densityOf(searchedIn(grown, live))).toBeGreaterThanOrEqual(densityOf(live));
   });
 });
 
-describe('the density falls', () => {
+describe('the density drops', () => {
   it.each([
     [0.05, 0.93],
     [0.1, 0.86],
@@ -137,7 +137,7 @@ describe('the density falls', () => {
     expect(window.density?.uncovered.excess).toBeLessThan(1.3 * share);
   });
 
-  it('when the chunks of a topic are deleted, though the questions are the same', () => {
+  it('when the chunks of a topic are deleted although the queries are unchanged', () => {
     const rest = world.chunksOf([0, 1, 2, 3, 4, 5, 6]);
     expect(densityOf(searchedIn(rest, live))).toBeLessThan(0.85);
   });

@@ -32,8 +32,8 @@ function withMissing(count: number): Question[] {
   );
 }
 
-describe('a look for uncovered topics', () => {
-  it('finds the one that nobody asked about before, and calls it new demand', () => {
+describe('the search for uncovered topics', () => {
+  it('finds the topic that is not in the baseline, and calls it new demand', () => {
     const live = world.ask(withMissing(1000));
     const found = findTopics(live.queries, live.vectors, baseline, 1);
     if (found.kind !== 'topics') throw new Error('There was enough to look.');
@@ -44,7 +44,7 @@ describe('a look for uncovered topics', () => {
     expect(findTopics(queries.toReversed(), vectors, baseline, 1)).toEqual(found);
   });
 
-  it('calls one that was asked about before lost content, and points to the baseline queries of its region', () => {
+  it('calls a topic of the baseline lost content, and names the baseline queries of its region', () => {
     const remaining = world.chunksOf(COVERED.slice(1));
     const live = world.ask(evenQuestions(1000, COVERED, LATER, DAY), remaining);
     const found = findTopics(live.queries, live.vectors, baseline, 1);

@@ -8,7 +8,7 @@ const apart = (values: Float64Array): number[] => [...values.keys()];
 const drawn = (count: number, uniform: () => number): Float64Array =>
   Float64Array.from({ length: count }, () => -Math.log(1 - uniform()));
 
-describe('coverage against like reference queries', () => {
+describe('coverage against similar reference queries', () => {
   it('is what the definition says', () => {
     // The first two are of one session: (1 + 0) / 2 and 2, less 0.5.
     const excess = Float64Array.of(1, 0, 2);

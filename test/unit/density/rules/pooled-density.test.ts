@@ -121,12 +121,12 @@ describe('density over windows', () => {
     expect(scattered?.high).toBeGreaterThan(calm?.high ?? 0);
   });
 
-  it('leaves out windows from before the moment asked for', () => {
+  it('leaves out windows from before the given time', () => {
     const windows = [aWindow(0, [9, 9]), aWindow(1, [1]), aWindow(2, [3])];
     expect(pooledDensity(windows, 'global', HOUR, 1)).toMatchObject({ startMs: HOUR, sessions: 2 });
   });
 
-  it('is of the sessions of one region when that is asked for', () => {
+  it('uses the sessions of one region when a region is given', () => {
     const windows = [aWindow(0, [2, 2, 0], 2), aWindow(1, [1, 1])];
     const pooled = pooledDensity(windows, 7, 0, 1);
     expect(pooled?.sessions).toBe(2);

@@ -216,7 +216,7 @@ describe('query density', () => {
     expect(densityOfDrawn(withBot(5000))?.density).toBeCloseTo(densityOfDrawn(withBot(1))?.density ?? 0, 9);
   });
 
-  it('falls to about 0.965 with 1 % of gibberish', () => {
+  it('drops to about 0.965 with 1 % of gibberish', () => {
     const baseline = Array.from({ length: 5000 }, (_, i) => i / 5000);
     const lists = baselineScores(baseline, new Int32Array(5000), 1);
     const densityWith = (gibberish: number): number => {
@@ -299,7 +299,7 @@ describe('tied ranks', () => {
     expect([0.39, 0.4, 0.6, 0.9].map((a) => tailShare(ranks, a))).toEqual([0, 1 / 3, 2 / 3, 1]);
   });
 
-  it('make repeated questions neither better nor worse covered than the baseline', () => {
+  it('make repeated queries neither better nor worse covered than the baseline', () => {
     const uniform = uniforms(21);
     const asked = Array.from({ length: 4000 }, () => Math.floor(40 * uniform() ** 3) / 40);
     const lists = baselineScores(asked, new Int32Array(4000), 1);
@@ -401,7 +401,7 @@ describe('query density and its parts', () => {
 });
 
 describe('regionTable', () => {
-  it('puts first what explains most of the fall, and its parts sum to the whole', () => {
+  it('lists the region that explains most of the drop first, and the parts sum to the whole', () => {
     const density = densityOfDrawn(draw(3));
     const table = regionTable(density ?? { regions: [] }, [0.4, 0.3, 0.3]);
     const explained = table.map((row) => row.explained);
@@ -409,7 +409,7 @@ describe('regionTable', () => {
     expect(explained.reduce((sum, part) => sum + part, 0)).toBeCloseTo(-Math.log(density?.density ?? 0), 10);
   });
 
-  it('shows a region that nobody asks in any more', () => {
+  it('shows a region that has no queries any more', () => {
     expect(regionTable({ regions: [] }, [1])).toEqual([
       { region: 0, share: 0, baselineShare: 1, density: null, explained: 0 },
     ]);

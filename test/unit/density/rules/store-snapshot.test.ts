@@ -154,13 +154,13 @@ describe('a store against its traffic', () => {
   const compare = (queries: readonly Float32Array[], weights?: readonly number[]) =>
     compareStoreWithTraffic(store, snapshot, matrixOf(queries), weights ?? queries.map(() => 1));
 
-  it('that asks as the store is stocked diverges little and leaves nothing unasked', () => {
+  it('with live queries distributed like the store diverges little and has no unused cluster', () => {
     const traffic = compare([...around(0, 150), ...around(1, 100), ...around(2, 50)]);
     expect(traffic?.divergenceBits).toBeLessThan(0.1);
     expect(traffic?.queriesApart).toBeLessThan(0.3);
   });
 
-  it('that asks of one topic alone leaves the others unasked', () => {
+  it('with live queries of one topic only has unused clusters', () => {
     const traffic = compare(around(2, 200));
     expect(traffic?.divergenceBits).toBeGreaterThan(0.5);
     expect(traffic?.chunksUnqueried).toBeGreaterThan(0.8);
@@ -168,7 +168,7 @@ describe('a store against its traffic', () => {
     expect(traffic?.clusters.at(-1)?.queryShare).toBe(0);
   });
 
-  it('that asks for what the store does not hold is apart from it', () => {
+  it('with live queries that the store does not cover is far from them', () => {
     expect(compare(around(5, 100))?.queriesApart).toBe(1);
   });
 

@@ -84,7 +84,7 @@ describe('uncovered topics', () => {
     expect(tailClusters(turned, turnedBaseline, 1)).toEqual(tailClusters(side, baselineSide, 1));
   });
 
-  it('are no matter of one client: a bot that repeats an uncovered question is one vote', () => {
+  it('count one client once: a bot that repeats an uncovered query is one vote', () => {
     const { side } = hourWith(0);
     const bot = world.ask([{ topic: MISSING, session: 'bot', occurredAt: LATER }]);
     const row = side.vectors.rows;
@@ -104,7 +104,7 @@ describe('uncovered topics', () => {
     expect(found).toMatchObject({ kind: 'clusters', uncovered: [] });
   });
 
-  it('are not looked for in fewer than 30 queries of either side', () => {
+  it('need at least 30 queries on each side', () => {
     const { side } = hourWith(0.1);
     expect(tailClusters({ ...side, tail: side.tail.slice(0, 29) }, baselineSide, 1)).toEqual({
       kind: 'insufficient_data',

@@ -92,7 +92,7 @@ describe('the label of a topic', () => {
     expect(labelTopic(topic, background).slice(0, 2).toSorted()).toEqual(['leave', 'parental']);
   });
 
-  it('holds no plain words, numbers or redacted places', () => {
+  it('contains no common words, numbers or redacted parts', () => {
     const label = labelTopic(['what is [EMAIL] 2024 krypton', 'who is [EMAIL] 2024 krypton'], background);
     expect(label).toEqual(['krypton']);
   });
@@ -173,7 +173,7 @@ describe('the segments most concerned', () => {
     expect(concernedSegments(topic, traffic, ['tenant', 'plan'])).toEqual([['tenant=beta', 0.9]]);
   });
 
-  it('are none where the topic is asked about by all alike, or nobody tags the queries', () => {
+  it('are empty when all segments have the topic equally, or queries have no segments', () => {
     expect(concernedSegments(traffic.slice(70), traffic, ['plan'])).toEqual([]);
     expect(concernedSegments(many(1, { tenant: 'acme' }), traffic, ['tenant'])).toEqual([]);
     expect(concernedSegments(many(20, {}), traffic, ['tenant'])).toEqual([]);

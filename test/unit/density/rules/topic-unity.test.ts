@@ -27,7 +27,7 @@ describe('queries of a cluster, by dense vectors', () => {
     expect(subjectsOf(ask([1, 3, 5, 7]), sample, 1)).toBe('several');
   });
 
-  it('are a topic when all of them are one question, asked again and again', () => {
+  it('are a topic when all of them repeat one query', () => {
     const one = selectRows(
       ask([3]),
       Array.from({ length: 50 }, () => 0),

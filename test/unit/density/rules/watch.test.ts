@@ -180,7 +180,7 @@ describe('the watch', () => {
     expect(outcomes[3]).toMatchObject({ value: 400, details: { not_measurable: { no_vector: 2 } } });
   });
 
-  it('holds no window against a baseline that it does not have', () => {
+  it('compares no window when there is no baseline', () => {
     expect(() => transition(settings, learning, aWindow(20, 0.2))).toThrow('learning');
   });
 
