@@ -301,7 +301,7 @@ describe('recalld drift for people', () => {
   it('says the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
-      /^Worse covered\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+: below 0\.95\.\n\n/,
+      /^Coverage is worse\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+, below the threshold of 0\.95\.\n\n/,
     );
     expect(text).toMatch(/^query density +0\.\d+ +1$/m);
     expect(text).toMatch(/^uncovered share +28 % +5 %$/m);
@@ -333,7 +333,7 @@ describe('recalld drift for people', () => {
     driftCommand(new Command('drift'), new AbortController().signal)
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
-    for (const part of ['--store <file>', 'is below 0.95', 'exit code is 1', 'recalld drift --store chunks.npy']) {
+    for (const part of ['--store <file>', 'is below 0.95', 'exit code 1', 'recalld drift --store chunks.npy']) {
       expect(help.join('')).toContain(part);
     }
   });
