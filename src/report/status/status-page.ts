@@ -120,7 +120,7 @@ export function overviewPage({
       section(
         'checks',
         'Checks',
-        { lead: 'A check whose data is too old has no data. Select a check for its history.' },
+        { lead: 'A check without recent data shows "No data". Select a check to see its history.' },
         checks.length === 0
           ? empty(
               'No check is configured, so the quality of this pipeline is unknown.',
