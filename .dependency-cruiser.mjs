@@ -26,6 +26,7 @@ const connectors = {
   retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
   embedders: ['node', 'zod'],
   models: ['node', 'zod'],
+  receivers: ['node', 'zod'],
   throttle: ['pg'],
 };
 /** One folder a subject; each may import those before it, and the rules of all. */
