@@ -1,15 +1,15 @@
 /**
- * Tells recalld of live queries and feedback, from within the service that answers them.
+ * Reports live queries and feedback to recalld from within the service that answers them.
  *
  *   const client = createClient({ url: 'http://127.0.0.1:8321', pipeline: 'support-docs' });
  *   const id = client.track({ text: 'how do I reset it?', results: [{ id: 'doc-7', score: 0.83 }] });
  *   client.feedback({ queryId: id, kind: 'thumb', value: 'up' });
  *   await client.close();
  *
- * The host comes first: a call copies its argument and returns, everything else happens between the host's own work,
- * memory is bounded, and what cannot be delivered is dropped and counted. Each item has an id from the start, so that
- * recalld recognises what is sent twice. No packages, nothing of recalld beside this folder and the rule by which documents
- * without an id are called; Node.js 18, Bun, Deno.
+ * The host has priority: a call copies its argument and returns, all other work runs between the host's own, memory is
+ * bounded, and items that cannot be delivered are dropped and counted. Each item gets an id at once, so that recalld
+ * recognizes duplicates. No dependencies, and from recalld only this folder and the rule for ids of documents without
+ * one; runs on Node.js 18, Bun and Deno.
  */
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';
@@ -30,10 +30,10 @@ import type { Client, ClientOptions, DeliveryStats, Drop, DropReason, FlushResul
 
 const MAX_RECORD_BYTES = 1024 * 1024;
 
-/** Why nothing is taken any more. */
+/** Reason why new items are dropped. */
 type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
 
-/** One kind of record, queries or feedback, on its way from the host's call to the daemon. */
+/** Queue and delivery of one kind of record: queries or feedback. */
 class Channel {
   readonly #tally: Tally;
   readonly #outbox: Outbox<ClientRecord>;
@@ -41,7 +41,7 @@ class Channel {
   readonly #maxRecordBytes: number;
   #refusal: Refusal | null;
 
-  /** Without a connection everything is dropped. */
+  /** Drops everything if there is no connection. */
   constructor(what: Drop['what'], connection: Connection | null, settings: Settings) {
     this.#tally = new Tally(what, guardedListener(settings.onDrop));
     this.#outbox = new Outbox({ maxItems: settings.maxQueue, maxBytes: settings.maxQueueBytes });
@@ -60,7 +60,9 @@ class Channel {
     return this.#outbox.pending;
   }
 
-  /** Counts one call of the host and takes the record that `make` gives. Null is a record that is sampled out. */
+  /**
+   * Counts one call of the host and queues the record that `make` returns. Null means that the record was sampled out.
+   */
   offer(make: () => ClientRecord | null): void {
     this.#tally.offered += 1;
     if (this.#refusal !== null) {
@@ -71,7 +73,7 @@ class Channel {
     try {
       record = make();
     } catch (error) {
-      // The message of any other error is the host's, so it may quote personal data.
+      // The message of any other error comes from the host, so it may quote personal data.
       this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'it cannot be read');
       return;
     }
@@ -81,24 +83,24 @@ class Channel {
       this.#tally.drop('oversized', 1, `it takes more than ${this.#maxRecordBytes} bytes`);
     } else {
       this.#tally.drop('overflow', this.#outbox.push(record), 'the queue was full');
-      this.#delivery?.notice();
+      this.#delivery?.wake();
     }
   }
 
-  /** Sends what is there; calls `done` when it has left. Returns a function for a caller who waits no longer. */
+  /** Sends all queued records; calls `done` when they have been sent. Returns a function that cancels the wait. */
   flush(done: () => void): () => void {
     if (this.#delivery !== null) return this.#delivery.flush(done);
     done();
     return () => undefined;
   }
 
-  /** Takes nothing more, and tries once more at once to send what is there. */
+  /** Accepts no more items, and immediately tries once more to send the queued ones. */
   startClosing(): void {
     this.#refusal ??= 'closed';
-    this.#delivery?.hurry();
+    this.#delivery?.sendNow();
   }
 
-  /** Stops for good and drops what is left. */
+  /** Stops permanently and drops queued records. */
   stop(): void {
     this.#delivery?.stop();
   }
@@ -108,12 +110,12 @@ class Channel {
   }
 }
 
-/** Local sampling: which sessions are told at all, the same ones in every process of the host. */
+/** Number of hash values for sampling by session. Each process of the host samples the same sessions. */
 const HASH_RANGE = 2 ** 32;
 
 /**
- * Whether a key falls into the sample, for a rate in [0, 1]. The same key is always decided alike, and a key that is
- * kept at a rate is kept at every higher one.
+ * Returns true if a key falls into the sample, for a rate in [0, 1]. The result for a key never changes, and a key in
+ * the sample of one rate is in the sample of every higher rate.
  */
 export function isSampled(key: string, rate: number): boolean {
   return hash(key) < rate * HASH_RANGE;
@@ -121,8 +123,8 @@ export function isSampled(key: string, rate: number): boolean {
 
 /**
  * FNV-1a over the UTF-16 units, mixed by the finalizer of MurmurHash3, since FNV alone leaves the upper bits of short
- * keys uneven. It must stay another function than the daemon's SHA-256: were they one, the daemon would keep all or
- * none of what is sent to it, instead of its own share.
+ * keys uneven. It must differ from the daemon's SHA-256: with the same function, the daemon would sample all or none of
+ * what it receives, instead of its own share.
  */
 function hash(key: string): number {
   let h = 0x811c9dc5;
@@ -149,7 +151,7 @@ export type {
 
 /**
  * Opens a client; nothing is sent before the first item. One client serves a whole process: create it at start-up.
- * Options that cannot be used are named in `stats().problems`.
+ * `stats().problems` lists invalid options.
  */
 export function createClient(options: ClientOptions): Client {
   const settings = readOptions(options);
@@ -219,12 +221,12 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** An argument of the host, which may be anything in JavaScript, whatever its type says. */
+/** Reads an argument of the host: in JavaScript it may be anything, whatever its type says. */
 function readArgument(value: unknown, name: string): Readonly<Record<string, unknown>> {
   return required(readObject(value, name), name);
 }
 
-/** The id that the host gave to a query, undefined when it gave none that can be used. Never throws. */
+/** Returns the id that the host gave to a query; undefined if it is missing or invalid. Never throws. */
 function identifierOf(query: unknown): string | undefined {
   try {
     return readIdentifier(readArgument(query, 'query')['id'], 'id');

@@ -1,15 +1,16 @@
 /**
- * One POST to the daemon and its answer, bounded in time and bytes; it never throws, rejects or emits an error.
+ * Sends one POST to the daemon and reads its answer, with limits on time and bytes; never throws, rejects or emits an
+ * error.
  *
- * It stands on node:http, which Bun and Deno have too, because a fetch that is under way keeps the host's process
- * alive until its time is over: with a frozen daemon every exit of the host would take that long.
+ * It uses node:http, which Bun and Deno have too, because a pending fetch keeps the host's process alive until its
+ * timeout: with a frozen daemon, every exit of the host would take that long.
  */
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { startTimer } from './exit.ts';
 
-/** An answer lists at most one refusal for each of 1,000 items. */
+/** An answer lists at most one rejection for each of 1,000 items. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export type Reply =
@@ -17,7 +18,7 @@ export type Reply =
       readonly kind: 'answer';
       readonly status: number;
       readonly retryAfter: string | null;
-      /** Empty when it was cut short. */
+      /** Empty if it was cut off. */
       readonly body: string;
     }
   | { readonly kind: 'failure'; readonly reason: string };
@@ -28,13 +29,13 @@ export interface Body {
 }
 
 export interface Connection {
-  /** Sends JSON to a path below the daemon's address. */
+  /** Posts JSON to a path below the daemon's address. */
   post(path: string, body: Body): Promise<Reply>;
-  /** Closes all sockets; a request under way fails. */
+  /** Closes all sockets; a pending request fails. */
   close(): void;
 }
 
-/** Opens no socket yet. `headers` go with every request. */
+/** Opens no socket yet. `headers` are sent with every request. */
 export function openConnection(url: URL, headers: Readonly<Record<string, string>>, timeoutMs: number): Connection {
   const isSecure = url.protocol === 'https:';
   const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
@@ -66,7 +67,7 @@ export function openConnection(url: URL, headers: Readonly<Record<string, string
   };
 }
 
-/** Sees one request to its end, whichever comes first: the whole answer, a failure or the time limit. */
+/** Completes one request: with the whole answer, a failure or a timeout, whichever comes first. */
 function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     let sent: ClientRequest | undefined;
@@ -77,12 +78,12 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
       if (isOver) return;
       isOver = true;
       cancelTimer();
-      // Only after a whole exchange may the socket serve the next one. After an answer to half a request an error of
-      // the other half, such as EPIPE, would have no listener and end the host.
+      // Only after a complete exchange may the socket be reused. If an answer arrives before the whole request was
+      // sent, an error of the rest, such as EPIPE, would have no listener and crash the host.
       if (!isWhole || sent?.writableFinished === false) sent?.destroy();
       resolve(reply);
     };
-    // The status alone decides what becomes of the batch, so it counts even when the body never ends.
+    // The status alone decides about the batch, so it counts even if the body never ends.
     const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
     const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
 

@@ -1,6 +1,6 @@
 /**
- * Carries the records of an outbox to one path of the daemon: batch by batch, one request at a time, the same batch
- * again until the daemon has decided on it.
+ * Sends the records of an outbox to one path of the daemon: one batch and one request at a time; a batch is retried
+ * until the daemon has accepted or rejected it.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -9,35 +9,35 @@ import { nextTurn, Pause } from './exit.ts';
 import type { Outbox, Tally } from './outbox.ts';
 import { type ClientRecord, recordToJson } from './records.ts';
 
-/** Nothing is left to do: accepted but for `rejected`, which counts items by code. */
-interface Settled {
-  readonly kind: 'settled';
+/** The daemon processed the batch: all items are accepted except those in `rejected`, which counts items by code. */
+interface Processed {
+  readonly kind: 'processed';
   readonly rejected: ReadonlyMap<string, number>;
   readonly duplicates: number;
   readonly error: string | null;
 }
 
-/** The same items again in smaller batches. */
+/** Retry the same items in smaller batches. */
 interface TooLarge {
   readonly kind: 'too_large';
   readonly error: string;
 }
 
 type Verdict =
-  | Settled
+  | Processed
   | TooLarge
-  /** The same batch again, later. */
+  /** Retry the same batch later. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfter: string | null }
-  /** The same batch again, at once, without gzip. */
+  /** Retry the same batch immediately, without gzip. */
   | { readonly kind: 'encoding_refused'; readonly error: string };
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** More codes than the daemon has; what is beyond is counted together. */
+/** More codes than the daemon has; further ones are counted together. */
 const MAX_CODES = 32;
 
-/** Judges the reply to a batch of `items` items. */
-export function judgeReply(reply: Reply, items: number): Verdict {
+/** Classifies the reply to a batch of `items` items. */
+export function classifyReply(reply: Reply, items: number): Verdict {
   if (reply.kind === 'failure') return { kind: 'retry', error: reply.reason, retryAfter: null };
   const { status, retryAfter } = reply;
   const error = `HTTP ${status}`;
@@ -47,7 +47,7 @@ export function judgeReply(reply: Reply, items: number): Verdict {
   const body = parse(reply.body);
   if (status >= 200 && status < 300) {
     return {
-      kind: 'settled',
+      kind: 'processed',
       rejected: countCodes(body['rejected'], items),
       duplicates: countOf(body['duplicates'], items),
       error: null,
@@ -56,12 +56,15 @@ export function judgeReply(reply: Reply, items: number): Verdict {
   return refused(items, status, countCodes(body['rejected'], items));
 }
 
-/** The whole batch is refused: by the codes of its items as far as the answer names them. */
-function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Settled {
+/**
+ * Returns the result for a batch that is rejected as a whole: by the codes of its items, as far as the answer lists
+ * them.
+ */
+function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Processed {
   const unnamed = items - [...named.values()].reduce((sum, count) => sum + count, 0);
   const rejected = new Map(named);
   if (unnamed > 0) rejected.set(`http_${status}`, unnamed);
-  return { kind: 'settled', rejected, duplicates: 0, error: `HTTP ${status}` };
+  return { kind: 'processed', rejected, duplicates: 0, error: `HTTP ${status}` };
 }
 
 function parse(body: string): Readonly<Record<string, unknown>> {
@@ -69,7 +72,7 @@ function parse(body: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // An answer of something in between; its status is all that we can use.
+    // The answer comes from something between the client and the daemon; only its status is usable.
   }
   return {};
 }
@@ -95,15 +98,15 @@ function countOf(value: unknown, most: number): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? Math.min(value, most) : 0;
 }
 
-/** The longest wait, whether we chose it or the daemon asked for it. */
+/** Longest wait, whether the client chose it or the daemon requested it. */
 const MAX_RETRY_DELAY_MS = 60_000;
 
 const BASE_DELAY_MS = 500;
 
 /**
- * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], on top of what the daemon
- * asks for in Retry-After, and 60 s at the most. The jitter stays with Retry-After, or all hosts that were turned
- * away together would come back together.
+ * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], added to the Retry-After
+ * of the daemon, and at most 60 s. Jitter is added to Retry-After too; without it, all hosts that were rejected
+ * together would return together.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -115,7 +118,7 @@ export function retryDelayMs(attempt: number, retryAfter: string | null, random:
   return Math.min(MAX_RETRY_DELAY_MS, retryAfterMs(retryAfter, now) + jitterMs);
 }
 
-/** Seconds or an HTTP date as milliseconds from `now`; 0 when there is none, or none that can be read. */
+/** Returns seconds or an HTTP date as milliseconds from `now`; 0 if it is missing or invalid. */
 export function retryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();
@@ -124,7 +127,7 @@ export function retryAfterMs(retryAfter: string | null, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** Longest work without giving the host its turn. */
+/** Longest work without yielding to the host. */
 const SLICE_MS = 1;
 
 /** Smaller bodies fit into one packet either way. */
@@ -132,7 +135,7 @@ const GZIP_FROM_BYTES = 1024;
 
 const gzipInThreadPool = promisify(gzip);
 
-/** A JSON array of the records. */
+/** Encodes the records as a JSON array. */
 async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];
@@ -148,7 +151,7 @@ async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array
   return joined(parts);
 }
 
-/** The body in gzip, made outside the event loop; null when it is too small to gain by it. */
+/** Compresses the body with gzip outside the event loop; null if it is too small to benefit. */
 async function compressBody(body: Uint8Array): Promise<Uint8Array | null> {
   return body.length < GZIP_FROM_BYTES ? null : gzipInThreadPool(body);
 }
@@ -163,7 +166,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Of a batch, by estimate; far below what servers and proxies commonly take. */
+/** Estimated size of a batch; far below the usual limits of servers and proxies. */
 const BATCH_BYTES = 512 * 1024;
 
 const FAULT_PAUSE_MS = 1000;
@@ -184,16 +187,16 @@ export class Delivery {
   readonly #tally: Tally;
   readonly #connection: Connection;
   readonly #settings: DeliverySettings;
-  /** Shrinks when the daemon finds a batch too large. */
+  /** Reduced when the daemon rejects a batch as too large. */
   #batchBytes = BATCH_BYTES;
   #isGzipTaken = true;
   #isStopped = false;
   readonly #idle = new Pause();
   readonly #backOff = new Pause();
-  /** Whether the back-off that goes on is what the daemon asked for. */
-  #isToldToWait = false;
+  /** True if the daemon requested the current wait (Retry-After). */
+  #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** Up to this count of records that left the outbox, nothing waits for full batches. */
+  /** While the outbox has completed fewer records than this, batches are sent without waiting until they are full. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 
@@ -205,47 +208,47 @@ export class Delivery {
   }
 
   /**
-   * Starts the loop. Its timers and requests belong to the caller of `start`, not to whoever pushes a record, so that
-   * traces and other context of one of the host's requests do not leak into the batches of all.
+   * Starts the loop. Its timers and requests belong to the caller of `start` and not to the caller that pushes a
+   * record, so that traces and other async context of one request of the host do not leak into the batches of all.
    */
   start(): void {
     this.#run().catch(() => undefined);
   }
 
-  /** To be called after a push. */
-  notice(): void {
+  /** Call it after a push. */
+  wake(): void {
     if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
-    this.#tellWaiters();
+    this.#notifyWaiters();
   }
 
   /**
-   * Sends all that is in the outbox now; calls `done` when it has left, delivered or not. The returned function is for
-   * a caller who waits no longer.
+   * Sends everything in the outbox now; calls `done` when it is empty, whether records were delivered or dropped.
+   * Returns a function that cancels the wait.
    */
   flush(done: () => void): () => void {
-    const waiter = { target: this.#outbox.entered, done };
+    const waiter = { target: this.#outbox.pushed, done };
     this.#flushTarget = waiter.target;
     this.#waiters.add(waiter);
     this.#idle.end();
-    this.#tellWaiters();
+    this.#notifyWaiters();
     return () => {
       this.#waiters.delete(waiter);
     };
   }
 
-  /** Ends a back-off of our own choice, but not one that the daemon asked for. */
-  hurry(): void {
-    if (!this.#isToldToWait) this.#backOff.end();
+  /** Ends the client's own back-off, but not a wait that the daemon requested. */
+  sendNow(): void {
+    if (!this.#isRetryAfter) this.#backOff.end();
   }
 
-  /** Ends the loop, once the request under way has failed or been answered, and drops what is left. */
+  /** Ends the loop after the pending request, and drops queued records. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#idle.end();
     this.#backOff.end();
     this.#tally.drop('closed', this.#outbox.clear(), 'it was not delivered before the client was closed');
-    this.#tellWaiters();
+    this.#notifyWaiters();
   }
 
   async #run(): Promise<void> {
@@ -255,16 +258,16 @@ export class Delivery {
         if (!this.#isStopped) await this.#sendBatch();
       } catch (error) {
         this.#abandonBatch(error);
-        // A fault that stays must not become a busy loop.
+        // A permanent fault must not become a busy loop.
         await this.#backOff.wait(FAULT_PAUSE_MS);
       }
-      this.#tellWaiters();
+      this.#notifyWaiters();
     }
   }
 
   #isDue(): boolean {
-    const { waiting, waitingBytes, left } = this.#outbox;
-    return waiting >= this.#settings.batchSize || waitingBytes >= this.#batchBytes || left < this.#flushTarget;
+    const { waiting, waitingBytes, done } = this.#outbox;
+    return waiting >= this.#settings.batchSize || waitingBytes >= this.#batchBytes || done < this.#flushTarget;
   }
 
   async #waitUntilDue(): Promise<void> {
@@ -275,7 +278,7 @@ export class Delivery {
       if (leftMs <= 0) break;
       await this.#idle.wait(leftMs);
     }
-    // We may have been woken in the middle of the host's work.
+    // The loop may have been resumed in the middle of the host's work.
     await nextTurn();
   }
 
@@ -292,12 +295,12 @@ export class Delivery {
       await this.#sendBatch();
       return;
     }
-    this.#outbox.settle(batch);
+    this.#outbox.release(batch);
     this.#count(verdict.kind === 'too_large' ? refused(batch.length, 413) : verdict, batch.length);
   }
 
-  /** Sends a body until the daemon has decided on it; null when the client was stopped before. */
-  async #deliver(plain: Uint8Array, items: number): Promise<Settled | TooLarge | null> {
+  /** Sends a body until the daemon has accepted or rejected it; null if the client was stopped first. */
+  async #deliver(plain: Uint8Array, items: number): Promise<Processed | TooLarge | null> {
     const tally = this.#tally;
     const compressed = this.#isGzipTaken ? await compressBody(plain).catch(() => null) : null;
     let body: Body = { bytes: compressed ?? plain, isCompressed: compressed !== null };
@@ -305,10 +308,10 @@ export class Delivery {
       const reply = await this.#connection.post(this.#settings.path, body);
       if (this.#isStopped) break;
       tally.requests += 1;
-      const verdict = judgeReply(reply, items);
+      const verdict = classifyReply(reply, items);
       tally.lastError = verdict.error;
       switch (verdict.kind) {
-        case 'settled':
+        case 'processed':
         case 'too_large':
           return verdict;
         case 'encoding_refused':
@@ -326,12 +329,12 @@ export class Delivery {
 
   async #waitToRetry(attempt: number, retryAfter: string | null): Promise<void> {
     const now = Date.now();
-    this.#isToldToWait = retryAfterMs(retryAfter, now) > 0;
+    this.#isRetryAfter = retryAfterMs(retryAfter, now) > 0;
     await this.#backOff.wait(retryDelayMs(attempt, retryAfter, Math.random(), now));
-    this.#isToldToWait = false;
+    this.#isRetryAfter = false;
   }
 
-  #count({ rejected, duplicates }: Settled, items: number): void {
+  #count({ rejected, duplicates }: Processed, items: number): void {
     let sent = items;
     for (const [code, count] of rejected) {
       sent -= count;
@@ -341,17 +344,17 @@ export class Delivery {
     this.#tally.duplicates += duplicates;
   }
 
-  /** A fault of our own costs a batch, never the host or the batches after it. */
+  /** Drops a batch after an internal fault, which must never harm the host or later batches. */
   #abandonBatch(error: unknown): void {
     if (this.#isStopped) return;
-    this.#outbox.settle(this.#underWay);
+    this.#outbox.release(this.#underWay);
     this.#tally.drop('failed', this.#underWay.length, error instanceof Error ? error.name : 'unknown');
     this.#underWay = [];
   }
 
-  #tellWaiters(): void {
+  #notifyWaiters(): void {
     for (const waiter of this.#waiters) {
-      if (waiter.target > this.#outbox.left) continue;
+      if (waiter.target > this.#outbox.done) continue;
       this.#waiters.delete(waiter);
       waiter.done();
     }

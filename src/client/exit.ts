@@ -1,30 +1,30 @@
 /**
- * What has not left yet when the host's process ends: it is sent, for a moment, and what stays is told. Until then
- * nothing that waits keeps the process alive, but where it says so.
+ * Sends queued items when the host's process ends, for a short time, and reports the undelivered ones. Until then
+ * nothing here keeps the process alive, except where noted.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
-/** One client, as far as the end of the process concerns it. */
-interface Leaving {
-  /** Waiting or under way. */
+/** A client, as seen by the exit handler. */
+interface ExitingClient {
+  /** Queued or being sent. */
   pending(): { readonly queries: number; readonly feedback: number };
   flush(limitMs: number): Promise<unknown>;
-  /** Drops what is left; why the last request failed, null when none did. */
+  /** Drops queued items. @returns why the last request failed; null if it did not */
   giveUp(): string | null;
-  /** False where the host is told of each drop itself. */
+  /** False if the host itself is notified of each drop. */
   readonly isSilent: boolean;
 }
 
-/** Longest that a process that has nothing else to do waits for a daemon. */
+/** Longest time that a process with nothing else to do waits for a daemon. */
 const EXIT_FLUSH_MS = 2000;
 
-const open = new Set<Leaving>();
+const open = new Set<ExitingClient>();
 let isListening = false;
 let isFlushed = false;
 
-/** @returns a function that forgets the client */
-export function watchExit(client: Leaving): () => void {
+/** @returns a function that unregisters the client */
+export function watchExit(client: ExitingClient): () => void {
   open.add(client);
   isFlushed = false;
   if (!isListening) {
@@ -35,12 +35,12 @@ export function watchExit(client: Leaving): () => void {
   return () => void open.delete(client);
 }
 
-/** The event comes again when the flush is over; then the process may end. */
+/** `beforeExit` is emitted again after the flush; then the process may end. */
 function flushOnce(): void {
-  const left = [...open].filter(isPending);
-  if (isFlushed || left.length === 0) return;
+  const pending = [...open].filter(isPending);
+  if (isFlushed || pending.length === 0) return;
   isFlushed = true;
-  for (const client of left) void client.flush(EXIT_FLUSH_MS);
+  for (const client of pending) void client.flush(EXIT_FLUSH_MS);
 }
 
 function tell(): void {
@@ -53,19 +53,19 @@ function tell(): void {
   }
 }
 
-function isPending(client: Leaving): boolean {
+function isPending(client: ExitingClient): boolean {
   const { queries, feedback } = client.pending();
   return queries + feedback > 0;
 }
 
-/** Calls `act` once after a delay, unless the returned function is called before. */
+/** Calls `act` once after a delay, unless the returned function is called first. */
 export function startTimer(act: () => void, delayMs: number): () => void {
   const timer = setTimeout(act, delayMs);
   timer.unref();
   return () => clearTimeout(timer);
 }
 
-/** Resolves with the promise, or after the delay without it. This wait alone does keep the process alive. */
+/** Resolves with the promise or after the delay. This wait is the only one that keeps the process alive. */
 export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
@@ -78,8 +78,8 @@ export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<
 }
 
 /**
- * Resolves once the host has had its turn: input, output and timers that are due. It keeps the process alive for that
- * turn; were it unreferenced, the event loop would not wake up for it.
+ * Resolves after the host had a turn of the event loop: input, output and due timers. It keeps the process alive for
+ * that turn; an unreferenced timer would not wake the event loop.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -87,11 +87,11 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** A wait of one caller, that others can cut short. */
+/** A wait of one caller that others can end early. */
 export class Pause {
   #end: (() => void) | undefined;
 
-  /** Resolves after the delay, or at the next `end`; without a delay only then. */
+  /** Resolves after the delay or at the next `end`; without a delay only at `end`. */
   wait(delayMs?: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = delayMs === undefined ? undefined : startTimer(() => this.end(), delayMs);
@@ -102,7 +102,7 @@ export class Pause {
     });
   }
 
-  /** Ends the wait that is going on, if there is one. */
+  /** Ends the current wait, if there is one. */
   end(): void {
     const end = this.#end;
     this.#end = undefined;

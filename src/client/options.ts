@@ -1,23 +1,23 @@
-/** The host's options, checked: what cannot be used is replaced by its default and named in `problems`. */
+/** Validates the host's options: an invalid one is replaced by its default and listed in `problems`. */
 import type { Drop } from './types.ts';
 
 const MAX_IDENTIFIER = 1024;
 export const MAX_TEXT = 100_000;
 export const MAX_SHORT_TEXT = 1000;
 
-/** An argument that cannot be used; the message names the field and never quotes its value. */
+/** An invalid argument; the message names the field and never quotes its value. */
 export class InvalidField extends Error {
   override readonly name = 'InvalidField';
 }
 
-/** The value as an object whose fields can be read. */
+/** Returns the value as an object with readable fields. */
 export function readObject(value: unknown, field: string): Readonly<Record<string, unknown>> | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) throw new InvalidField(`${field} must be an object`);
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** A text of at most `max` UTF-16 units. */
+/** Returns a string of at most `max` UTF-16 units. */
 export function readText(value: unknown, field: string, max: number): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'string') throw new InvalidField(`${field} must be a string`);
@@ -25,7 +25,7 @@ export function readText(value: unknown, field: string, max: number): string | u
   return value;
 }
 
-/** A text of 1 to 1,024 UTF-16 units; a finite number becomes one. */
+/** Returns a string of 1 to 1,024 UTF-16 units; a finite number is converted. */
 export function readIdentifier(value: unknown, field: string): string | undefined {
   const text = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
   const identifier = readText(text, field, MAX_IDENTIFIER);
@@ -33,24 +33,24 @@ export function readIdentifier(value: unknown, field: string): string | undefine
   return identifier;
 }
 
-/** A finite number in [min, max]. */
+/** Returns a finite number in [min, max]. */
 export function readNumber(value: unknown, field: string, min: number, max: number): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'number' && value >= min && value <= max) return value;
   throw new InvalidField(`${field} must be a number from ${min} to ${max}`);
 }
 
-/** A whole number in [1, 10,000], as ranks and result counts are. */
+/** Returns a whole number in [1, 10,000], for ranks and result counts. */
 export function readCount(value: unknown, field: string): number | undefined {
   const count = readNumber(value, field, 1, 10_000);
   if (count !== undefined && !Number.isInteger(count)) throw new InvalidField(`${field} must be a whole number`);
   return count;
 }
 
-// RFC 3339 writes years with four digits.
+// RFC 3339 has four-digit years.
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** A Date, a number of milliseconds since the epoch or an ISO 8601 text, as an RFC 3339 text in UTC. */
+/** Converts a Date, milliseconds since the epoch or an ISO 8601 string to RFC 3339 in UTC. */
 export function readTime(value: unknown, field: string): string | undefined {
   if (value === null || value === undefined) return undefined;
   let time = Number.NaN;
@@ -61,17 +61,17 @@ export function readTime(value: unknown, field: string): string | undefined {
   throw new InvalidField(`${field} must be a Date, milliseconds since the epoch or an ISO 8601 text`);
 }
 
-/** The value, when there is one. */
+/** Returns the value; throws InvalidField if it is undefined. */
 export function required<T>(value: T | undefined, field: string): T {
   if (value === undefined) throw new InvalidField(`${field} is missing`);
   return value;
 }
 
-/** Version of the package. Written out, since the client must find it in bundles and on every runtime. */
+/** Version of the package. It is repeated here because the client must find it in bundles and on every runtime. */
 export const version = '0.1.0';
 
 export interface Settings {
-  /** Null when nothing can be sent. */
+  /** Null if nothing can be sent. */
   readonly url: URL | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly pipeline: string | undefined;
@@ -82,18 +82,18 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly sampleRate: number;
   readonly onDrop: ((drop: Drop) => unknown) | undefined;
-  /** One sentence each, that names the option and what is done instead. */
+  /** One sentence each: the option and what is used instead. */
   readonly problems: readonly string[];
 }
 
-/** Reads options that may be anything; never throws. */
+/** Reads options of any type; never throws. */
 export function readOptions(given: unknown): Settings {
   const problems: string[] = [];
   const read = (name: string): unknown => {
     try {
       return (given as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? undefined;
     } catch {
-      problems.push(`${name} cannot be read; it is taken as missing.`);
+      problems.push(`${name} cannot be read; it is ignored.`);
       return undefined;
     }
   };
@@ -121,7 +121,7 @@ export function readOptions(given: unknown): Settings {
   };
 }
 
-/** The `timeoutMs` of a flush that may be given anything: 0 to 60 s, 5 s when it is missing or no number. */
+/** Reads the `timeoutMs` of a flush: 0 to 60 s; 5 s if it is missing or not a number. */
 export function readFlushTimeout(options: unknown): number {
   try {
     const value: unknown = (options as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
@@ -143,14 +143,14 @@ function readUrl(value: unknown, problems: string[]): URL | null {
   return null;
 }
 
-/** Header with the key, an empty object without one, null when no header can carry it. */
+/** Returns the header with the key, an empty object without a key, and null if no header can contain the key. */
 function readApiKey(value: unknown, problems: string[]): { readonly authorization?: string } | null {
   if (value === undefined) return {};
-  // Keys that are read from a file end with a line feed.
+  // A key that was read from a file ends with a line feed.
   const key = typeof value === 'string' ? value.trim() : '';
   if (key === '' && typeof value === 'string') return {};
   if (/^[\x21-\x7e]+$/.test(key)) return { authorization: `Bearer ${key}` };
-  problems.push('apiKey must be a text of visible ASCII characters; nothing is sent.');
+  problems.push('apiKey must be a string of visible ASCII characters; nothing is sent.');
   return null;
 }
 
@@ -158,7 +158,7 @@ function readPipeline(value: unknown, problems: string[]): string | undefined {
   try {
     return readIdentifier(value, 'pipeline');
   } catch {
-    problems.push('pipeline must be the name of a pipeline; it is taken as missing.');
+    problems.push('pipeline must be the name of a pipeline; it is ignored.');
     return undefined;
   }
 }
@@ -166,6 +166,6 @@ function readPipeline(value: unknown, problems: string[]): string | undefined {
 function readListener(value: unknown, problems: string[]): ((drop: Drop) => unknown) | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'function') return value as (drop: Drop) => unknown;
-  problems.push('onDrop must be a function; it is taken as missing.');
+  problems.push('onDrop must be a function; it is ignored.');
   return undefined;
 }

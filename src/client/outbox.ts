@@ -1,10 +1,10 @@
 /**
- * What waits to be sent and what is under way, bounded in items and in bytes; the oldest that waits gives way. What
- * became of each kind of record is counted and told.
+ * Queue of records that wait or are being sent, limited in items and in bytes: if it is full, the oldest waiting record
+ * is dropped. Counts and reports what happened to each kind of record.
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 
-/** A queue of fixed capacity in which every operation takes constant time; it drops nothing by itself. */
+/** A queue of fixed capacity with constant-time operations; it drops nothing by itself. */
 export class RingBuffer<T> {
   readonly #slots: (T | undefined)[];
   #first = 0;
@@ -18,19 +18,19 @@ export class RingBuffer<T> {
     return this.#length;
   }
 
-  /** The oldest element, undefined when there is none. */
+  /** The oldest element; undefined if the buffer is empty. */
   get first(): T | undefined {
     return this.#slots[this.#first];
   }
 
-  /** Adds the newest element. Throws RangeError when the buffer is full. */
+  /** Adds an element at the end. Throws RangeError if the buffer is full. */
   push(element: T): void {
     this.#assertRoom();
     this.#slots[(this.#first + this.#length) % this.#slots.length] = element;
     this.#length += 1;
   }
 
-  /** Puts an element back before the oldest. Throws RangeError when the buffer is full. */
+  /** Adds an element at the front. Throws RangeError if the buffer is full. */
   unshift(element: T): void {
     this.#assertRoom();
     this.#first = (this.#first + this.#slots.length - 1) % this.#slots.length;
@@ -38,11 +38,11 @@ export class RingBuffer<T> {
     this.#length += 1;
   }
 
-  /** Removes and returns the oldest element, undefined when there is none. */
+  /** Removes and returns the oldest element; undefined if the buffer is empty. */
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const element = this.#slots[this.#first];
-    // An element that has left must not be kept alive by its slot.
+    // The slot must not keep a removed element alive.
     this.#slots[this.#first] = undefined;
     this.#first = (this.#first + 1) % this.#slots.length;
     this.#length -= 1;
@@ -69,7 +69,7 @@ export class Outbox<R extends Sized> {
   #waitingBytes = 0;
   #underWay = 0;
   #underWayBytes = 0;
-  #entered = 0;
+  #pushed = 0;
 
   constructor(limits: OutboxLimits) {
     this.#limits = limits;
@@ -84,7 +84,7 @@ export class Outbox<R extends Sized> {
     return this.#waitingBytes;
   }
 
-  /** Waiting or under way. */
+  /** Waiting or being sent. */
   get pending(): number {
     return this.#waiting.length + this.#underWay;
   }
@@ -93,22 +93,25 @@ export class Outbox<R extends Sized> {
     return this.#waitingBytes + this.#underWayBytes;
   }
 
-  /** How many records were ever pushed. */
-  get entered(): number {
-    return this.#entered;
-  }
-
-  /** How many of them are neither waiting nor under way any more. They leave in the order in which they came. */
-  get left(): number {
-    return this.#entered - this.pending;
+  /** Number of records that were ever pushed. */
+  get pushed(): number {
+    return this.#pushed;
   }
 
   /**
-   * Adds a record. Returns how many were dropped to make room: the oldest that wait, or the new one alone when what
-   * is under way leaves no room for it.
+   * Number of records that are done: no longer waiting or being sent. Records are done in the order in which they were
+   * pushed.
+   */
+  get done(): number {
+    return this.#pushed - this.pending;
+  }
+
+  /**
+   * Adds a record. Returns the number of dropped records: the oldest waiting ones, or only the new one if the records
+   * that are being sent leave no room for it.
    */
   push(record: R): number {
-    this.#entered += 1;
+    this.#pushed += 1;
     const { maxItems, maxBytes } = this.#limits;
     if (this.#underWay >= maxItems || this.#underWayBytes + record.bytes > maxBytes) return 1;
     let dropped = 0;
@@ -121,7 +124,9 @@ export class Outbox<R extends Sized> {
     return dropped;
   }
 
-  /** Moves the oldest records under way: at most `maxItems`, and at most `maxBytes` unless one alone has more. */
+  /**
+   * Takes the oldest records for sending: at most `maxItems`, and at most `maxBytes` unless a single record is larger.
+   */
   take(maxItems: number, maxBytes: number): R[] {
     const taken: R[] = [];
     let bytes = 0;
@@ -138,15 +143,15 @@ export class Outbox<R extends Sized> {
     return taken;
   }
 
-  /** The records are under way no more: delivered or given up. */
-  settle(records: readonly R[]): void {
+  /** Removes records that were sent or dropped. */
+  release(records: readonly R[]): void {
     this.#underWay -= records.length;
     for (const record of records) this.#underWayBytes -= record.bytes;
   }
 
-  /** Puts records that were taken last back to the head of the queue. */
+  /** Returns the most recently taken records to the head of the queue. */
   putBack(records: readonly R[]): void {
-    this.settle(records);
+    this.release(records);
     for (let i = records.length - 1; i >= 0; i--) {
       const record = records[i];
       if (record === undefined) continue;
@@ -155,7 +160,7 @@ export class Outbox<R extends Sized> {
     }
   }
 
-  /** Forgets everything, under way or not; returns how many records that were. */
+  /** Removes everything, also records that are being sent; returns their number. */
   clear(): number {
     const count = this.pending;
     while (this.#waiting.shift() !== undefined);
@@ -166,7 +171,7 @@ export class Outbox<R extends Sized> {
   }
 }
 
-/** Codes come from the daemon, or from whatever answers in its place. */
+/** Limits the number of codes, since they come from the daemon, or from whatever answers in its place. */
 const MAX_CODES = 100;
 
 export class Tally {
@@ -195,14 +200,14 @@ export class Tally {
     this.#tell = tell;
   }
 
-  /** Counts records that will not be delivered and tells the host. */
+  /** Counts records that will not be delivered and notifies the host. */
   drop(reason: DropReason, count: number, detail: string): void {
     if (count <= 0) return;
     this.#dropped[reason] += count;
     this.#tell({ what: this.#what, reason, count, detail });
   }
 
-  /** Counts records that the daemon refused. */
+  /** Counts records that the daemon rejected. */
   reject(code: string, count: number): void {
     const key = this.#rejectedByCode.has(code) || this.#rejectedByCode.size < MAX_CODES ? code : 'other';
     this.#rejectedByCode.set(key, (this.#rejectedByCode.get(key) ?? 0) + count);
@@ -227,8 +232,8 @@ export class Tally {
 }
 
 /**
- * Wraps the host's callback so that it can do no harm: what it throws or rejects with is swallowed, and what is
- * dropped by the callback itself is counted but not told, or it would call itself for ever.
+ * Wraps the host's callback so that it can do no harm: its exceptions and rejections are ignored, and drops that the
+ * callback causes are counted without calling it again, which prevents infinite recursion.
  */
 export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): (drop: Drop) => void {
   let isTelling = false;
@@ -239,7 +244,7 @@ export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): 
       const said = onDrop(drop);
       if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => undefined);
     } catch {
-      // The host's own fault, in which we take no part.
+      // A fault of the host's callback is not ours to handle.
     } finally {
       isTelling = false;
     }

@@ -1,4 +1,4 @@
-/** What the queue holds: an item as JSON, made in the host's call, and its vector, which is encoded when it is sent. */
+/** Queued items: JSON that is made in the host's call, and the vector, which is encoded when it is sent. */
 import { Buffer } from 'node:buffer';
 import { contentId } from '../core/text/content-id.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from './options.ts';
 import type { TrackedFeedback } from './types.ts';
 
-/** The kinds that the daemon knows. */
+/** The kinds that the daemon accepts. */
 export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind']>([
   'thumb',
   'rating',
@@ -27,14 +27,14 @@ export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind
   'relevance',
 ]);
 
-/** What the client adds to the words of the host. */
+/** Fields that the client adds to the host's. */
 interface FeedbackContext {
   readonly id: string;
   readonly pipeline: string | undefined;
   readonly now: number;
 }
 
-/** One item of `POST /v1/feedback`; throws InvalidField when a field cannot be used. */
+/** Creates one item of `POST /v1/feedback`; throws InvalidField for an invalid field. */
 export function createFeedbackRecord(
   feedback: Readonly<Record<string, unknown>>,
   context: FeedbackContext,
@@ -65,23 +65,23 @@ const MAX_RESULTS = 1000;
 const MAX_SEGMENTS = 16;
 const DAY_MS = 86_400_000;
 
-/** What the client adds to the words of the host. */
+/** Fields that the client adds to the host's. */
 interface QueryContext {
   readonly id: string;
   readonly pipeline: string | undefined;
   readonly now: number;
-  /** Probability with which the client keeps a query. */
+  /** Probability with which the client samples a query. */
   readonly sampleRate: number;
 }
 
-/** One item of `POST /v1/queries`; throws InvalidField when a field cannot be used. */
+/** Creates one item of `POST /v1/queries`; throws InvalidField for an invalid field. */
 export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
-  // Its value is taken from the context; here it only must be one.
+  // The value is taken from the context; this only validates it.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');
   if (results === undefined && error === undefined) {
-    throw new InvalidField('results is missing, which only goes with an error');
+    throw new InvalidField('results is missing; it may be left out only together with an error');
   }
   const fields = {
     id: context.id,
@@ -137,7 +137,7 @@ function idOfText(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (contentId(text) ?? undefined);
 }
 
-/** The ranking is worth keeping without a score that JSON cannot carry. */
+/** The ranking is useful even without a score that JSON cannot represent. */
 function readScore(value: unknown, field: string): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'number') throw new InvalidField(`${field}[].score must be a number`);
@@ -163,7 +163,7 @@ function readStages(value: unknown): Record<string, unknown>[] | undefined {
   });
 }
 
-/** An empty text is no error; an Error without a message is one, by its name. */
+/** An empty string is no error; an Error without a message is reported by its name. */
 function readError(value: unknown): string | undefined {
   const error = isErrorLike(value) ? value.message || value.name : value;
   if (error === null || error === undefined || error === '') return undefined;
@@ -171,7 +171,7 @@ function readError(value: unknown): string | undefined {
   return error.slice(0, MAX_SHORT_TEXT);
 }
 
-/** Not instanceof: an Error may come from another realm, as in a sandbox. */
+/** Not instanceof: an Error may come from another realm, such as a sandbox. */
 function isErrorLike(value: unknown): value is { readonly message: unknown; readonly name?: unknown } {
   return typeof value === 'object' && value !== null && 'message' in value;
 }
@@ -198,7 +198,7 @@ function readVersions(value: unknown): Record<string, string | undefined> | unde
   return { index: read('index'), embedder: read('embedder'), retriever: read('retriever') };
 }
 
-/** Product of the host's own sampling and ours; undefined when everything is told. */
+/** Product of the host's own sampling and the client's; undefined if nothing is sampled out. */
 function readSampling(value: unknown, sampleRate: number): { readonly probability: number } | undefined {
   const sampling = readObject(value, 'sampling');
   const upstream =
@@ -210,10 +210,12 @@ function readSampling(value: unknown, sampleRate: number): { readonly probabilit
   return probability === 1 ? undefined : { probability };
 }
 
-/** A query's vector: copied when the host calls, written as base64 when it is sent. */
+/** Maximum length of a query's vector. */
 const MAX_DIMENSIONS = 16_384;
 
-/** A copy in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite there. */
+/**
+ * Copies a vector in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite in it.
+ */
 export function copyEmbedding(value: unknown): Float32Array | undefined {
   if (value === null || value === undefined) return undefined;
   if (!Array.isArray(value) && !(value instanceof Float32Array) && !(value instanceof Float64Array)) {
@@ -226,49 +228,49 @@ export function copyEmbedding(value: unknown): Float32Array | undefined {
   let zero = 0;
   for (let i = 0; i < copy.length; i++) {
     const component: unknown = value[i];
-    if (typeof component !== 'number') throw new InvalidField('embedding holds something that is no number');
+    if (typeof component !== 'number') throw new InvalidField('embedding holds a value that is not a number');
     copy[i] = component;
-    // Zero stays zero unless a value is NaN or infinite; one check at the end is twice as fast as one for each.
+    // Zero stays zero unless a value is NaN or infinite; one check at the end is twice as fast as one for each value.
     zero += 0 * (copy[i] ?? 0);
   }
   if (zero !== 0) throw new InvalidField('embedding holds a number that is not finite in single precision');
   return copy;
 }
 
-/** Base64 of the float32 values, little-endian on every machine. */
+/** Returns the float32 values in base64, little-endian on every machine. */
 function encodeEmbedding(embedding: Float32Array): string {
   const bytes = Buffer.alloc(embedding.byteLength);
   for (const [i, component] of embedding.entries()) bytes.writeFloatLE(component, i * 4);
   return bytes.toString('base64');
 }
 
-/** The record itself, and the heads of its text and its vector. */
+/** The record object and the headers of its string and its vector. */
 const OVERHEAD_BYTES = 256;
 
-/** Per number, as float32 or as base64 of it. */
+/** Bytes a number, as float32 or in base64. */
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
-  /** What it takes in memory and on the wire, whichever is more, a little rounded up. */
+  /** Size in memory or on the wire, whichever is larger, slightly rounded up. */
   readonly bytes: number;
   readonly json: string;
   readonly embedding: Float32Array | undefined;
 }
 
 /**
- * A text of its own is made at once: it costs microseconds, no later change by the host reaches it, its size is known,
- * and it keeps no larger text alive, as a slice of one would.
+ * Serializes the item in the host's call: this takes microseconds, later changes by the host do not affect it, its size
+ * is known, and it does not keep a larger string alive, as a slice would.
  *
- * @param fields under their names on the wire; undefined ones are left out
+ * @param fields with their names on the wire; undefined ones are left out
  */
 export function createRecord(fields: Readonly<Record<string, unknown>>, embedding?: Float32Array): ClientRecord {
   const json = JSON.stringify(fields);
-  // Engines store one byte per character, or two when any is beyond Latin-1.
+  // Engines store one byte a character, or two if any character is beyond Latin-1.
   const textBytes = Buffer.byteLength(json) === json.length ? json.length : 2 * json.length;
   return { bytes: OVERHEAD_BYTES + textBytes + EMBEDDING_BYTES * (embedding?.length ?? 0), json, embedding };
 }
 
-/** The item with its vector as base64 of float32 values. */
+/** Returns the item with its vector in base64. */
 export function recordToJson({ json, embedding }: ClientRecord): string {
   return embedding === undefined ? json : `${json.slice(0, -1)},"embedding":"${encodeEmbedding(embedding)}"}`;
 }

@@ -1,4 +1,4 @@
-/** Owns every resource that the program opens and gives them back in the reverse order of their opening. */
+/** Owns every resource that the program opens and closes them in reverse order. */
 
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -24,15 +24,15 @@ export function createCleanupStack(logger: Logger) {
     closing = null;
   };
   return {
-    /** Name of what is being closed now; null before and after. */
+    /** Name of the resource that is being closed; null before and after. */
     get closing() {
       return closing;
     },
-    /** Registers what closes a resource that was just opened. */
+    /** Registers how to close a resource that was just opened. */
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /** Closes all, last opened first. Runs once; a failure is logged and does not keep the rest open. */
+    /** Closes everything, last opened first. Runs once; a failure is logged and does not stop the rest. */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

@@ -1,5 +1,5 @@
 /**
- * What use cases and jobs work with. Core knows no subject, so each subject and the platform add their part to these
+ * The parameter of use cases and jobs. Core knows no subject: each subject and the platform add their part to these
  * interfaces in their own `context.ts`, by declaration merging.
  */
 import type { Logger } from './logger.ts';
@@ -9,22 +9,22 @@ import type { Clock } from './time.ts';
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 
-/** What a subject starts in a later one; `app/` makes them. */
+/** Work of a later subject that an earlier one triggers; `app/` provides it. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
 export interface Context {
   readonly db: Db;
-  /** Reads what may lag behind: the replica while it answers, else the same as `db`. */
+  /** The same tables on the replica while it answers, else on the primary. Their rows may lag behind. */
   readonly reads: Db;
-  /** The tables for what a person changes, whom the audit log then names. */
+  /** The tables for changes made by a person, whose name goes into the audit log. */
   readonly dbBy: (person: string) => Db;
   readonly hooks: Hooks;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The same context, reading from the replica. */
+/** Returns the same context with reads from the replica. */
 export function onReplica(context: Context): Context {
   return { ...context, db: context.reads };
 }

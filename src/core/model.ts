@@ -1,16 +1,16 @@
 /**
- * The words of recalld, used alike in code, SQL, metrics and docs.
+ * The terms of recalld, used in code, SQL, metrics and docs.
  *
  * pipeline      one monitored retrieval path of a RAG service: a retriever and the vector store behind it
  * golden set    versioned queries with judgments (qrels); a version never changes
  * judgment      document id and integer grade >= 0 for one query; grade >= relevance level means relevant
  * golden run    one execution of a golden set version against a pipeline's retriever
- * outcome       what became of one query of a run: ok, empty, error or timeout
+ * outcome       result of one query of a run: ok, empty, error or timeout
  * segment       a bounded slice of a golden set (`all`, or `key=value` of a tag)
  * check         one configured expectation on a measure; its verdict is ok, warning, critical or no_data
  */
 
-/** A document as the retriever ranked it; `score` is null when the retriever gives none. */
+/** A document as ranked by the retriever; `score` is null if the retriever returns none. */
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
@@ -25,11 +25,13 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Empty for a question that has no answer, or is asked for its forbidden documents alone. */
+  /** Empty for a query without an answer, or one that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never come back, ids or beginnings of ids that end in `*`; left out, none. */
+  /** Documents that must never be returned: ids, or prefixes of ids that end in `*`. */
   readonly forbidden?: readonly string[];
-  /** Nothing that the store holds answers it: an empty answer is right. Such a question has no judgments. */
+  /**
+   * True if the store holds no answer to the query, so that an empty answer is correct. Such a query has no judgments.
+   */
   readonly noAnswer?: true;
 }
 
@@ -38,20 +40,19 @@ export const queryOutcomes = ['ok', 'empty', 'error', 'timeout'] as const;
 
 export type QueryOutcome = (typeof queryOutcomes)[number];
 
-/** `void`: the run ended, but too many of its queries failed to trust its scores. `failed`: it did not end. */
+/** `void`: the run completed, but too many of its queries failed to trust its scores. `failed`: it did not complete. */
 export const runStatuses = ['running', 'completed', 'void', 'failed', 'cancelled'] as const;
 
 export type RunStatus = (typeof runStatuses)[number];
 
-/** What a breach of a check is: something to wake somebody for, or something to look at. */
+/** `critical` pages a person; `warning` can wait for working hours. */
 export const severities = ['critical', 'warning'] as const;
 
 export type Severity = (typeof severities)[number];
 
-/** `no_data`: nothing that can be trusted says whether the check holds. */
+/** `no_data`: no trustworthy value shows whether the check passes. */
 export const verdicts = ['ok', 'warning', 'critical', 'no_data'] as const;
 
 export type Verdict = (typeof verdicts)[number];
 
-/** The segment that holds every query. */
 export const ALL_SEGMENT = 'all';

@@ -57,7 +57,7 @@ def query_item(
     fields: Mapping[str, Any],
 ) -> bytes:
     if results is None and not error:
-        raise InvalidField("results is missing, which only goes with an error")
+        raise InvalidField("results is missing; it may be left out only together with an error")
     documents = _documents(results or (), "results")
     text = fields.get("text")
     if text is not None and (not isinstance(text, str) or len(text) > _LONGEST_TEXT):

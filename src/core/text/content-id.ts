@@ -1,11 +1,15 @@
-/** The id of a document that has none: the same wherever its text is met. Told in docs/explanation/concepts.md. */
+/**
+ * Ids of documents that have none: derived from the text, and so equal for equal texts. See
+ * docs/explanation/concepts.md.
+ */
 import { createHash } from 'node:crypto';
 
 /**
- * `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8, after NFC, with one space for each
- * run of white space (Unicode's White_Space) and none at the ends; half of a surrogate pair counts as U+FFFD.
+ * Returns `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8, after NFC normalization,
+ * with each run of white space (Unicode's White_Space) reduced to one space and trimmed; a lone surrogate counts as
+ * U+FFFD.
  *
- * @returns null for a text of white space alone, which tells no document from another
+ * @returns null for a text of white space only, which identifies no document
  */
 export function contentId(text: string): string | null {
   const plain = text
@@ -19,14 +23,13 @@ export function contentId(text: string): string | null {
 const PLACEHOLDER = 'unidentified:';
 
 /**
- * The id of a document of which nothing is known but its rank, from 0, in the answer to a live query. It is another one in
- * each answer, so that no two of them pass for the same document, and it is never judged.
+ * Returns an id for a document in the answer to a live query of which only the rank is known (from 0). The id is unique
+ * to the answer, so that two such documents never count as the same one; they are never judged.
  */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;
 }
 
-/** Whether an id is one of `placeholderId`. */
 export function isPlaceholderId(id: string): boolean {
   return id.startsWith(PLACEHOLDER);
 }

@@ -1,23 +1,22 @@
-/** What the texts of one list of results cost whoever reads all of them, and how much of it is said twice. */
+/** Size of a list of results in a prompt, and the share of repeated text in it. */
 
 export interface ContextSize {
   /** UTF-16 code units of all texts. */
   readonly characters: number;
-  /** Share of the runs of five words that an earlier text of the list has too, 0..1. */
+  /** Share of five-word runs that also occur in an earlier text of the list, 0..1. */
   readonly repeated: number;
 }
 
 const RUN_WORDS = 5;
-/** Code units in which repeats are looked for, some milliseconds; `characters` counts all. */
+/** Maximum of code units that are searched for repeats, which takes some milliseconds; `characters` counts all. */
 const MAX_COMPARED = 200_000;
 
 /**
- * Words are runs of letters, marks and digits, compared without regard to case; a letter of a script that is written
- * without spaces is a word. A text of fewer than five words is one run (Broder 1997). Runs are told apart by 53 bits of a
- * hash.
+ * Words are runs of letters, marks and digits, compared case-insensitively; in scripts without spaces each letter is a
+ * word. A text of fewer than five words is one run (Broder 1997). Runs are compared by a 53-bit hash.
  *
  * @param texts best first, one for each result
- * @returns null when there is no result, or one whose text is not known: then its cost is not known either
+ * @returns null if there is no result, or if the text of one is unknown
  */
 export function contextSize(texts: readonly (string | null | undefined)[]): ContextSize | null {
   if (texts.length === 0) return null;
@@ -34,7 +33,7 @@ export function contextSize(texts: readonly (string | null | undefined)[]): Cont
   return { characters, repeated: runs === 0 ? 0 : repeated / runs };
 }
 
-/** A hash of each run of five words. */
+/** Returns a hash of each run of five words. */
 function runsOf(text: string): number[] {
   const words = wordHashes(text);
   const runs: number[] = [];
@@ -49,7 +48,7 @@ function runsOf(text: string): number[] {
   return runs;
 }
 
-/** FNV-1a, 32 bits, of each word: http://www.isthe.com/chongo/tech/comp/fnv/ */
+/** Returns the 32-bit FNV-1a hash of each word: http://www.isthe.com/chongo/tech/comp/fnv/ */
 function wordHashes(text: string): number[] {
   const lower = text.toLowerCase();
   const kinds = kindsOfUnits();
@@ -78,7 +77,9 @@ const letter = /[\p{L}\p{M}\p{N}\p{Cs}]/u;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 let kinds: Uint8Array | null = null;
 
-/** What each UTF-16 code unit is, asked once: a pattern for each character of each result would cost too much. */
+/**
+ * Classifies each UTF-16 code unit once; matching a pattern against each character of each result would be too slow.
+ */
 function kindsOfUnits(): Uint8Array {
   kinds ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     const character = String.fromCharCode(unit);

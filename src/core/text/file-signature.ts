@@ -1,8 +1,8 @@
-/** What a file holds that should be text, told by its first bytes. */
+/** Recognizes binary files by their first bytes, where a text file is expected. */
 
 const UTF_16 = 'is UTF-16; save the file as UTF-8';
 
-/** In Latin-1, a character for each byte. */
+/** In Latin-1, one character a byte. */
 const signatures: readonly (readonly [bytes: string, problem: string])[] = [
   ['\x1f\x8b', 'is compressed with gzip; unpack it'],
   ['\x28\xb5\x2f\xfd', 'is compressed with zstd; unpack it'],
@@ -20,17 +20,17 @@ const signatures: readonly (readonly [bytes: string, problem: string])[] = [
 
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 
-/** So many bytes tell. */
+/** Number of bytes that are needed to recognize a file. */
 export const SIGNATURE_BYTES = 64;
 
 /**
- * What is wrong with a file that begins so and is no text in UTF-8, to follow its name, with the fix; null for all others.
- * UTF-16 without a byte order mark has a NUL in every other byte.
+ * Returns what is wrong with a file that starts with these bytes and how to fix it, to follow the file's name; null for
+ * UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
  */
 export function signatureProblem(first: Uint8Array): string | null {
   const begin = Buffer.from(first.subarray(0, SIGNATURE_BYTES)).toString('latin1');
-  if (begin.startsWith(LFS_POINTER)) return 'is a pointer of Git LFS and not the file itself; run git lfs pull';
-  // Letters alone may also begin an id.
+  if (begin.startsWith(LFS_POINTER)) return 'is a Git LFS pointer instead of the file; run git lfs pull';
+  // A signature of letters only can also be the start of an id.
   const isText = !/(?![\t-\r])\p{Cc}/u.test(begin);
   const known = signatures.find(([bytes]) => begin.startsWith(bytes) && !(isText && /^[ -~]+$/.test(bytes)));
   if (known !== undefined) return known[1];

@@ -1,15 +1,15 @@
 /**
- * JSON that others sent, parsed only when that can cost no more than its bytes say. JSON.parse keeps some 300 bytes for
- * each level that is open, so four megabytes of `[` take more than a gigabyte and block the thread for seconds.
+ * Parses untrusted JSON with bounded cost. JSON.parse uses about 300 bytes for each open level, so four megabytes of
+ * `[` take more than a gigabyte and block the thread for seconds.
  */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
  * Parses JSON like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit ids)
- * becomes a string of its digits. JSON.parse would round it, and a rounded id matches no judgment, or the wrong one.
+ * becomes a string of its digits. JSON.parse would round it, and a rounded id matches the wrong judgment or none.
  *
- * @throws SyntaxError when the text is not JSON; JsonBeyondLimit as parseBoundedJson does
+ * @throws SyntaxError if the text is not JSON; JsonBeyondLimit as parseBoundedJson
  */
 export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): JsonValue {
   assertWithin(text, limits);
@@ -18,10 +18,10 @@ export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): J
   return JSON.parse(quoteLongIntegers(text)) as JsonValue;
 }
 
-/** Where a value may stand: not in quotes, as times of OpenTelemetry are. */
+/** Matches where a value can be: not in quotes, as timestamps of OpenTelemetry are. */
 const longInteger = /(?:^|[[:,])\s*-?\d{16}/;
 
-/** Puts quotes around each unsafe integer of valid JSON; strings are stepped over. */
+/** Quotes each unsafe integer of valid JSON; skips strings. */
 function quoteLongIntegers(json: string): string {
   const token = /"|-?\d[\d.eE+-]*/g;
   let quoted = '';
@@ -38,10 +38,10 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Stands before the digits of a long integer until the quotes around it are taken away; no text of ours has it. */
+/** Marks the digits of a long integer until its quotes are removed; no text of ours contains it. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
-/** JSON.stringify, but a bigint becomes its digits: the id of 64 bits that parseExactJson made a string of. */
+/** JSON.stringify that writes a bigint as its digits, such as a 64-bit id that parseExactJson returned as a string. */
 export function formatExactJson(value: unknown): string {
   let hasLong = false;
   const text = JSON.stringify(value, (_key, inner: unknown) => {
@@ -53,19 +53,19 @@ export function formatExactJson(value: unknown): string {
 }
 
 interface JsonLimits {
-  /** Arrays and objects within each other. */
+  /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Arrays and objects of the whole text: each costs memory, however few bytes it has. */
+  /** Maximum number of arrays and objects in the text: each costs memory, however few bytes it has. */
   readonly containers: number;
 }
 
 /** No contract of ours and no service that we know nests more than ten levels; a full batch has a million results. */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
-/** JSON that is not parsed, whether it is valid or not. */
+/** The JSON exceeds the limits and was not parsed; it may or may not be valid. */
 export class JsonBeyondLimit extends Error {
   readonly code: 'too_deep' | 'too_large';
-  /** To be read behind a subject, such as "the answer". */
+  /** Completes a sentence after a subject such as "the answer". */
   readonly problem: string;
 
   constructor(code: 'too_deep' | 'too_large', limits: JsonLimits) {
@@ -80,19 +80,22 @@ export class JsonBeyondLimit extends Error {
 }
 
 /**
- * Parses JSON like JSON.parse.
+ * Parses JSON like JSON.parse, within limits.
  *
- * @throws SyntaxError when the text is not JSON; JsonBeyondLimit, before anything is parsed
+ * @throws SyntaxError if the text is not JSON; JsonBeyondLimit before anything is parsed
  */
 export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits): unknown {
   assertWithin(text, limits);
   return JSON.parse(text);
 }
 
-/** As far as the text is valid JSON, it counts what JSON.parse would open; behind that JSON.parse does not go. */
+/**
+ * Counts what JSON.parse would open, up to the first place where the text is not valid JSON; JSON.parse stops there
+ * too.
+ */
 function assertWithin(text: string, limits: JsonLimits): void {
   if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;
-  // The pattern engine walks over long vectors several times as fast as a loop does.
+  // On long vectors a regular expression is several times as fast as a loop.
   const mark = /["[\]{}]/g;
   let depth = 0;
   let containers = 0;
@@ -109,7 +112,10 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/** Whether a text has no more than so many brackets that open, in strings or not: most need no closer look. */
+/**
+ * Returns true if a text has at most this many opening brackets, including those in strings: most texts need no exact
+ * count.
+ */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {
@@ -121,7 +127,7 @@ function hasFewMarks(text: string, most: number): boolean {
   return true;
 }
 
-/** The line, from 1, in which each array and object of valid JSON opens, in the order of the text. */
+/** Returns the line (from 1) in which each array and object of valid JSON opens, in the order of the text. */
 export function containerLines(json: string): number[] {
   const mark = /["[{\n]/g;
   const lines: number[] = [];
@@ -136,8 +142,8 @@ export function containerLines(json: string): number[] {
 }
 
 /**
- * The first name that an object of valid JSON has twice, of which JSON.parse keeps the last value alone, with the line, from
- * 1, in which it stands again; null where every name is there once.
+ * Returns the first duplicate key of an object in valid JSON, and the line (from 1) of its second occurrence; null if
+ * there is none. JSON.parse would keep only the last value.
  */
 export function repeatedName(json: string): { readonly name: string; readonly line: number } | null {
   const mark = /["[\]{}]/g;
@@ -161,20 +167,20 @@ export function repeatedName(json: string): { readonly name: string; readonly li
   return null;
 }
 
-/** Whether the string that ends there is the name of a value. */
+/** Returns true if the string that ends there is a key. */
 function isName(json: string, end: number): boolean {
   let at = end;
   while (/\s/.test(json[at] ?? '')) at += 1;
   return json[at] === ':';
 }
 
-/** The index behind the quote that ends the string which starts at `start`; that behind the text when none does. */
+/** Returns the index after the quote that closes the string at `start`; the length of the text if none does. */
 function endOfString(json: string, start: number): number {
   let quote = json.indexOf('"', start + 1);
   while (quote !== -1) {
     let before = quote - 1;
     while (json[before] === '\\') before -= 1;
-    // Backslashes escape one another in pairs.
+    // A backslash can itself be escaped by a backslash.
     if ((quote - before) % 2 === 1) return quote + 1;
     quote = json.indexOf('"', quote + 1);
   }

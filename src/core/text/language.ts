@@ -1,21 +1,26 @@
-/** The language that a text is written in, by its runs of three letters (Cavnar and Trenkle 1994). */
+/** Detects the language of a text by its trigrams (Cavnar and Trenkle 1994). */
 import { createHash } from 'node:crypto';
 import { francAll } from 'franc-min';
 
-/** Shorter texts are taken for any language. */
+/** Minimum number of letters; shorter texts are ambiguous. */
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
-/** A second language that fits almost as well makes the first no finding: names, code, mixtures. */
+/**
+ * If a second language scores this close to the first (a share of its score), the result is null: names, code, mixed
+ * text.
+ */
 const ALMOST_AS_WELL = 0.9;
 
-/** Golden queries come again with each run and each diagnosis, and to tell a language takes some 0.3 ms. */
+/** Cache size. Golden queries repeat in each run and each diagnosis, and detection takes about 0.3 ms. */
 const MAX_KNOWN = 5000;
-/** By digest, so that no text is held. */
+/** Keyed by a digest, so that no text stays in memory. */
 const known = new Map<string, string | null>();
 
 /**
- * @param minLetters of fewer a language would be a guess; for shares that are compared with each other, guesses cancel
- * @returns ISO 639-3, such as `eng`; null where a text does not tell
+ * Returns the ISO 639-3 code of the language, such as `eng`; null if the text does not show it.
+ *
+ * @param minLetters shorter texts give null; a low minimum is acceptable where two shares are compared and errors
+ * cancel
  */
 export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
   const key = `${minLetters} ${createHash('sha256').update(text).digest('base64')}`;
@@ -34,7 +39,7 @@ function detectLanguage(text: string, minLetters: number): string | null {
   return first[0];
 }
 
-/** `English` for `eng`; the code where it has no name. */
+/** Returns `English` for `eng`; the code itself if it has no name. */
 export function languageName(code: string): string {
   return new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 }

@@ -1,18 +1,17 @@
 /**
- * JSON as programs write it that are no JSON writers: `NaN` and `Infinity` of Python's `json.dumps`, and what Python's
- * `repr` makes of lists, dictionaries, tuples and calls. Of text that is not JSON, it also finds the first place where it
- * is not.
+ * Reads JSON-like text from programs that do not write valid JSON: `NaN` and `Infinity` from Python's `json.dumps`, and
+ * Python's `repr` of lists, dictionaries, tuples and calls. Also finds the first place where a text is not valid JSON.
  */
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
 /**
- * Parses what JSON.parse refuses, where its meaning is plain:
+ * Parses what JSON.parse refuses, where its meaning is clear:
  *
  * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null, `True` and `False` are booleans;
- * - text may stand in single quotes, with the escapes of Python; tuples and sets are lists; a comma may be the last;
- * - a call with named values, as `Document(id='a', metadata={})`, is an object of these; one with a single value, as
- *   `UUID('a')` or `np.float64(0.5)`, is that value; what is left in angle brackets, as `<object at 0x1>`, is null;
- * - an integer that a double cannot hold exactly is text of its digits, as of `parseExactJson`.
+ * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is allowed;
+ * - a call with named values, such as `Document(id='a', metadata={})`, is an object; a call with one value, such as
+ *   `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is null;
+ * - an integer that a double cannot hold exactly becomes a string of its digits, as in `parseExactJson`.
  *
  * @throws SyntaxError for anything else; JsonBeyondLimit as `parseBoundedJson`
  */
@@ -21,10 +20,10 @@ export function parseLooseJson(text: string): JsonValue {
   return reader.whole();
 }
 
-/** Where a text stops being JSON. Nothing of it holds a value of the text, save names of fields. */
+/** The place where a text stops being valid JSON. It contains field names, and no values of the text. */
 export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
-/** The first fault of a text; null when it is JSON, or when it goes beyond the limits. */
+/** Returns the first fault of a text; null if the text is valid JSON, or exceeds the limits. */
 export function findJsonFault(text: string) {
   const reader = new Reader(text, true);
   try {
@@ -37,15 +36,15 @@ export function findJsonFault(text: string) {
     return {
       line,
       column: reader.at - before.lastIndexOf('\n'),
-      /** Of the value there, such as `results[0].score`; empty for the whole. */
+      /** Path of the value, such as `results[0].score`; empty for the whole text. */
       path: reader.path(),
-      /** To be read behind "has", such as "NaN, which is no JSON". */
+      /** Completes a sentence after "has": "NaN, which is not JSON". */
       problem: error.message,
     };
   }
 }
 
-/** Whether a text begins like JSON or what Python prints, and ends in the middle of it. */
+/** Returns true if a text starts like JSON or Python output and ends in the middle of it. */
 export function endsEarly(text: string): boolean {
   if (!/^\s*[[{(]/.test(text)) return false;
   const reader = new Reader(text, false);
@@ -62,10 +61,10 @@ const number = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const strictNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const word = /-?[A-Za-z_][\w.]*/y;
 const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
-/** Without what ends a string, escapes, and line feeds. */
+/** A run of characters without the closing quote, escapes or line feeds. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
-/** JSON has those below U+0020 in escapes alone. */
+/** JSON allows the ones below U+0020 only as escapes. */
 const controlCharacter = /(?![\x7f-\x9f])\p{Cc}/u;
 
 const jsonWords = new Map<string, JsonValue>([
@@ -89,7 +88,7 @@ class Reader {
   at = 0;
   private readonly text: string;
   private readonly isStrict: boolean;
-  /** Of the value that is read: names and indices, null before the name is read. */
+  /** Path of the current value: names and indices; null until a name is read. */
   private readonly places: (string | number | null)[] = [];
   private containers = 0;
 
@@ -114,7 +113,7 @@ class Reader {
     return path.slice(0, 200).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
   }
 
-  /** The next character that is not blank; empty at the end. */
+  /** Returns the next character that is not blank; an empty string at the end. */
   private next(): string {
     blank.lastIndex = this.at;
     blank.test(this.text);
@@ -146,8 +145,7 @@ class Reader {
   private number(): JsonValue | undefined {
     const digits = this.match(number);
     if (digits === null) return undefined;
-    if (this.isStrict && !strictNumber.test(digits))
-      throw this.fault('a number that is written otherwise than in JSON');
+    if (this.isStrict && !strictNumber.test(digits)) throw this.fault('a number in a format that JSON does not have');
     this.at += digits.length;
     const value = Number(digits);
     if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(value)) return digits.replace('+', '');
@@ -170,7 +168,7 @@ class Reader {
     const loose = looseWords.get(name);
     if (this.isStrict) {
       throw this.fault(
-        loose === undefined ? 'a word where a value is expected' : `${name}, which is no JSON; send ${loose}`,
+        loose === undefined ? 'a word where a value is expected' : `${name}, which is not JSON; send ${loose}`,
       );
     }
     this.at += name.length;
@@ -180,17 +178,17 @@ class Reader {
   }
 
   private string(quote: '"' | "'"): string {
-    if (this.isStrict && quote === "'") throw this.fault('single quotes; JSON has double ones');
+    if (this.isStrict && quote === "'") throw this.fault('single quotes instead of double quotes');
     this.at += 1;
     let value = '';
     for (;;) {
       const plain = this.match(plainText[quote]) ?? '';
       if (this.isStrict && controlCharacter.test(plain))
-        throw this.fault('a line feed or control character within text');
+        throw this.fault('a line feed or control character in a string');
       value += plain;
       this.at += plain.length;
       const character = this.text[this.at];
-      if (character === undefined) throw this.fault('an end within text');
+      if (character === undefined) throw this.fault('an end in a string');
       this.at += 1;
       if (character === quote) return value;
       value += this.escape();
@@ -210,7 +208,7 @@ class Reader {
     return escapes[kind] ?? (/["'\\/]/.test(kind) ? kind : `\\${kind}`);
   }
 
-  /** Goes into a list, tuple, map or call, which ends with `end`; `item` reads what is between its commas. */
+  /** Reads a list, tuple, map or call up to `end`; `item` reads what is between two commas. */
   private within(end: string, item: () => void): void {
     this.containers += 1;
     if (this.containers > jsonLimits.containers) throw new JsonBeyondLimit('too_large', jsonLimits);
@@ -224,7 +222,7 @@ class Reader {
       item();
       const after = this.next();
       if (after !== ',' && after !== end) {
-        throw this.fault(after === '' ? 'an end within a list or an object' : 'no comma between two values');
+        throw this.fault(after === '' ? 'an end in a list or an object' : 'no comma between two values');
       }
       this.places.pop();
       if (after === end) break;
@@ -239,24 +237,24 @@ class Reader {
     return values;
   }
 
-  /** One value in brackets is that value, unless a comma says that it is a tuple of one. */
+  /** A single value in parentheses is that value; with a trailing comma it is a tuple. */
   private tuple(): JsonValue {
     const values = this.list('(');
     const isGroup = values.length === 1 && !/,\s*\)$/.test(this.text.slice(Math.max(0, this.at - 20), this.at));
     return isGroup ? (values[0] ?? null) : values;
   }
 
-  /** A dictionary, or a set of Python, which is a list. */
+  /** Reads a dictionary, or a Python set, which becomes a list. */
   private map(): JsonValue {
     const entries: [string, JsonValue][] = [];
     const values: JsonValue[] = [];
     this.within('}', () => {
       if (this.isStrict && this.next() !== '"') {
-        throw this.fault(this.next() === "'" ? 'single quotes; JSON has double ones' : 'no name in double quotes');
+        throw this.fault(this.next() === "'" ? 'single quotes instead of double quotes' : 'no name in double quotes');
       }
       const key = this.value();
       if (this.next() !== ':') {
-        if (this.isStrict) throw this.fault('no colon behind a name');
+        if (this.isStrict) throw this.fault('no colon after a name');
         values.push(key);
         return;
       }
@@ -292,13 +290,13 @@ class Reader {
 
   private inAngleBrackets(): null {
     const end = this.text.indexOf('>', this.at);
-    if (end === -1) throw this.fault('an end within a value');
+    if (end === -1) throw this.fault('an end in a value');
     this.at = end + 1;
     return null;
   }
 }
 
-/** `fromEntries` defines its properties, so that none of them sets the prototype. */
+/** `fromEntries` defines own properties, so that a key `__proto__` does not set the prototype. */
 function objectOf(entries: readonly (readonly [string, JsonValue])[]): { [key: string]: JsonValue } {
   return Object.fromEntries(entries);
 }

@@ -1,11 +1,11 @@
-/** Names of properties: in camel case within the program, in snake case in tables and documents. */
+/** Property names: camel case in the program, snake case in tables and documents. */
 
-/** `received_at` as `receivedAt`. */
+/** `receivedAt` for `received_at`. */
 export function camelCase(name: string): string {
   return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** `receivedAt` as `received_at`. */
+/** `received_at` for `receivedAt`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -14,7 +14,7 @@ type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Uppercase<First> ? (First extends Lowercase<First> ? First : `_${Lowercase<First>}`) : First}${SnakeCase<Rest>}`
   : Name;
 
-/** What `toDocument` returns of a value. */
+/** Type that `toDocument` returns for a value. */
 export type Document<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -24,8 +24,8 @@ export type Document<T> = T extends Date
       : T;
 
 /**
- * The JSON document of what no schema describes: names in snake case, dates in ISO 8601. Every key counts as a name, so
- * nothing within may have data as keys, unless these are in snake case already.
+ * Returns a value as a JSON document: names in snake case, dates in ISO 8601. Every key counts as a name, so keys must
+ * not be data unless they are already in snake case.
  */
 export function toDocument<T>(value: T): Document<T> {
   return documentOf(value) as Document<T>;

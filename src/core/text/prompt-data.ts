@@ -1,14 +1,12 @@
-/** Texts of others inside the prompt of a chat model. */
+/** Escapes untrusted texts for the prompt of a chat model. */
 
 /**
- * What could be read as something else than text: tags and marks of chat templates, and characters that nobody sees. In a
- * string of JSON their escapes mean the same.
+ * Characters that a model could read as markup: tags and control marks of chat templates, and invisible characters. In
+ * a JSON string their escapes have the same meaning.
  */
 const escaped = /[<>\u2028\u2029]|\p{Cf}|\[(?=\/?(?:INST|SYS))/giu;
 
-/**
- * Texts by name as one JSON object. No text can end its string, and none loses a character: parsed again it is the same.
- */
+/** Returns texts by name as one JSON object. No text can end its own string, and parsing returns the original texts. */
 export function promptData(texts: Readonly<Record<string, string>>): string {
   return JSON.stringify(texts).replaceAll(escaped, (found) =>
     [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),

@@ -1,12 +1,12 @@
-/** Kinds of queries that a retriever may treat otherwise than others, told from their texts alone. */
+/** Groups queries by properties of their text that may change how a retriever handles them. */
 import { languageName, languageOf } from './language.ts';
 
-/** Languages of more texts would keep the event loop waiting: some 0.2 ms each. */
+/** Language detection takes about 0.2 ms a text; beyond this number it would block the event loop too long. */
 const MAX_LANGUAGES = 500;
 
-/** A kind, and the places of the texts that are of it. */
+/** A group of queries; `members` are indices of the texts. */
 interface QueryKind {
-  /** Goes on behind "a query": `in German`, `of 14 words and more`. */
+  /** Completes "a query": `in German`, `of 14 words and more`. */
   readonly name: string;
   readonly members: readonly number[];
 }
@@ -24,9 +24,9 @@ const scripts = [
   ['Chinese', /\p{sc=Han}/u],
 ] as const;
 
-/** The script of the first letter that is of a known one; null without. */
+/** Returns the script of the first letter if it is a known one; null otherwise. */
 export function scriptOf(text: string): string | null {
-  // Japanese texts have Chinese characters too.
+  // Japanese texts also contain Chinese characters.
   if (/[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(text)) return 'Japanese';
   const letter = /\p{L}/u.exec(text)?.[0];
   return letter === undefined ? null : (scripts.find(([, pattern]) => pattern.test(letter))?.[0] ?? null);
@@ -39,7 +39,9 @@ const traits = [
   ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],
 ] as const;
 
-/** By script, language, length (the shortest and the longest third) and traits; a text is of several kinds. */
+/**
+ * Groups texts by script, language, length (shortest and longest third) and traits; a text can be in several groups.
+ */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);
   const sorted = lengths.toSorted((a, b) => a - b);
@@ -58,7 +60,7 @@ export function queryKinds(texts: readonly string[]): QueryKind[] {
   return [...byScript, ...byLanguage, ...byLength, ...byTrait];
 }
 
-/** Runs of letters and digits; of scripts without spaces each two characters count as a word. */
+/** Counts runs of letters and digits; in scripts without spaces, every two characters count as one word. */
 function wordsIn(text: string): number {
   const unspaced = text.match(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/gu)?.length ?? 0;
   const words = text.match(/[\p{L}\p{M}\p{N}]+/gu)?.length ?? 0;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Reply } from '../../../src/client/connection.ts';
-import { judgeReply } from '../../../src/client/delivery.ts';
+import { classifyReply } from '../../../src/client/delivery.ts';
 
 const answer = (status: number, body: unknown = '', retryAfter: string | null = null): Reply => ({
   kind: 'answer',
@@ -12,7 +12,7 @@ const answer = (status: number, body: unknown = '', retryAfter: string | null = 
 
 describe('a batch', () => {
   it.each([429, 502, 503, 504])('is sent again after HTTP %d, when the daemon says', (status) => {
-    expect(judgeReply(answer(status, '', '7'), 3)).toEqual({
+    expect(classifyReply(answer(status, '', '7'), 3)).toEqual({
       kind: 'retry',
       error: `HTTP ${status}`,
       retryAfter: '7',
@@ -20,15 +20,15 @@ describe('a batch', () => {
   });
 
   it('is sent again when there was no answer', () => {
-    expect(judgeReply({ kind: 'failure', reason: 'ECONNRESET' }, 3)).toMatchObject({
+    expect(classifyReply({ kind: 'failure', reason: 'ECONNRESET' }, 3)).toMatchObject({
       kind: 'retry',
       error: 'ECONNRESET',
     });
   });
 
   it.each([301, 400, 401, 403, 404, 405, 500, 501])('is given up after HTTP %d', (status) => {
-    expect(judgeReply(answer(status, 'no'), 3)).toEqual({
-      kind: 'settled',
+    expect(classifyReply(answer(status, 'no'), 3)).toEqual({
+      kind: 'processed',
       rejected: new Map([[`http_${status}`, 3]]),
       duplicates: 0,
       error: `HTTP ${status}`,
@@ -36,8 +36,8 @@ describe('a batch', () => {
   });
 
   it('is split after HTTP 413 and sent without gzip after HTTP 415', () => {
-    expect(judgeReply(answer(413), 3).kind).toBe('too_large');
-    expect(judgeReply(answer(415), 3).kind).toBe('encoding_refused');
+    expect(classifyReply(answer(413), 3).kind).toBe('too_large');
+    expect(classifyReply(answer(415), 3).kind).toBe('encoding_refused');
   });
 
   it('is accepted but for the items that the daemon names, counted by code', () => {
@@ -50,8 +50,8 @@ describe('a batch', () => {
         { index: 4, code: 'text_too_long', message: '' },
       ],
     };
-    expect(judgeReply(answer(202, body), 5)).toEqual({
-      kind: 'settled',
+    expect(classifyReply(answer(202, body), 5)).toEqual({
+      kind: 'processed',
       rejected: new Map([
         ['unknown_pipeline', 2],
         ['text_too_long', 1],
@@ -63,8 +63,8 @@ describe('a batch', () => {
 
   it('is refused as a whole after HTTP 422, by the codes that it names', () => {
     const body = { rejected: [{ index: 0, code: 'invalid_field', message: '' }] };
-    expect(judgeReply(answer(422, body), 2)).toMatchObject({
-      kind: 'settled',
+    expect(classifyReply(answer(422, body), 2)).toMatchObject({
+      kind: 'processed',
       rejected: new Map([
         ['invalid_field', 1],
         ['http_422', 1],
@@ -85,8 +85,8 @@ it('never counts more refusals than items, nor codes without bound, whatever the
   );
   fc.assert(
     fc.property(fc.constantFrom(200, 202, 422), body, fc.integer({ min: 1, max: 60 }), (status, said, items) => {
-      const verdict = judgeReply(answer(status, said), items);
-      if (verdict.kind !== 'settled') throw new Error(verdict.kind);
+      const verdict = classifyReply(answer(status, said), items);
+      if (verdict.kind !== 'processed') throw new Error(verdict.kind);
       const refused = [...verdict.rejected.values()].reduce((sum, count) => sum + count, 0);
       expect(refused).toBeLessThanOrEqual(items);
       expect(verdict.rejected.size).toBeLessThanOrEqual(34);

@@ -174,7 +174,7 @@ describe('the work on a batch', patience, () => {
     onTestFinished(() => delivery.stop());
     delivery.start();
     outbox.push(createRecord({ id: 'q-0' }));
-    delivery.notice();
+    delivery.wake();
     for (let i = 0; i < 100; i++) await Promise.resolve();
     expect({ posts, waiting: outbox.waiting }).toEqual({ posts: 0, waiting: 1 });
     await waitFor(() => tally.sent === 1);

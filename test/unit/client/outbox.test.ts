@@ -63,7 +63,7 @@ describe('a full outbox', () => {
     const underWay = outbox.take(3, 1000);
     expect(outbox.push({ id: 3, bytes: 10 })).toBe(1);
     expect(outbox.pending).toBe(3);
-    outbox.settle(underWay);
+    outbox.release(underWay);
     expect(outbox.push({ id: 4, bytes: 10 })).toBe(0);
     expect(ids(outbox.take(3, 1000))).toEqual([4]);
   });
@@ -91,7 +91,7 @@ describe('a batch', () => {
 const step = fc.oneof(
   fc.record({ kind: fc.constant('push' as const), bytes: fc.integer({ min: 1, max: 50 }) }),
   fc.record({
-    kind: fc.constantFrom('take' as const, 'settle' as const, 'putBack' as const, 'clear' as const),
+    kind: fc.constantFrom('take' as const, 'release' as const, 'putBack' as const, 'clear' as const),
   }),
 );
 
@@ -112,16 +112,16 @@ it('stays within its bounds and loses count of no record, whatever happens to it
           underWay = [];
         } else if (action.kind === 'take' && underWay.length === 0) {
           underWay = outbox.take(3, 60);
-        } else if (action.kind === 'settle') {
+        } else if (action.kind === 'release') {
           gone += underWay.length;
-          outbox.settle(underWay.splice(0));
+          outbox.release(underWay.splice(0));
         } else if (action.kind === 'putBack') {
           outbox.putBack(underWay.splice(0));
         }
         expect(outbox.pending).toBeLessThanOrEqual(limits.maxItems);
         expect(outbox.pendingBytes).toBeLessThanOrEqual(limits.maxBytes);
         expect(outbox.pending).toBe(pushed - gone);
-        expect([outbox.entered, outbox.left]).toEqual([pushed, gone]);
+        expect([outbox.pushed, outbox.done]).toEqual([pushed, gone]);
       }
       outbox.clear();
       expect([outbox.pendingBytes, outbox.waitingBytes]).toEqual([0, 0]);

@@ -94,7 +94,7 @@ describe('the first fault of text that is no JSON', () => {
     ['single quotes', "{'a': 1}", { line: 1, column: 2, problem: /single quotes/ }],
     ['a comma too many', '{"a": [1,]}', { path: 'a', problem: /comma/ }],
     ['a missing comma', '[1 2]', { problem: /no comma/ }],
-    ['an end in the middle', '{"a": "secret', { path: 'a', problem: /end within text/ }],
+    ['an end in the middle', '{"a": "secret', { path: 'a', problem: /end in a string/ }],
     ['nothing', '', { line: 1, column: 1, problem: /end where a value/ }],
     ['more than a value', '{} {}', { column: 4, problem: /more than one value/ }],
     ['a line feed in text', '["a\nb"]', { path: '[0]', problem: /line feed/ }],
@@ -126,7 +126,7 @@ function isJson(text: string): boolean {
   }
 }
 
-it('a text ends early when it breaks off within a list or an object, and not when it is whole or something else', () => {
+it('a text ends early when it stops inside a list or an object, but not when it is complete or not JSON', () => {
   const whole = '{"documents": [{"id": "a", "text": "it\'s"}, {"id": "b", "n": null}]}';
   expect(endsEarly(whole)).toBe(false);
   for (let length = 1; length < whole.length; length += 1) expect(endsEarly(whole.slice(0, length))).toBe(true);

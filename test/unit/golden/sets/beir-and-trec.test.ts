@@ -49,7 +49,7 @@ describe('bad BEIR and TREC files are refused with file and line', () => {
     [
       'a bad corpus',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'q1\td1\t1\n', 'corpus.jsonl': '{"_id": "d1"}\n{"_id"' },
-      'Line 2 of corpus.jsonl is not JSON: at column 7 it has no colon behind a name; write one complete JSON object',
+      'Line 2 of corpus.jsonl is not JSON: at column 7 it has no colon after a name; write one complete JSON object',
     ],
     [
       'topics in SGML',
