@@ -1,10 +1,10 @@
-/** `pipelines[].embedder`: what turns the text of a query into a vector. */
+/** `pipelines[].embedder`: the embedding model for texts of queries. */
 import { z } from 'zod';
 import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
 
 /**
- * What a call to an embedding model came to. A failure is an outcome and never thrown; `code` is short and stable,
- * `message` names service, call and the way out, and holds no secret and no text.
+ * Result of a call to an embedding model. A failure is a result and is never thrown; `code` is short and stable,
+ * `message` names the service, the call and the fix, and contains no secret and no text.
  */
 export type EmbedderAnswer =
   | {
@@ -20,22 +20,22 @@ export type EmbedderAnswer =
       readonly latencyMs: number;
     };
 
-/** Text in, vectors out, all of one length. */
+/** Turns texts into vectors of one length. */
 export interface Embedder {
-  /** Kind of API, model and requested dimension in a line: another one means other vectors. */
+  /** Kind of API, model and requested dimension in one line: a different identity means different vectors. */
   readonly identity: string;
-  /** Splits what is too much for one request; fails as a whole. Rejects only with the reason of `signal`. */
+  /** Sends several requests if one would be too large; fails as a whole. Rejects only with the reason of `signal`. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;
-  /** Gives connections back; there is none where none are held. */
+  /** Closes connections; missing if there are none. */
   close?(): Promise<void>;
 }
 
-/** The vectors of texts, or why there are none. */
+/** The vectors of texts, or the reason why there are none. */
 type EmbeddedTexts =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Never fails but by `signal`. */
+/** Rejects only with the reason of `signal`. */
 export async function embedTexts(
   embedder: Embedder | null,
   texts: readonly string[],
@@ -44,7 +44,7 @@ export async function embedTexts(
   if (embedder === null) {
     return {
       kind: 'unknown',
-      reason: 'The config names no embedder, so texts cannot be compared by meaning.',
+      reason: 'The config has no embedder, so texts cannot be compared by meaning.',
     };
   }
   if (texts.length === 0) return { kind: 'vectors', vectors: [] };
@@ -58,24 +58,24 @@ const { url: _url, ...service } = httpServiceShape;
 
 const base = z.string().min(1).meta({ secret: 'url' });
 
-const batch = z.int().min(1).max(2048).default(64).describe('Most texts in one request.');
+const batch = z.int().min(1).max(2048).default(64).describe('Maximum number of texts in one request.');
 
 const openai = z.strictObject({
-  kind: z.literal('openai').describe('OpenAI, Azure, vLLM, TEI, Ollama and all that speak as OpenAI.'),
-  base_url: base.describe('Where the API is, up to `/v1`.'),
+  kind: z.literal('openai').describe('OpenAI, Azure, vLLM, TEI, Ollama and other OpenAI-compatible services.'),
+  base_url: base.describe('Base URL of the API, up to `/v1`.'),
   ...service,
   api_key: keySchema,
   model: z.string().min(1).describe('Name of the model.'),
-  dimensions: z.int().min(1).optional().describe('Length of the vectors, where the model offers a choice.'),
+  dimensions: z.int().min(1).optional().describe('Length of the vectors, if the model offers a choice.'),
   batch_size: batch,
 });
 
 const tei = z.strictObject({
-  kind: z.literal('tei').describe('Text Embeddings Inference, by its own API.'),
-  base_url: base.describe('Where the service is.'),
+  kind: z.literal('tei').describe('Text Embeddings Inference, with its native API.'),
+  base_url: base.describe('Base URL of the service.'),
   ...service,
   api_key: keySchema,
-  prompt_name: z.string().min(1).optional().describe('Prompt of the model to put before a query.'),
+  prompt_name: z.string().min(1).optional().describe('Name of the model prompt to prepend to a query.'),
   batch_size: batch.default(32),
 });
 

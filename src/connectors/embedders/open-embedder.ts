@@ -1,8 +1,8 @@
-/** Config -> embedders. A new kind is one line here. */
+/** Creates the embedder of a config. A new kind is one line here. */
 import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
 
-/** @throws RecalldError config_invalid for an address, header or TLS file that cannot be used */
+/** @throws RecalldError config_invalid for an invalid address, header or TLS file */
 export function createEmbedder(config: EmbedderConfig): Embedder {
   const api = createJsonApi(
     { ...config, url: config.base_url },
@@ -25,11 +25,11 @@ export function createEmbedder(config: EmbedderConfig): Embedder {
 type EmbedderOf<Kind extends EmbedderConfig['kind']> = Extract<EmbedderConfig, { kind: Kind }>;
 
 /**
- * Embedders that speak as OpenAI does: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
+ * OpenAI-compatible embedders: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
  *
- * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are put in order by their
- * `index`. The `api-version` of Azure is a parameter of the base address. Some gateways answer in base64 whatever was
- * asked for, so that form is read too.
+ * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are sorted by their `index`.
+ * The `api-version` of Azure is a parameter of the base address. Some gateways answer in base64 whatever was requested,
+ * so that form is accepted too.
  */
 function createOpenAiEmbedder(
   { model, dimensions, batch_size: batchSize }: EmbedderOf<'openai'>,
@@ -74,17 +74,17 @@ function readData(json: unknown, count: number): VectorReading {
     return broken('no_vector', 'answered without the list `data`; check that embedder.base_url ends in /v1');
   }
   if (data.length !== count) {
-    return broken('wrong_count', `gave ${data.length} vectors for ${count} texts`);
+    return broken('wrong_count', `returned ${data.length} vectors for ${count} texts`);
   }
   const ordered = new Map<number, Float32Array>();
   for (const [place, entry] of (data as unknown[]).entries()) {
     const index = at(entry, 'index');
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      return broken('missing_index', `gave element ${place} of data without an index of a text`);
+      return broken('missing_index', `returned element ${place} of data without the index of a text`);
     }
-    if (ordered.has(index)) return broken('missing_index', `gave index ${index} twice`);
+    if (ordered.has(index)) return broken('missing_index', `returned index ${index} twice`);
     const vector = readVector(at(entry, 'embedding'));
-    if (vector === null) return broken('no_vector', `gave element ${place} of data without a vector`);
+    if (vector === null) return broken('no_vector', `returned element ${place} of data without a vector`);
     ordered.set(index, vector);
   }
   const vectors = Array.from({ length: count }, (_, index) => ordered.get(index) ?? new Float32Array());
@@ -92,16 +92,16 @@ function readData(json: unknown, count: number): VectorReading {
 }
 
 /**
- * Hugging Face Text Embeddings Inference by its own API.
+ * Hugging Face Text Embeddings Inference with its native API.
  *
- * `POST {base}/embed {inputs, truncate: true, prompt_name?}`; it answers a list of vectors in the order of the texts.
+ * `POST {base}/embed {inputs, truncate: true, prompt_name?}` returns a list of vectors in the order of the texts.
  */
 function createTeiEmbedder(
   { prompt_name: promptName, batch_size: batchSize }: EmbedderOf<'tei'>,
   api: JsonApi,
 ): Embedder {
   return {
-    // The service runs one model, chosen at its start, and the calls do not name it.
+    // The service runs one model, chosen at its start, and requests do not name it.
     identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
     embed: (texts, signal) =>
       embedInBatches(
@@ -133,11 +133,11 @@ function createTeiEmbedder(
 }
 
 function readRows(json: unknown): VectorReading {
-  if (!Array.isArray(json)) return broken('no_vector', 'answered no list of vectors; check embedder.base_url');
+  if (!Array.isArray(json)) return broken('no_vector', 'returned no list of vectors; check embedder.base_url');
   const vectors: Float32Array[] = [];
   for (const [place, row] of (json as unknown[]).entries()) {
     const vector = readVector(row);
-    if (vector === null) return broken('no_vector', `gave element ${place} that is no vector`);
+    if (vector === null) return broken('no_vector', `returned element ${place} that is not a vector`);
     vectors.push(vector);
   }
   return { kind: 'vectors', vectors };
@@ -149,17 +149,17 @@ type VectorReading =
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /**
- * Embeds the texts batch by batch and gives all vectors, or the first failure. The latency is the sum of those of the
- * batches. Beside the codes of the connection: `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
- * `length_mismatch`, `dimension_mismatch` and `zero_vector`, since a vector without a direction is near to nothing.
+ * Embeds the texts in batches and returns all vectors, or the first failure. The latency is the sum over the batches.
+ * Codes in addition to those of the connection: `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
+ * `length_mismatch`, `dimension_mismatch` and `zero_vector`, since a vector without a direction has no neighbours.
  */
 async function embedInBatches(
   settings: {
-    /** What the service is called in messages: `The embedder`. */
+    /** Name of the service in messages: `The embedder`. */
     readonly service: string;
-    /** Most texts in one request. */
+    /** Maximum number of texts in one request. */
     readonly batchSize: number;
-    /** Length that every vector must have, null for any. */
+    /** Required length of the vectors; null for any. */
     readonly dimensions: number | null;
     call(texts: readonly string[], signal: AbortSignal): Promise<JsonAnswer>;
     read(json: unknown, count: number): VectorReading;
@@ -191,11 +191,12 @@ async function embedInBatches(
     : { kind: 'failed', code: broken.code, message: `${service} ${broken.problem}.`, latencyMs };
 }
 
-/** One vector as JSON has it: a list of numbers, or base64 of little-endian float32. */
+/** Reads a vector in JSON: a list of numbers, or base64 of little-endian float32. */
 function readVector(value: unknown): Float32Array | null {
   if (typeof value === 'string') return decodeBase64(value);
   if (!Array.isArray(value) || value.length === 0) return null;
-  // A number of more than 53 bits arrives as text, see parseExactJson; anything else that is no number becomes NaN.
+  // A number of more than 53 bits arrives as a string, see parseExactJson; anything else that is not a number becomes
+  // NaN.
   return Float32Array.from(value as unknown[], (item) => {
     const isNumeric = typeof item === 'number' || (typeof item === 'string' && /^-?\d+$/.test(item));
     return isNumeric ? Number(item) : Number.NaN;
@@ -216,14 +217,14 @@ function decodeBase64(text: string): Float32Array | null {
 
 function checkVectors(vectors: readonly Float32Array[], count: number): VectorReading {
   if (vectors.length !== count) {
-    return broken('wrong_count', `gave ${vectors.length} vectors for ${count} texts`);
+    return broken('wrong_count', `returned ${vectors.length} vectors for ${count} texts`);
   }
   for (const [index, vector] of vectors.entries()) {
     if (!vector.every(Number.isFinite)) {
-      return broken('not_a_number', `gave vector ${index} with something in it that is no finite number`);
+      return broken('not_a_number', `returned vector ${index} with a value that is not a finite number`);
     }
     if (vector.every((value) => value === 0)) {
-      return broken('zero_vector', `gave the zero vector for text ${index}, which has no direction`);
+      return broken('zero_vector', `returned the zero vector for text ${index}; it has no direction`);
     }
   }
   return { kind: 'vectors', vectors };
@@ -238,9 +239,9 @@ function checkLengths(
   const index = vectors.findIndex((vector) => vector.length !== first.length);
   if (index > 0) {
     const lengths = `vector ${index} has ${vectors[index]?.length} numbers, the first one ${first.length}`;
-    return { code: 'length_mismatch', problem: `gave vectors of different lengths: ${lengths}` };
+    return { code: 'length_mismatch', problem: `returned vectors of different lengths: ${lengths}` };
   }
   if (dimensions === null || first.length === dimensions) return null;
-  const problem = `gave vectors of ${first.length} numbers, and embedder.dimensions is ${dimensions}; the model may not offer a choice`;
+  const problem = `returned vectors of ${first.length} numbers, but embedder.dimensions is ${dimensions}; the model may not support other lengths`;
   return { code: 'dimension_mismatch', problem };
 }

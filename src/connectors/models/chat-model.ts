@@ -1,4 +1,4 @@
-/** `llm`: the chat model that makes questions and grades documents. */
+/** `llm`: the chat model that generates queries and grades documents. */
 
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
@@ -15,7 +15,7 @@ export const llmSchema = z
     base_url: z
       .string()
       .min(1)
-      .describe('Where the API is, up to `/v1`: OpenAI, Azure, vLLM, Ollama and all that speak as OpenAI.')
+      .describe('Base URL of the API, up to `/v1`: OpenAI, Azure, vLLM, Ollama and other OpenAI-compatible services.')
       .meta({ secret: 'url' }),
     ...service,
     timeout_ms: service.timeout_ms.default(60_000),
@@ -24,38 +24,38 @@ export const llmSchema = z
     model: z.string().min(1).describe('Name of the model.'),
     price_per_million_tokens: z
       .strictObject({
-        input: price.describe('Price of the tokens that are sent.'),
-        output: price.describe('Price of the tokens of the answers.'),
+        input: price.describe('Price of input tokens.'),
+        output: price.describe('Price of output tokens.'),
       })
       .optional()
-      .describe('What the model costs, in US dollars; without it a cap on cost is refused.'),
+      .describe('Prices of the model in US dollars; a cost limit requires them.'),
   })
   .optional()
   .describe(
-    'The chat model that `golden generate` asks for questions, and that grades documents where a pipeline is `judged`.',
+    'The chat model that generates queries for `golden generate` and grades documents of pipelines with `judged`.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
 
-/** How the shape of an answer is asked for; not every service knows the stricter one. */
+/** How the format of an answer is requested; not every service supports the stricter form. */
 type ResponseForm = 'json_schema' | 'json_object';
 
-/** Statuses with which services refuse a `response_format` that they do not know. */
+/** Statuses with which services reject an unsupported `response_format`. */
 const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 
 /**
- * Chat models that speak as OpenAI does: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
+ * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
- * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request says otherwise (questions
- * shall vary). A service that refuses the schema is asked again for any JSON object, and from then on for that at once.
+ * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request sets it (generated
+ * queries should vary). If a service rejects the schema, this and all later calls request any JSON object instead.
  *
- * @throws RecalldError config_invalid when there is none, or its address, headers or TLS files cannot be used
+ * @throws RecalldError config_invalid without a model, or if its address, headers or TLS files are invalid
  */
 export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {
     throw new RecalldError(
       'config_invalid',
-      'The config names no chat model; add llm: {base_url, model, api_key} to ask one.',
+      'The config has no chat model; add llm: {base_url, model, api_key}.',
     );
   }
   const api = createJsonApi(
@@ -112,7 +112,7 @@ function read(answer: JsonAnswer): ChatAnswer {
   if ((typeof refusal === 'string' && refusal !== '') || reason === 'content_filter') return { kind: 'refused', usage };
   const text = at(choice, 'message', 'content');
   if (typeof text === 'string') return { kind: 'text', text, isWhole: reason !== 'length', usage };
-  const problem = 'gave an answer without choices[0].message.content; check that llm.base_url ends in /v1';
+  const problem = 'returned an answer without choices[0].message.content; check that llm.base_url ends in /v1';
   return { kind: 'failed', code: 'no_content', message: `The chat model ${problem}.` };
 }
 
@@ -125,16 +125,16 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-/** A request to a model that talks. */
+/** A request to a chat model. */
 export interface ChatRequest {
   readonly messages: readonly PromptMessage[];
-  /** JSON Schema that the answer must have, with a name for it. */
+  /** JSON Schema of the answer, and its name. */
   readonly schema: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly maxTokens: number;
   readonly seed: number;
-  /** Left out: 1. */
+  /** Default: 1. */
   readonly temperature?: number;
-  /** What the call is for, in messages; left out: `question`. */
+  /** Purpose of the call, for messages; default: `question`. */
   readonly purpose?: string;
 }
 
@@ -144,16 +144,16 @@ interface TokenUsage {
 }
 
 /**
- * What a call came to. A failure is an outcome and never thrown; `message` names service, call and the way out, and
- * holds no secret and nothing of the request.
+ * Result of a call. A failure is a result and is never thrown; `message` names the service, the call and the fix, and
+ * contains no secret and nothing of the request.
  */
 export type ChatAnswer =
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** Whether the model ended by itself; a text that was cut off is no JSON. */
+      /** True if the model finished; a truncated text is not JSON. */
       readonly isWhole: boolean;
-      /** Null when the service does not count. */
+      /** Null if the service does not report it. */
       readonly usage: TokenUsage | null;
     }
   | { readonly kind: 'refused'; readonly usage: TokenUsage | null }
@@ -162,7 +162,7 @@ export type ChatAnswer =
 export interface ChatModel {
   /** Name of the model, for the record. */
   readonly model: string;
-  /** Gives connections back; there is none where none are held. */
+  /** Closes connections; missing if there are none. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;

@@ -3,15 +3,14 @@ import type { RerankerConfig } from '../retrievers/config.ts';
 
 type RerankerOf<Kind extends RerankerConfig['kind']> = Extract<RerankerConfig, { kind: Kind }>;
 
-/** What the service takes at a time unless it was started with another `--max-client-batch-size`. */
+/** Batch size of the service unless it was started with another `--max-client-batch-size`. */
 const BATCH_SIZE = 32;
 
 /**
  * The reranker of Hugging Face Text Embeddings Inference.
  *
- * `POST {base}{path} {query, texts, truncate: true}`; it answers `[{index, score}]`. A cross-encoder scores each pair
- * on its own, so that more candidates than the service takes at a time are scored in several calls, one after the
- * other.
+ * `POST {base}{path} {query, texts, truncate: true}` returns `[{index, score}]`. A cross-encoder scores each pair
+ * independently, so more candidates than one batch are scored in several sequential calls.
  */
 function createTeiReranker({ path }: RerankerOf<'tei'>, api: JsonApi): Reranker {
   return {
@@ -48,28 +47,28 @@ export interface RerankCandidate {
   readonly text: string;
 }
 
-/** A failure is an outcome and never thrown; see RetrieverAnswer for what `code` and `message` are. */
+/** A failure is a result and is never thrown; see RetrieverAnswer for `code` and `message`. */
 export type RerankerAnswer =
   | {
       readonly kind: 'ranking';
-      /** Every candidate that the service scored, best first. */
+      /** Every candidate with a score, best first. */
       readonly documents: readonly { readonly id: string; readonly score: number }[];
       readonly latencyMs: number;
     }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly latencyMs: number };
 
-/** Query and candidate texts in, the candidates by relevance out. */
+/** Orders candidate texts by their relevance to a query. */
 export interface Reranker {
   rerank(
     request: { readonly text: string; readonly candidates: readonly RerankCandidate[]; readonly k: number },
     signal: AbortSignal,
   ): Promise<RerankerAnswer>;
-  /** Gives connections back; there is none where none are held. */
+  /** Closes connections; missing if there are none. */
   close?(): Promise<void>;
 }
 
 interface CandidateScore {
-  /** Place in the list of candidates, from 0. */
+  /** Index in the list of candidates, from 0. */
   readonly index: number;
   readonly score: number;
 }
@@ -79,33 +78,33 @@ type ScoreReading =
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /**
- * Each result must name a candidate by `index`, none twice, and give a finite number under `scoreKey`. Codes:
+ * Each result must name a candidate by `index`, no candidate twice, and have a finite number in `scoreKey`. Codes:
  * `no_result_list`, `missing_index`, `missing_score`.
  */
 function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
   if (!Array.isArray(results)) {
-    const problem = 'answered no list of results; check retriever.reranker.url and path';
+    const problem = 'returned no list of results; check retriever.reranker.url and path';
     return { kind: 'broken', code: 'no_result_list', problem };
   }
   const scores = new Map<number, CandidateScore>();
   for (const [place, result] of (results as unknown[]).entries()) {
     const [index, score] = [at(result, 'index'), at(result, scoreKey)];
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      const problem = `gave result ${place} without the index of one of ${count} texts`;
+      const problem = `returned result ${place} without a valid index (${count} texts were sent)`;
       return { kind: 'broken', code: 'missing_index', problem };
     }
     if (scores.has(index)) {
       return { kind: 'broken', code: 'missing_index', problem: `scored text ${index} twice` };
     }
     if (typeof score !== 'number' || !Number.isFinite(score)) {
-      return { kind: 'broken', code: 'missing_score', problem: `gave result ${place} without ${scoreKey}` };
+      return { kind: 'broken', code: 'missing_score', problem: `returned result ${place} without ${scoreKey}` };
     }
     scores.set(index, { index, score });
   }
   return { kind: 'scores', scores: [...scores.values()] };
 }
 
-/** The candidates by score, best first; equal scores keep the order of the first stage. */
+/** Sorts the candidates by score, best first; equal scores keep the order of the first stage. */
 function rankCandidates(
   candidates: readonly RerankCandidate[],
   scores: readonly CandidateScore[],
@@ -121,9 +120,9 @@ function rankCandidates(
 }
 
 /**
- * Rerankers that speak as Cohere does: Cohere, Jina, vLLM.
+ * Cohere-compatible rerankers: Cohere, Jina, vLLM.
  *
- * `POST {base}{path} {model, query, documents, top_n}`; it answers `{results: [{index, relevance_score}]}`.
+ * `POST {base}{path} {model, query, documents, top_n}` returns `{results: [{index, relevance_score}]}`.
  */
 function createCohereReranker({ path, model }: RerankerOf<'cohere'>, api: JsonApi): Reranker {
   return {
@@ -151,7 +150,7 @@ function createCohereReranker({ path, model }: RerankerOf<'cohere'>, api: JsonAp
 
 /**
  * @param configField where the config describes it
- * @throws RecalldError config_invalid for an address, header or TLS file that cannot be used
+ * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
 export function createReranker(config: RerankerConfig, configField: string): Reranker {
   const api = createJsonApi(config, {

@@ -1,4 +1,4 @@
-/** One run of a program, from its start to its end. */
+/** Runs a program once, from its start to its exit. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import process from 'node:process';
 import type { RetrieverConfigOf } from './config.ts';
@@ -6,10 +6,10 @@ import type { RetrieverConfigOf } from './config.ts';
 const LINE_FEED = 10;
 
 /**
- * Cuts a stream of bytes into lines.
+ * Splits a stream of bytes into lines.
  *
- * Takes chunks and hands over each line that is complete, as UTF-8 without its line end; empty lines are left out.
- * What is not ended after `maxBytes` is handed to `onTooLong`, and nothing after it: no more than that is ever kept.
+ * Accepts chunks and emits each complete line as UTF-8 without its line ending; empty lines are skipped. If a line is
+ * longer than `maxBytes`, it calls `onTooLong` and emits nothing more; no more than that is ever buffered.
  */
 export function createLineCutter(
   maxBytes: number,
@@ -52,31 +52,33 @@ type ProgramConfig = Pick<RetrieverConfigOf<'command'>, 'command' | 'directory' 
 export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
-/** A process that ran away from its group may hold the pipes of a program that has ended. */
+/**
+ * Longest time to read the pipes of a program that has exited; a process that left its group may still hold them open.
+ */
 const DRAIN_MS = 1000;
 
 /**
- * Starts the program in a process group of its own, so that Ctrl-C in a terminal reaches us alone and what it starts
- * itself ends with it. Should we die, it sees the end of its standard input.
+ * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and child processes
+ * of the program end with it. If recalld dies, the program sees the end of its standard input.
  *
- * @throws an error of the system for what it refuses at once, such as arguments that are too long
+ * @throws a system error for what fails immediately, such as arguments that are too long
  */
 export function startProgram(
   config: ProgramConfig,
   maxLineBytes: number,
   events: {
     onLine(line: string): void;
-    /** A line grew beyond the limit; nothing more is read. */
+    /** A line exceeded the limit; nothing more is read. */
     onTooLong(): void;
-    /** The first thing that it wrote to its standard error, whose content nobody reads. */
+    /** The program first wrote to its standard error; the content is not read. */
     onComplaint(): void;
-    /** Once, after its last line. `reason` is to be read behind "the command". */
+    /** Called once, after the last line. `reason` completes "the command ...". */
     onEnd(end: { readonly code: string; readonly reason: string }): void;
   },
 ) {
   const child = spawnGroup(config);
   let hasEnded = false;
-  // The number of a group that is gone may belong to another one.
+  // The id of a group that is gone may belong to another one.
   const send = (signal: NodeJS.Signals): void => {
     if (!hasEnded) signalGroup(child, signal);
   };
@@ -90,7 +92,7 @@ export function startProgram(
       const timer = setTimeout(() => closePipes(child), DRAIN_MS);
       child.on('close', () => clearTimeout(timer));
     });
-    // Unlike `exit`, `close` comes after the last line, and also when no process was created.
+    // Unlike `exit`, `close` is emitted after the last line, and also if no process was created.
     child.on('close', (code, signal) => {
       hasEnded = true;
       resolve();
@@ -116,21 +118,21 @@ export function startProgram(
     if (!hasComplained) events.onComplaint();
     hasComplained = true;
   });
-  // It may have ended, or closed its input: what then becomes of a query is told by its end.
+  // It may have exited or closed its input; its exit then decides about the query.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
 
   return {
     write(line: string): void {
       child.stdin?.write(line);
     },
-    /** Asks it to end, by force after two seconds; resolves when it has ended. */
+    /** Asks it to exit, kills it after two seconds; resolves after its exit. */
     async stop(): Promise<void> {
       send('SIGTERM');
       const timer = setTimeout(() => send('SIGKILL'), GRACE_MS);
       await ended;
       clearTimeout(timer);
     },
-    /** Ends it by force; resolves when it has ended. */
+    /** Kills it; resolves after its exit. */
     async kill(): Promise<void> {
       send('SIGKILL');
       await ended;
@@ -156,7 +158,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform === 'win32') child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // Nobody of the group is left.
+    // No process of the group is left.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A retriever that is a program: one JSON line in for each query, one JSON line out for each answer. */
+/** A retriever that is a program: it reads one JSON line for each query and writes one JSON line for each answer. */
 import { setMaxListeners } from 'node:events';
 import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import { fieldsOf } from '../../platform/outbound/json-api.ts';
@@ -15,28 +15,28 @@ import {
   type RetrieverRequest,
 } from './retriever.ts';
 
-/** What became of one query, as the program says. */
+/** Result of one query, from the program's answer. */
 type Outcome =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  /** `said`: what the program says of its error, in its own words. */
+  /** `said`: the program's own error message. */
   | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
 
 type AnswerLine =
   | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
-  /** Nobody can tell which query the line is for. */
+  /** The line belongs to no known query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
-/** `{"id","text","k","tags"}`. JSON escapes line breaks, so that a text never ends the line. */
+/** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so a text never ends the line. */
 function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
   const line = JSON.stringify({ id, text, k, tags });
-  // JSON has these as they are, and the line reader of Node.js 24 takes them for ends of lines.
+  // JSON allows these unescaped, but the line reader of Node.js 24 takes them for line endings.
   return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }
 
 /**
  * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
  *
- * A document without an id makes the answer the error `missing_id`, as with other retrievers.
+ * A document without an id makes the answer the error `missing_id`, as for other retrievers.
  */
 function readAnswerLine(line: string): AnswerLine {
   let json: unknown;
@@ -46,7 +46,7 @@ function readAnswerLine(line: string): AnswerLine {
     if (error instanceof JsonBeyondLimit) {
       return { kind: 'broken', code: error.code, problem: `wrote a line of JSON that ${error.problem}` };
     }
-    const problem = 'wrote a line that is not JSON; what it has to say to people belongs on its standard error';
+    const problem = 'wrote a line that is not JSON; write diagnostics to standard error';
     return { kind: 'broken', code: 'not_json', problem };
   }
   const fields = fieldsOf(json);
@@ -78,7 +78,7 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
     const { id: rawId, score, text } = fieldsOf(entry);
     const id = readId(rawId);
     if (id === null) {
-      const message = `The command gave no usable id for the document at rank ${place + 1}.`;
+      const message = `The command returned no valid id for the document at rank ${place + 1}.`;
       return { kind: 'error', code: 'missing_id', message };
     }
     documents.push({
@@ -92,7 +92,7 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
 
 const MAX_MESSAGE = 300;
 
-/** A message of the program as it may be shown: short, one line, and not at all when it repeats the query. */
+/** Returns the program's message in a form that may be shown: short, one line, and replaced if it repeats the query. */
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
   if (query !== '' && message.toLowerCase().includes(query)) {
@@ -104,37 +104,37 @@ function shownMessage(message: string, queryText: string): string {
     .slice(0, MAX_MESSAGE);
 }
 
-/** `backoffMs`: wait before the first restart; it doubles with each start that brings no answer, up to 30 s. */
+/** `backoffMs`: wait before the first restart; it doubles with each start without an answer, up to 30 s. */
 const defaultLimits = { backoffMs: 200, maxLineBytes: 8 * 1024 * 1024 };
 const MAX_BACKOFF_MS = 30_000;
 
-/** After so many timeouts in a row without a line in between it is taken to hang. */
+/** After this many consecutive timeouts without a line, the program is considered hung. */
 const SILENT_ROUNDS = 3;
 
 interface Question {
   readonly request: RetrieverRequest;
-  /** Ends it with what became of it. */
+  /** Completes the query with its outcome. */
   settle(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
-/** One run of the program and what it has been asked. */
+/** One run of the program and its pending queries. */
 interface Session {
   readonly program: Program;
   readonly questions: Map<string, Question>;
   hasAnswered: boolean;
-  /** When it last wrote a line, or a timeout was counted. */
+  /** When it last wrote a line, or when a timeout was counted. */
   heardMs: number;
   silentRounds: number;
 }
 
 /**
- * Starts the program with the first query and keeps it; queries go to it at the same time, and it may answer in any
- * order. It is started again, after a back-off, when it ends, when it breaks the protocol (then nobody can tell which
- * answer is whose), and when queries time out three times in a row and it has said nothing at all.
+ * Starts the program with the first query and keeps it running; it receives queries concurrently and may answer in any
+ * order. It is restarted after a back-off when it exits, when it breaks the protocol (answers can then not be
+ * assigned), and when queries time out three times in a row without any output.
  *
  * Codes of errors: those that the program reports, `command_not_started`, `command_exited`, `command_hung`,
  * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
- * `missing_id`. What it writes to its standard error is read and thrown away, because it may hold the text of a query.
+ * `missing_id`. Its standard error is read and discarded, because it may contain the text of a query.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,
@@ -150,9 +150,9 @@ export function createCommandRetriever(
   let startAgainMs = 0;
   let lastFailure = { code: 'command_exited', message: '' };
   let isClosed = false;
-  const closed = { code: 'command_closed', message: `The command ${name} is ended, since recalld stops.` };
+  const closed = { code: 'command_closed', message: `The command ${name} was stopped because recalld is stopping.` };
 
-  /** Gives the session up: everything that it was asked fails, and the next query starts another one. */
+  /** Abandons the session: its pending queries fail, and the next query starts a new one. */
   const giveUp = (given: Session, code: string, problem: string): void => {
     if (session !== given) return;
     session = null;
@@ -160,7 +160,7 @@ export function createCommandRetriever(
     const waitMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
     startAgainMs = performance.now() + waitMs;
     lastFailure = { code, message: `The command ${name} ${problem}.` };
-    logger.warn('the command of a retriever is given up', { command: name, code, wait_ms: waitMs });
+    logger.warn('restarting the command of a retriever', { command: name, code, wait_ms: waitMs });
     for (const question of given.questions.values()) question.settle({ kind: 'error', ...lastFailure });
     const ending = given.program.kill().finally(() => endings.delete(ending));
     endings.add(ending);
@@ -177,18 +177,18 @@ export function createCommandRetriever(
       from.hasAnswered = true;
       return question.settle(fitToShow(answer.outcome, question.request, repeatsAnswers));
     }
-    // An answer that comes too late is no breach.
+    // A late answer does not break the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
-    if (!wasAsked) giveUp(from, 'unknown_id', 'answered an id that it was never asked; repeat that of the request');
+    if (!wasAsked) giveUp(from, 'unknown_id', 'answered with an unknown id; repeat the id of the request');
   };
 
   const start = (): Session => {
     const started: Session = {
       program: startProgram(config, maxLineBytes, {
         onLine: (line) => takeLine(started, line),
-        onTooLong: () => giveUp(started, 'line_too_long', 'wrote a line of too many bytes; ask for fewer results'),
+        onTooLong: () => giveUp(started, 'line_too_long', 'wrote a line that is too long; return fewer results'),
         onComplaint: () =>
-          logger.debug('the command of a retriever wrote to its standard error, which is not kept', {
+          logger.debug('the command of a retriever wrote to its standard error, which is discarded', {
             command: name,
           }),
         onEnd: ({ code, reason }) => giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
@@ -201,13 +201,13 @@ export function createCommandRetriever(
     return started;
   };
 
-  /** Counts a timeout of a query that was sent after the last line; those of queries sent together count once. */
+  /** Counts a timeout of a query that was sent after the last line; queries that were sent together count once. */
   const noticeSilence = (asked: Session, sentMs: number): void => {
     if (sentMs < asked.heardMs) return;
     asked.heardMs = performance.now();
     asked.silentRounds += 1;
     if (asked.hasAnswered && asked.silentRounds < SILENT_ROUNDS) return;
-    giveUp(asked, 'command_hung', 'said nothing for too long and was ended');
+    giveUp(asked, 'command_hung', 'wrote nothing for too long and was stopped');
   };
 
   const ask = (asked: Session, request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer> => {
@@ -246,7 +246,7 @@ export function createCommandRetriever(
       signal.throwIfAborted();
       const waitMs = session === null ? startAgainMs - performance.now() : 0;
       if (waitMs > timeoutMs) {
-        const message = `${lastFailure.message} It is started again in ${Math.ceil(waitMs / 1000)} s.`;
+        const message = `${lastFailure.message} It will be restarted in ${Math.ceil(waitMs / 1000)} s.`;
         return { kind: 'error', code: lastFailure.code, message, latencyMs: 0, attempts: 0 };
       }
       if (waitMs > 0) await wait(waitMs, signal);
@@ -270,7 +270,7 @@ export function createCommandRetriever(
   };
 }
 
-/** What a program said as the port has it: texts only where they were asked for, a message without the query. */
+/** Converts the program's answer to the port's: texts only if requested, a message without the query. */
 function fitToShow(
   outcome: Outcome,
   { text: queryText, k, withText = false }: RetrieverRequest,

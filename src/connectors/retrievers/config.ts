@@ -1,4 +1,4 @@
-/** `pipelines[].retriever`: what is watched, one entry for each kind. */
+/** `pipelines[].retriever`: the monitored retriever, one schema for each kind. */
 import { z } from 'zod';
 import {
   headersSchema,
@@ -37,7 +37,7 @@ const http = z.strictObject({
       id: id
         .nullable()
         .default('id')
-        .describe('JMESPath to the document id, from one element; null makes it of the text, where there is none.'),
+        .describe('JMESPath to the document id, from one element; null derives it from the text if there is none.'),
       score: score.default('score'),
       text: z
         .string()
@@ -57,12 +57,12 @@ const http = z.strictObject({
               .string()
               .min(1)
               .optional()
-              .describe('JMESPath to the milliseconds that the stage took, from the whole answer.'),
+              .describe('JMESPath to the duration of the stage in milliseconds, from the whole answer.'),
           }),
         )
         .default({})
         .describe(
-          'What the stages before the last one had, in their order, such as `candidates`; golden runs tell what each of them loses, and `recalld explain` which lost a document.',
+          'Results of the stages before the last one, in order, such as `candidates`; golden runs report what each stage loses, and `recalld explain` reports which one lost a document.',
         ),
     })
     .prefault({})
@@ -76,15 +76,17 @@ const http = z.strictObject({
 const vectorStore = z.strictObject({
   kind: z
     .literal('vector_store')
-    .describe('Embeds the text with the embedder of the pipeline and asks its vector store.'),
+    .describe('Embeds the text with the embedder of the pipeline and searches its vector store.'),
   filter: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Fields that a chunk must have: `{course: "{{tags.course}}"}`; empty values are left out.'),
-  timeout_ms: timeoutSchema.describe('Longest that embedding and search may take together.'),
+    .describe('Field values that a chunk must have: `{course: "{{tags.course}}"}`; empty values are left out.'),
+  timeout_ms: timeoutSchema.describe('Timeout of embedding and search together.'),
 });
 
-/** Elasticsearch and OpenSearch take the same settings; the adapter knows where their query languages part. */
+/**
+ * Elasticsearch and OpenSearch have the same settings; the adapter handles the differences of their query languages.
+ */
 const searchEngineShape = {
   ...httpServiceShape,
   username: z.string().min(1).optional().describe('User of basic authentication.'),
@@ -94,43 +96,43 @@ const searchEngineShape = {
   mode: z
     .enum(['bm25', 'knn', 'hybrid'])
     .default('bm25')
-    .describe('Words, vectors, or both joined by reciprocal rank fusion.'),
-  fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields that words are searched in.'),
+    .describe('Keywords, vectors, or both combined by reciprocal rank fusion.'),
+  fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()
-    .describe('Query in the language of the engine in place of a match on `fields`; takes {{text}} and {{tags.NAME}}.'),
+    .describe('Query in the engine's language instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.'),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   num_candidates: z
     .int()
     .min(1)
     .max(10_000)
     .default(100)
-    .describe('Candidates of each shard for vectors; `hybrid` joins as many of each side.'),
-  filter: z.record(z.string(), z.string()).default({}).describe('Fields that a document must have.'),
+    .describe('Vector candidates of each shard; `hybrid` combines as many from each side.'),
+  filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
   id: z.string().min(1).default('_id').describe('Field of the document id.'),
   content: z.string().min(1).optional().describe('Field of the text; only a reranker needs it.'),
   rank_constant: z.int().min(1).default(60).describe('Constant of reciprocal rank fusion.'),
 };
 
 const elasticsearch = z.strictObject({
-  kind: z.literal('elasticsearch').describe('Elasticsearch, asked directly.'),
+  kind: z.literal('elasticsearch').describe('Elasticsearch, queried directly.'),
   ...searchEngineShape,
 });
 
 const opensearch = z.strictObject({
-  kind: z.literal('opensearch').describe('OpenSearch, asked directly.'),
+  kind: z.literal('opensearch').describe('OpenSearch, queried directly.'),
   ...searchEngineShape,
 });
 
 const command = z.strictObject({
   kind: z
     .literal('command')
-    .describe('A program of yours: one JSON line in for each query, one JSON line out for each answer.'),
+    .describe('Your own program: it reads one JSON line for each query and writes one for each answer.'),
   ...programShape,
-  timeout_ms: timeoutSchema.describe('Longest that one answer may take.'),
+  timeout_ms: timeoutSchema.describe('Timeout of one answer.'),
   start_timeout_ms: timeoutSchema
     .default(30_000)
-    .describe('Longest that the first answer may take, the start of the program included.'),
+    .describe('Timeout of the first answer, including the start of the program.'),
 });
 
 const stages = [http, vectorStore, elasticsearch, opensearch, command] as const;
@@ -147,7 +149,7 @@ const teiReranker = z.strictObject({
 });
 
 const cohereReranker = z.strictObject({
-  kind: z.literal('cohere').describe('Cohere, and Jina and vLLM, which speak as it does.'),
+  kind: z.literal('cohere').describe('Cohere, and the compatible Jina and vLLM.'),
   ...rerankerShape,
   path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the call; Jina has /v1/rerank.'),
   model: z.string().min(1).describe('Name of the model.'),
@@ -156,11 +158,11 @@ const cohereReranker = z.strictObject({
 export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereReranker]);
 
 const rerank = z.strictObject({
-  kind: z.literal('rerank').describe('Asks another retriever for candidates and orders them by a reranker.'),
-  candidates: z.int().min(1).max(1000).default(50).describe('How many documents the first stage gives.'),
-  of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must hold their texts.'),
-  reranker: rerankerSchema.describe('The service that orders them.'),
-  timeout_ms: timeoutSchema.describe('Longest that both stages may take together.'),
+  kind: z.literal('rerank').describe('Gets candidates from another retriever and orders them with a reranker.'),
+  candidates: z.int().min(1).max(1000).default(50).describe('Number of documents from the first stage.'),
+  of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must contain their texts.'),
+  reranker: rerankerSchema.describe('The service that orders the candidates.'),
+  timeout_ms: timeoutSchema.describe('Timeout of both stages together.'),
 });
 
 export const retrieverSchema = z.discriminatedUnion('kind', [...stages, rerank]);
@@ -171,7 +173,7 @@ export type RetrieverConfigOf<Kind extends RetrieverConfig['kind']> = Extract<Re
 
 export type RerankerConfig = RetrieverConfigOf<'rerank'>['reranker'];
 
-/** What else of its pipeline a retriever stands on. */
+/** Returns the other parts of the pipeline that a retriever requires. */
 export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'embedder')[] {
   switch (retriever.kind) {
     case 'rerank':
@@ -187,7 +189,10 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
   }
 }
 
-/** The field that must name the text of a document so that this first stage of a reranker gives texts; null if one does. */
+/**
+ * Returns the field that must name the text of a document so that this first stage of a reranker returns texts; null if
+ * one does.
+ */
 export function textFieldMissingIn(
   stage: RetrieverConfig,
   store: { readonly kind: string; readonly content?: string | undefined } | undefined,
@@ -199,7 +204,7 @@ export function textFieldMissingIn(
     case 'opensearch':
       return stage.content === undefined ? ['retriever', 'of', 'content'] : null;
     case 'vector_store':
-      // Chroma keeps the text of a document in a place of its own.
+      // Chroma stores the text of a document separately.
       return store === undefined || store.kind === 'chroma' || store.content !== undefined
         ? null
         : ['vector_store', 'content'];

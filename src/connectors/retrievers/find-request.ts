@@ -1,4 +1,4 @@
-/** How a service that nobody described wants to be asked: which request it answers with a list of results. */
+/** Finds out how to query an undocumented service: which request it answers with a list of results. */
 
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
@@ -16,18 +16,21 @@ export interface FoundRequest {
   /** With placeholders; null for GET. */
   readonly body: Body;
   readonly results: FoundResults;
-  /** Whether it gives fewer when it is asked for fewer. */
+  /** True if it returns fewer results when asked for fewer. */
   readonly knowsK: boolean;
-  /** Whether another question has another answer. */
+  /** True if another query has another answer. */
   readonly knowsText: boolean;
 }
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** What the most telling attempt met. */
+  /** From the most informative attempt. */
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
-/** Why a service gave no list of results, the most telling last: of several attempts the last of these counts. */
+/**
+ * Reasons why a service returned no list of results, the most informative last: of several attempts the last of these
+ * counts.
+ */
 const searchProblems = [
   'missing',
   'other',
@@ -42,7 +45,7 @@ const searchProblems = [
 
 type SearchProblem = (typeof searchProblems)[number];
 
-/** Another form of the request would meet the same. */
+/** Problems that another form of the request would have too. */
 const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
 
 const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
@@ -57,9 +60,9 @@ interface Attempt {
 }
 
 /**
- * Asks with one question in the usual forms, one after the other: 44 requests at most.
+ * Sends one query in the usual forms, one after the other: 44 requests at most.
  *
- * @param texts two questions that should have different answers
+ * @param texts two queries that should have different answers
  * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`
  */
 export async function findRequest(
@@ -87,7 +90,7 @@ export async function findRequest(
   return deaf === null ? told : { kind: 'found', request: deaf };
 }
 
-/** A text key alone first, since a strict service refuses what it does not know; then with a count, which some need. */
+/** Tries a text key alone first, since a strict service rejects unknown keys; then with a count, which some require. */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];
   const alone = textKeys.map((key): Attempt => ({ url, method: 'POST', body: { [key]: '{{text}}' } }));
@@ -107,7 +110,7 @@ interface Found {
   readonly results: FoundResults;
 }
 
-/** The same request with the name of the count that the service heeds, where it heeds one. */
+/** Adds the count parameter that the service respects, if it respects one. */
 async function withCount(
   attempt: Attempt,
   { results }: Found,
@@ -188,7 +191,7 @@ function isHtml({ text, contentType }: { readonly text: string; readonly content
   return /^text\/html|^application\/xhtml/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(text);
 }
 
-/** True when the answer has a list, and none of its lists has an element. */
+/** True if the answer has a list, and all of its lists are empty. */
 function hasEmptyList(value: unknown, depth: number): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value !== 'object' || value === null || depth === DEEPEST) return false;
@@ -209,17 +212,17 @@ function parsed(text: string): unknown {
 export interface FoundResults {
   /** JMESPath, as `retriever.results` takes it. */
   readonly list: string;
-  /** Null where only texts tell the results apart. */
+  /** Null if only texts distinguish the results. */
   readonly id: string | null;
   readonly score: string | null;
   readonly text: string | null;
   /** Of the first hundred results. */
   readonly ids: readonly string[];
-  /** Whether no id comes twice; chunks of one document may share theirs. */
+  /** True if no id occurs twice; chunks of one document may share an id. */
   readonly isUnique: boolean;
 }
 
-/** Most likely first, as services call them. */
+/** Usual names of ids, most likely first. */
 const idNames = [
   'id',
   '_id',
@@ -252,17 +255,17 @@ const scoreNames = [
   'distance',
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
-/** Where a result keeps them, itself first. */
+/** Objects of a result that may contain them, the result itself first. */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
-/** Results of a list that are examined: each is tried for every name. */
+/** Number of results of a list that are examined; each is tried with every name. */
 const EXAMINED = 100;
 
 /**
- * The list with the likeliest ids; of two alike the one with scores, then with texts, then the one found first.
+ * Finds the list with the most likely ids; among equals the one with scores, then with texts, then the first one.
  *
- * @returns null when no list of the answer has an id, or a text, for each of its results
+ * @returns null if no list of the answer has an id, or a text, for each of its results
  */
 export function findResults(answer: unknown): FoundResults | null {
   const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);
@@ -313,7 +316,7 @@ function readList(
   };
 }
 
-/** Results that have no id, each called by its text; likelier than texts alone, and less so than any id. */
+/** Results without ids, identified by their texts; preferred over texts alone, but not over any id. */
 function byTexts(
   list: string,
   items: readonly unknown[],
@@ -355,7 +358,7 @@ function at(value: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** JMESPath puts what is no plain name in double quotes. */
+/** JMESPath requires double quotes around anything but a plain name. */
 function expressionOf(path: readonly string[]): string {
   return path.map((key) => (/^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key))).join('.');
 }

@@ -1,4 +1,4 @@
-/** The retriever of a RAG service that answers over HTTP with JSON. */
+/** Retriever of a RAG service with an HTTP API in JSON. */
 import { RecalldError } from '../../core/errors.ts';
 import { createExchange, type ExchangeTarget, proxyFor } from '../../platform/outbound/exchange.ts';
 import { readTls } from '../../platform/outbound/json-api.ts';
@@ -8,7 +8,7 @@ import { compileResults } from './results.ts';
 import type { Retriever, RetrieverParts, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
-/** Fields that follow from the request and its connection; a wrong one would break both. */
+/** Headers that follow from the request and its connection; a wrong one would break both. */
 const reservedNames = new Set([
   'connection',
   'content-length',
@@ -21,12 +21,13 @@ const reservedNames = new Set([
 ]);
 
 /**
- * Compiles `retriever.headers`. What is filled in is percent-encoded where it is not printable ASCII (`%` itself and
- * spaces at an end too), so every text fits and none can add a field. A value that is one placeholder for a tag that
- * the query does not have leaves its field out. Unless configured, `accept` and, with a body, `content-type` are
- * `application/json`. The names of the fields come out in lower case.
+ * Compiles `retriever.headers`. Values are percent-encoded where they are not printable ASCII (also `%` and leading or
+ * trailing spaces), so every text fits and none can add a header. A value that consists of one placeholder for a
+ * missing tag removes its header. Unless configured, `accept` and, with a body, `content-type` are `application/json`.
+ * Header names become lower case.
  *
- * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The sentence never holds the value.
+ * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
+ * value.
  */
 export function compileHeaders(
   headers: Readonly<Record<string, string>>,
@@ -63,7 +64,7 @@ function checkName(name: string, field: string): void {
 }
 
 function checkLiteral(value: string, field: string): void {
-  // What HTTP lets through: tab, printable ASCII and the rest of Latin-1.
+  // HTTP allows tab, printable ASCII and the rest of Latin-1.
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new RecalldError(
       'config_invalid',
@@ -85,16 +86,17 @@ const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 const defaultBody = { query: '{{text}}', k: '{{k}}' };
 
 /**
- * Creates a retriever that sends one request per query. Strings of `url`, `headers` and `body` may hold placeholders.
+ * Creates a retriever that sends one request per query. Strings of `url`, `headers` and `body` may contain
+ * placeholders.
  *
- * A connection that fails, 429 and every 5xx are tried again after a back-off with full jitter that honours
- * Retry-After; a timeout is not, so that a service that hangs costs one `timeout_ms` per query, and neither is an
- * answer that would be the same again. The codes of errors are `http_<status>`, `http_redirect`,
- * `connection_refused`, `connection_reset`, `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`,
- * `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`, `no_result_list`, `missing_id`
- * and `path_changed`. Messages name the host and the path, never a header, a parameter or the text of a query.
+ * A failed connection, 429 and every 5xx are retried after a back-off with full jitter that respects Retry-After; a
+ * timeout is not retried, so that a hung service costs one `timeout_ms` per query, and neither are answers that would
+ * not change. The codes of errors are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`,
+ * `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`,
+ * `too_large`, `not_json`, `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path,
+ * never a header, a parameter or the text of a query.
  *
- * @throws RecalldError `config_invalid`, with the name of the field, when a query could never be sent.
+ * @throws RecalldError `config_invalid`, with the name of the field, if a query could never be sent.
  */
 export function createHttpRetriever(
   config: RetrieverConfigOf<'http'>,
@@ -129,7 +131,7 @@ export function createHttpRetriever(
     async retrieve(request, signal) {
       const url = address.render(request);
       if (url === null) {
-        const message = `${address.label} would become another path: a value in it is "." or "..".`;
+        const message = `${address.label} would change its path, because a value in it is "." or "..".`;
         return { kind: 'error', code: 'path_changed', message, latencyMs: 0, attempts: 0 };
       }
       const text = renderBody === null ? null : JSON.stringify(renderBody(request));
@@ -158,15 +160,17 @@ export function createHttpRetriever(
 }
 
 interface RetrieverAddress extends ExchangeTarget {
-  /** The URL for one query, or null when a tag such as `..` would lead to another path than the configured one. */
+  /**
+   * Returns the URL for one query, or null if a tag such as `..` would lead to another path than the configured one.
+   */
   render(request: RetrieverRequest): string | null;
 }
 
 /**
- * Compiles `retriever.url`. What is filled in is percent-encoded, so it stays within its path segment or parameter.
+ * Compiles `retriever.url`. Values are percent-encoded, so each stays within its path segment or parameter.
  *
- * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password
- * and fragment, and for a placeholder in the host: a query must not choose which machine is called.
+ * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password and
+ * fragment, and for a placeholder in the host: a query must not choose which machine is called.
  */
 export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
   const parts = parseTemplate(url, `${configField}.url`);
@@ -176,7 +180,7 @@ export function compileAddress(url: string, configField = 'retriever'): Retrieve
   if (hasPlaceholder && !(typeof head === 'string' && /^\s*https?:\/\/[^/?\\]+[/?]/i.test(head))) {
     throw invalid(
       configField,
-      'has a placeholder in the host; a placeholder can stand in the path and behind the "?" only',
+      'has a placeholder in the host; placeholders are allowed only in the path and after the "?"',
     );
   }
   const label = (url.split('?')[0] ?? '').trim();
@@ -235,7 +239,7 @@ function invalid(configField: string, problem: string): RecalldError {
   return new RecalldError('config_invalid', `${configField}.url: the URL ${problem}.`);
 }
 
-/** An encoded value holds no slash, so the number of segments changes only when `.` or `..` was resolved. */
+/** An encoded value contains no slash, so the number of segments changes only if `.` or `..` was resolved. */
 function pathDepth(url: URL): number {
   return url.pathname.split('/').length;
 }
@@ -244,7 +248,7 @@ function trimmedPath(url: URL): string {
   return url.pathname.replace(/\/+$/, '');
 }
 
-/** Percent-encoding of UTF-8. A lone surrogate, on which encodeURIComponent throws, becomes U+FFFD. */
+/** Percent-encodes UTF-8. A lone surrogate, on which encodeURIComponent throws, becomes U+FFFD. */
 function encodeComponent(value: string): string {
   return encodeURIComponent(Buffer.from(value, 'utf8').toString('utf8'));
 }

@@ -1,4 +1,4 @@
-/** Config -> retrievers. A new kind is one line of `builders`. */
+/** Creates the retriever of a config. A new kind is one line of `builders`. */
 import { createReranker } from '../models/reranker.ts';
 import { createCommandRetriever } from './command.ts';
 import type { RetrieverConfig, RetrieverConfigOf } from './config.ts';
@@ -27,7 +27,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 
 /**
  * @param field where the config describes it
- * @throws RecalldError config_invalid when a template, an expression, an address or a file of it is wrong
+ * @throws RecalldError config_invalid for an invalid template, expression, address or file
  */
 export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, field = 'retriever'): Retriever {
   const build = builders[config.kind] as Build<Kind>;

@@ -11,9 +11,9 @@ import {
 } from './retriever.ts';
 
 /**
- * Asks the first stage for candidates with their texts and gives the best k by the reranker. Failures keep the codes
- * of the stage; a candidate without a text is the error `missing_text`, because to leave it out would change what is
- * measured.
+ * Gets candidates with their texts from the first stage and returns the best k by the reranker. Failures keep the codes
+ * of the stage; a candidate without a text is the error `missing_text`, because leaving it out would change the
+ * measurement.
  */
 export function createRerankRetriever(
   { candidates: depth, timeout_ms: timeoutMs }: Pick<RetrieverConfigOf<'rerank'>, 'candidates' | 'timeout_ms'>,
@@ -30,7 +30,7 @@ export function createRerankRetriever(
         const candidates = documents.flatMap(({ id, text }) => (hasText(text) ? [{ id, text }] : []));
         if (candidates.length < documents.length) {
           const missing = `${documents.length - candidates.length} of ${documents.length}`;
-          const message = `The first stage gave ${missing} documents without a text; check the field of the text in its config.`;
+          const message = `The first stage returned ${missing} documents without a text; check the field of the text in its config.`;
           return failureOf({ code: 'missing_text', message, latencyMs: found.latencyMs });
         }
         const ranked = await reranker.rerank({ text, candidates, k }, signal);
@@ -52,7 +52,7 @@ export function createRerankRetriever(
   };
 }
 
-/** Those of a first stage that has candidates of its own are called otherwise. */
+/** If the first stage has candidates of its own, its results get another name. */
 function candidatesOf(
   { stages = [], latencyMs }: Extract<RetrieverAnswer, { kind: 'documents' }>,
   documents: readonly FoundDocument[],

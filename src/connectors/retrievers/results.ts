@@ -1,4 +1,4 @@
-/** From the body of an answer to ranked documents, by the JMESPath expressions of `retriever.results`. */
+/** Extracts ranked documents from the body of an answer, by the JMESPath expressions of `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../../core/errors.ts';
 import { contentId } from '../../core/text/content-id.ts';
@@ -9,7 +9,7 @@ import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.
 type ResultExpressions = RetrieverConfigOf<'http'>['results'];
 type StageExpressions = ResultExpressions['stages'][string];
 
-/** The documents of an answer, or why it holds none. */
+/** The documents of an answer, or why it has none. */
 export type Reading =
   | {
       readonly kind: 'documents';
@@ -18,34 +18,34 @@ export type Reading =
     }
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
-/** What is read: `label` names the service in messages, and `queryText` is what they must not show. */
+/** `label` names the service in messages; messages must not contain `queryText`. */
 interface AnswerBody {
   readonly text: string;
   readonly contentType: string | null;
   readonly label: string;
   readonly queryText: string;
-  /** Documents that were asked for. */
+  /** Number of requested documents. */
   readonly k: number;
-  /** Whether the texts of the documents are needed. */
+  /** True if the texts of the documents are needed. */
   readonly withText: boolean;
-  /** Whether the stages are; not unless told. */
+  /** True if the stages are needed; default: false. */
   readonly withStages?: boolean;
 }
 
 type Expression = ReturnType<typeof compile>;
 
 /**
- * Compiles `retriever.results`. The reader keeps results in the order of the answer, duplicates too, ten times as many as
- * were asked for (1,000 at least): cutting off and collapsing are the evaluation's.
+ * Compiles `retriever.results`. The reader keeps results in the order of the answer, including duplicates, up to ten
+ * times as many as requested (1,000 at least); the evaluation cuts off and collapses.
  *
- * - An id is what readId takes for one; where there is no expression for it, it is made of the text.
- * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move those behind it
- *   up, and the score would be better than what users saw.
+ * - An id is what readId accepts; without an expression for it, it is derived from the text.
+ * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move later results up,
+ *   and the score would be better than what users saw.
  * - A score is a finite number or a string of one; anything else is null.
- * - A text is a string; anything else is null. It is read only where it is needed.
+ * - A text is a string; anything else is null. It is read only if needed.
  *
  * @param field where the config describes the retriever
- * @param namesKeys whether messages may name the keys of an answer
+ * @param namesKeys true if messages may name the keys of an answer
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
 export function compileResults(
@@ -64,7 +64,7 @@ export function compileResults(
   const score = compiled('score', expressions.score);
   const textOf = compiled('text', expressions.text);
   if (id === null && textOf === null) {
-    const problem = 'null makes ids of the texts, so results.text must say where they are';
+    const problem = 'null derives ids from the texts, so results.text is required';
     throw new RecalldError('config_invalid', `${field}.results.id: ${problem}.`);
   }
   for (const [key, text, node] of [
@@ -89,7 +89,7 @@ export function compileResults(
     }
     const results = evaluate(list, answer);
     if (!Array.isArray(results)) {
-      const gives = `${field}.results.list (${expressions.list}) gives ${describe(results)}`;
+      const gives = `${field}.results.list (${expressions.list}) is ${describe(results)}`;
       const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
       return { kind: 'error', code: 'no_result_list', message };
     }
@@ -118,13 +118,15 @@ export function compileResults(
     const count = documents.filter((document) => !hasId(document)).length;
     const which = `${count} of ${documents.length} results, first at rank ${first + 1}`;
     const message =
-      `${label} gave no usable id for ${which}: ` +
+      `${label} returned no valid id for ${which}: ` +
       `${field}.results.${id === null ? 'text' : 'id'} is ${expressions.id ?? expressions.text}, and that result is ${describe(kept[first], queryText)}.`;
     return { kind: 'error', code: 'missing_id', message };
   };
 }
 
-/** Reads what a stage had; null for one that is not in the answer. A result of it without an id is left out. */
+/**
+ * Reads the results of a stage; null if the stage is not in the answer. A result of a stage without an id is left out.
+ */
 function compileStage(stage: StageExpressions, field: string) {
   const list = compileExpression(stage.list, `${field}.list`);
   const id = compileExpression(stage.id, `${field}.id`);
@@ -160,14 +162,17 @@ function compileExpression(text: string, field: string): Expression {
   return expression;
 }
 
-/** The names of the functions that an expression calls; the library itself finds out only when it evaluates them. */
+/**
+ * Returns the names of the functions that an expression calls; the library reports unknown ones only when it evaluates
+ * them.
+ */
 function calledFunctions(node: unknown): readonly string[] {
   if (typeof node !== 'object' || node === null) return [];
   const called = Object.values(node).flatMap(calledFunctions);
   return 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name), ...called] : called;
 }
 
-/** Evaluates on a parsed JSON value; an expression that does not fit it, such as a sum over text, gives null. */
+/** Evaluates on a parsed JSON value; returns null for an expression that does not fit it, such as a sum over text. */
 function evaluate(expression: Expression, value: JSONValue): JSONValue {
   try {
     return TreeInterpreter.search(expression, value);
@@ -199,8 +204,8 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
 }
 
 /**
- * The shape of a JSON value, never its content: keys are shown because they are how a mistaken expression is seen,
- * but only those that look like names and are not the query itself.
+ * Describes the shape of a JSON value, never its content: keys are shown because they reveal a mistaken expression, but
+ * only keys that look like names and are not the query itself.
  */
 function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';
@@ -214,8 +219,8 @@ function describeShape(value: unknown, namesKeys: boolean, queryText = ''): stri
 }
 
 /**
- * An id as a service gives it: a text that is not empty, taken as it stands, or an integer, written in
- * digits. Null for anything else: a number with a fraction is a score, and text with a NUL character cannot be stored.
+ * Reads an id: a non-empty string, unchanged, or an integer, in digits. Null for anything else: a number with a
+ * fraction is a score, and text with a NUL character cannot be stored.
  */
 export function readId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;

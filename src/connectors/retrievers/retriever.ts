@@ -5,12 +5,12 @@ import type { RetrievedDocument } from '../../core/model.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 
-/** What else of its pipeline a retriever may stand on. */
+/** Other parts of the pipeline that a retriever may use. */
 export interface RetrieverParts {
   readonly embedder: Embedder | null;
   readonly store: VectorStore | null;
   readonly logger: Logger;
-  /** Whether errors may repeat what the retriever itself says: its messages and the names in its answers. */
+  /** True if errors may repeat the retriever's own messages and the keys in its answers. */
   readonly repeatsAnswers: boolean;
 }
 
@@ -18,46 +18,46 @@ export interface RetrieverRequest {
   readonly text: string;
   readonly k: number;
   readonly tags: Readonly<Record<string, string>>;
-  /** Whether the texts of the documents are needed, as a reranker does. */
+  /** True if the texts of the documents are needed, as for a reranker. */
   readonly withText?: boolean;
-  /** Whether to tell what each stage of the retriever had, where it has stages. */
+  /** True to return the results of each stage, if the retriever has stages. */
   readonly withStages?: boolean;
 }
 
 /**
- * Results that are kept of an answer to k: with several chunks of a document there are more than k. A longer answer is
- * cut as early as it can be, since each of its results would cost time and memory at every step.
+ * Number of results to keep of an answer to k: with several chunks a document there are more than k. A longer answer is
+ * cut as early as possible, since each result costs time and memory at every step.
  */
 export function keptDepth(k: number): number {
   return Math.min(10_000, Math.max(1000, 10 * k));
 }
 
-/** A document as the retriever gave it; the text is there only when it was asked for and the retriever has it. */
+/** A document as returned by the retriever; the text is present only if it was requested and the retriever has it. */
 export interface FoundDocument extends RetrievedDocument {
   readonly text?: string | null;
 }
 
-/** What one stage of a retriever handed on, best first. */
+/** Results of one stage of a retriever, best first. */
 export interface RetrieverStage {
-  /** As the config names it, or `candidates`, `words`, `vectors` of retrievers that are built of stages here. */
+  /** Name from the config, or `candidates`, `words`, `vectors` for retrievers whose stages are built here. */
   readonly name: string;
-  /** One of several beside each other, which are joined after it. */
+  /** True for one of several parallel stages whose results are merged afterwards. */
   readonly isSide?: boolean;
   readonly documents: readonly FoundDocument[];
-  /** What it took of the time of the whole; left out where nobody tells. */
+  /** Duration of the stage; missing if unknown. */
   readonly latencyMs?: number;
 }
 
 /**
- * What one call to a retriever came to. A failure is an outcome and never thrown, because a golden run must count
- * it; `code` is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...), `message`
- * tells the operator more and never holds a secret.
+ * Result of one call to a retriever. A failure is a result and is never thrown, because a golden run must count it;
+ * `code` is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...), `message` gives the
+ * operator more details and never contains a secret.
  */
 export type RetrieverAnswer =
   | {
       readonly kind: 'documents';
       readonly documents: readonly FoundDocument[];
-      /** Those before the last, in order; there only when they were asked for and the retriever has some. */
+      /** Stages before the last, in order; present only if they were requested and the retriever has some. */
       readonly stages?: readonly RetrieverStage[];
       readonly latencyMs: number;
       readonly attempts: number;
@@ -77,21 +77,20 @@ export type RetrieverAnswer =
     };
 
 /**
- * Text in, ranked documents out, best first, in the order in which the service returned them.
+ * Returns ranked documents for a text, best first, in the order in which the service returned them.
  *
- * `latencyMs` is that of the last attempt; waiting between attempts is not the retriever's time. A call ends within
- * attempts x (timeout + longest back-off), or at once when `signal` aborts, which rejects with the signal's reason.
+ * `latencyMs` is that of the last attempt; waiting between attempts does not count. A call ends within attempts x
+ * (timeout + longest back-off), or immediately when `signal` aborts, which rejects with the signal's reason.
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;
-  /** Gives back what the retriever holds open, such as connections or a process; there is none where it holds nothing. */
+  /** Releases open resources, such as connections or a process; missing if there are none. */
   close?(): Promise<void>;
 }
 
 /**
- * Runs the stages with a signal that also aborts when `timeoutMs` is over, which is a timeout of the whole and no
- * failure of the stage that was at work. Rejects with the reason of `signal`; neither a timer nor a listener stays
- * behind.
+ * Runs the stages with a signal that also aborts after `timeoutMs`; this is a timeout of the whole retriever and no
+ * failure of the running stage. Rejects with the reason of `signal`; leaves no timer and no listener behind.
  */
 export async function withinDeadline(
   timeoutMs: number,
@@ -119,9 +118,9 @@ export async function withinDeadline(
 }
 
 /**
- * The failure of a stage as that of the retriever: its code stays, and a timeout stays a timeout.
+ * Turns the failure of a stage into that of the retriever: the code stays, and a timeout stays a timeout.
  *
- * @param earlierMs what the stages before it took
+ * @param earlierMs duration of the stages before it
  */
 export function failureOf(
   { code, message, latencyMs }: { readonly code: string; readonly message: string; readonly latencyMs: number },
@@ -131,7 +130,7 @@ export function failureOf(
   return code === 'timeout' ? { kind: 'timeout', message, ...common } : { kind: 'error', code, message, ...common };
 }
 
-/** Refuses a config made in code; the contract of the config refuses the same in a file, with its place. */
+/** Rejects a config that was made in code; for a config file, the schema reports the same problem with its place. */
 export function missingPart(part: 'vector_store' | 'embedder', configField: string): RecalldError {
-  return new RecalldError('config_invalid', `${configField}: it needs the ${part} of its pipeline.`);
+  return new RecalldError('config_invalid', `${configField}: it requires the ${part} of its pipeline.`);
 }

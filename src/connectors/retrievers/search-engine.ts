@@ -1,4 +1,4 @@
-/** Elasticsearch and OpenSearch asked directly: by words, by vectors, or by both. */
+/** Queries Elasticsearch and OpenSearch directly: by keywords, by vectors, or by both. */
 
 import { reciprocalRankFusion } from '../../math/ir/ranking.ts';
 import { basic, createJsonApi, fieldAt, fieldsOf, keyHeader, loginKey } from '../../platform/outbound/json-api.ts';
@@ -19,23 +19,23 @@ import { compileFilter, compileValue, type JsonValue, refuseWithoutText } from '
 interface NearestQuery {
   readonly field: string;
   readonly vector: Float32Array;
-  /** How many documents are wanted. */
+  /** Number of requested documents. */
   readonly size: number;
   /** Candidates of each shard, at least `size`. */
   readonly candidates: number;
-  /** Clauses that a document must match, none for no filter. */
+  /** Clauses that a document must match; none for no filter. */
   readonly filter: readonly JsonValue[];
 }
 
-/** An engine by name, and the part of a search body that asks it for nearest vectors. */
+/** The name of an engine and the part of a search body for nearest vectors. */
 interface Dialect {
   readonly name: 'Elasticsearch' | 'OpenSearch';
-  /** OpenSearch takes a token where Elasticsearch takes an API key. */
+  /** OpenSearch expects a token where Elasticsearch expects an API key. */
   readonly keyScheme: 'ApiKey' | 'Bearer';
   nearest(query: NearestQuery): Readonly<Record<string, JsonValue>>;
 }
 
-/** The top-level `knn` of the search API (8.4 and later), which filters while it searches. */
+/** The top-level `knn` of the search API (8.4 and later), which filters during the search. */
 const elasticsearch: Dialect = {
   name: 'Elasticsearch',
   keyScheme: 'ApiKey',
@@ -51,9 +51,9 @@ const elasticsearch: Dialect = {
 };
 
 /**
- * The `knn` query of the k-NN plugin. Its `k` is what each graph gives, and `size` what comes back, so that `k` stands
- * for the candidates. The filter is inside of it, which filters while it searches (Lucene engine from 2.4 on, Faiss
- * from 2.9 on); around it, it would leave fewer than k.
+ * The `knn` query of the k-NN plugin. Its `k` is the number of results of each graph and `size` the number of returned
+ * results, so `k` corresponds to the candidates. The filter is inside it, which filters during the search (Lucene
+ * engine from 2.4 on, Faiss from 2.9 on); outside, it would leave fewer than k.
  */
 const opensearch: Dialect = {
   name: 'OpenSearch',
@@ -71,15 +71,15 @@ const opensearch: Dialect = {
   }),
 };
 
-/** The engines refuse more. */
+/** The engines reject more. */
 const MAX_CANDIDATES = 10_000;
 
 /**
- * Sends `POST {index}/_search`. Scores are those of the engine; with `hybrid` the words and the vectors are asked at
- * the same time, each for as many candidates as `candidates` says and for k at least, and the score is that of
- * reciprocal rank fusion. It is done here because the engines do it only in some versions and licences.
+ * Sends `POST {index}/_search`. Scores are those of the engine; with `hybrid`, keyword and vector search run
+ * concurrently, each for `candidates` results and at least k, and the score is that of reciprocal rank fusion. The
+ * fusion happens here because the engines support it only in some versions and licenses.
  *
- * Failures keep the codes of embedder and engine; beside those of the connection see readHits.
+ * Failures keep the codes of embedder and engine; for others, see readHits.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */
@@ -209,7 +209,7 @@ type HitReading =
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
- * The hits as documents. An answer that stands for a part of the index only is an error and no ranking:
+ * Returns the hits as documents. An answer for only a part of the index is an error and not a ranking:
  * `search_timed_out` and `shards_failed`; so are `no_result_list` and `missing_id`.
  */
 function readHits(
@@ -218,7 +218,7 @@ function readHits(
   fields: {
     /** `_id`, or a field of `_source`. */
     readonly id: string;
-    /** Field of the text, null when the text is not wanted. */
+    /** Field of the text; null if the text is not needed. */
     readonly content: string | null;
     readonly configField: string;
   },
@@ -234,11 +234,11 @@ function readHits(
     return error('no_result_list', `answered without hits.hits; check ${fields.configField}.url`);
   }
   if (answer['timed_out'] === true) {
-    return error('search_timed_out', 'gave up before it had searched the whole index; look at its load');
+    return error('search_timed_out', 'timed out before it had searched the whole index; check its load');
   }
   const failed = fieldsOf(answer['_shards'])['failed'];
   if (typeof failed === 'number' && failed > 0) {
-    return error('shards_failed', `answered without ${failed} shards of the index; look at their state`);
+    return error('shards_failed', `answered without ${failed} shards of the index; check their state`);
   }
   const documents: FoundDocument[] = [];
   for (const [place, hit] of (list as unknown[]).entries()) {
@@ -247,7 +247,7 @@ function readHits(
     const id = readId(fields.id === '_id' ? parts['_id'] : fieldAt(source, fields.id));
     if (id === null) {
       const where = `${fields.configField}.id is ${fields.id}`;
-      return error('missing_id', `gave no usable id for the hit at rank ${place + 1}: ${where}`);
+      return error('missing_id', `returned no valid id for the hit at rank ${place + 1}: ${where}`);
     }
     const score = typeof parts['_score'] === 'number' ? parts['_score'] : null;
     const text = fields.content === null ? null : fieldAt(source, fields.content);

@@ -1,26 +1,25 @@
 /**
- * Templates of a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}` in it. They are parsed once,
- * so what is filled in, such as the text of a query, is never read as a template itself.
+ * Templates of a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}`. They are parsed once, so that
+ * inserted values, such as the text of a query, are never read as templates.
  */
 import { RecalldError } from '../../core/errors.ts';
 import type { RetrieverRequest } from './retriever.ts';
 
-/** A value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** The value of one placeholder for a request; null when the query has no such tag. */
+/** Returns the value of one placeholder for a request; null if the query has no such tag. */
 type Placeholder = (request: RetrieverRequest) => string | number | null;
 
-/** A template cut into its literal text and its placeholders, in order. */
+/** A template split into its literal text and its placeholders, in order. */
 type TemplatePart = string | Placeholder;
 
 /**
- * Cuts `template` at its placeholders. `field` is the path in the config that an error names.
+ * Splits `template` at its placeholders. `field` is its path in the config, for errors.
  *
  * @throws RecalldError `config_invalid` for `{{...}}` that is not a placeholder.
  */
 export function parseTemplate(template: string, field: string): readonly TemplatePart[] {
-  // Splitting at a pattern with one group gives literals at the even places and placeholder names at the odd ones.
+  // Splitting at a pattern with one group returns literals at even and placeholder names at odd positions.
   return template
     .split(/\{\{(.*?)\}\}/s)
     .map((piece, index) => (index % 2 === 0 ? piece : placeholderOf(piece, field)))
@@ -41,7 +40,7 @@ function placeholderOf(source: string, field: string): Placeholder {
   );
 }
 
-/** True when a template, or a string anywhere within a JSON value, holds `{{text}}`. */
+/** True if a template, or a string anywhere in a JSON value, contains `{{text}}`. */
 function holdsText(value: JsonValue): boolean {
   if (typeof value === 'string') return /\{\{\s*text\s*\}\}/.test(value);
   return (
@@ -49,7 +48,7 @@ function holdsText(value: JsonValue): boolean {
   );
 }
 
-/** Fills the parts in and joins them; `encode` is applied to what is filled in, a missing tag becomes empty text. */
+/** Joins the parts with their values; `encode` is applied to values, and a missing tag becomes an empty string. */
 export function renderText(
   parts: readonly TemplatePart[],
   request: RetrieverRequest,
@@ -59,8 +58,8 @@ export function renderText(
 }
 
 /**
- * Compiles a JSON value whose strings may hold placeholders, nested anywhere. A string that is one placeholder and
- * nothing else keeps the type of its value: `"{{k}}"` becomes a number and a missing tag null. Keys are literal.
+ * Compiles a JSON value with placeholders in its strings, at any depth. A string that consists of one placeholder keeps
+ * the type of its value: `"{{k}}"` becomes a number and a missing tag null. Keys are literal.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder, or a placeholder in a key.
  */
@@ -75,7 +74,7 @@ export function compileValue(value: JsonValue, field: string): (request: Retriev
     if (key.includes('{{')) {
       throw new RecalldError(
         'config_invalid',
-        `${field}: the key "${key}" holds a placeholder; they can stand in values only.`,
+        `${field}: the key "${key}" contains a placeholder; placeholders are allowed only in values.`,
       );
     }
     return [key, compileValue(item, `${field}.${key}`)] as const;
@@ -96,10 +95,10 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /**
- * Compiles the templates of a filter. A value that comes out empty, as that of a tag that the query does not have, is
- * left out, so that such a query is not filtered by this field.
+ * Compiles the templates of a filter. An empty value, such as that of a missing tag, is left out, so that the query is
+ * not filtered by this field.
  *
- * @param field path in the config that an error names
+ * @param field path in the config, for errors
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */
 export function compileFilter(
@@ -117,11 +116,11 @@ export function compileFilter(
     );
 }
 
-/** Refuses a request that would be the same for every query. @throws RecalldError config_invalid */
+/** Rejects a request that would be the same for every query. @throws RecalldError config_invalid */
 export function refuseWithoutText(templates: readonly JsonValue[], field: string, example: string): void {
   if (templates.some(holdsText)) return;
   throw new RecalldError(
     'config_invalid',
-    `${field}: no part of the request holds {{text}}, so that every query would be asked the same; put it where the text of the query belongs, such as ${example}.`,
+    `${field}: no part of the request contains {{text}}, so every request would be the same; put it where the text of the query belongs, such as ${example}.`,
   );
 }

@@ -1,11 +1,11 @@
-/** A retriever that is an embedding model and a vector store, without a service in front of them. */
+/** A retriever that consists of an embedding model and a vector store, without a service in front of them. */
 import type { RetrieverConfigOf } from './config.ts';
 import { failureOf, missingPart, type Retriever, type RetrieverParts, withinDeadline } from './retriever.ts';
 import { compileFilter } from './template.ts';
 
 /**
- * Embeds the text and asks for the k nearest; the score of a document is its cosine similarity. Failures keep the
- * codes of embedder and store; `unsupported` says what this store cannot do. Fewer than k documents are an answer.
+ * Embeds the text and returns the k nearest documents; their score is the cosine similarity. Failures keep the codes of
+ * embedder and store; `unsupported` says what this store cannot do. Fewer than k documents are a valid answer.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
  */

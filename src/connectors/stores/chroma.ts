@@ -1,4 +1,4 @@
-/** The vector store Chroma, by version 2 of its HTTP API, which `/openapi.json` of a server describes. */
+/** Chroma, over version 2 of its HTTP API, as described by `/openapi.json` of a server. */
 
 import { createReservoir } from '../../math/stats/random.ts';
 import {
@@ -44,7 +44,7 @@ import {
 
 interface Collection {
   readonly id: string;
-  /** null until the first vector came. */
+  /** Null until the first vector was stored. */
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
@@ -53,14 +53,14 @@ interface Collection {
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
-/** By what Chroma calls a space; it takes l2 unless told. */
+/** By Chroma's name of the space; its default is l2. */
 const spaces: Readonly<Record<string, Pick<Collection, 'metric' | 'scoreKind'>>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   l2: squaredL2,
   ip: { metric: 'dot', scoreKind: 'one_minus_dot' },
 };
 
-/** null when it is no description of a collection. */
+/** Returns null for anything that is not the description of a collection. */
 function readCollection(answer: unknown): Collection | null {
   const id = textOf(at(answer, 'id'));
   if (id === null) return null;
@@ -74,23 +74,23 @@ function readCollection(answer: unknown): Collection | null {
     traits: {
       collection: id,
       metric: kinds.metric,
-      // Settings of the index and of what embeds its documents.
+      // Settings of the index and of the embedding function.
       configuration: JSON.stringify(configuration),
-      // What its owner wrote about it, such as the version of the index.
+      // Metadata written by the owner, such as the version of the index.
       metadata: JSON.stringify(fieldsOf(at(answer, 'metadata'))),
     },
   };
 }
 
 interface Stored extends Entry {
-  /** Of the record. */
+  /** Id of the record. */
   readonly key: string;
 }
 
 type ChromaConfig = StoreConfigOf<'chroma'>;
 type MetadataKeys = Pick<ChromaConfig, 'id' | 'version'>;
 
-/** The records of an answer, which come as one list for each of their parts; null when it is none. */
+/** Reads the records of an answer, which has one list for each of their parts; null if it is malformed. */
 function readRecords(answer: unknown, { id: idKey, version: versionKey }: MetadataKeys): Stored[] | null {
   const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
@@ -103,7 +103,7 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Metada
   }));
 }
 
-/** The answer to a query with one vector, whose parts have a list for each vector; null when it is none. */
+/** Reads the answer to a query with one vector, whose parts have one list a vector; null if it is malformed. */
 function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
   const { distances, ...lists } = Object.fromEntries(parts) as Record<string, unknown>;
@@ -114,8 +114,8 @@ function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
 type Where = Readonly<Record<string, unknown>>;
 
 /**
- * Each field must have its value. Chroma compares no text with a number, so a value that reads as a number or as true
- * or false is looked for as both. Nothing for an empty filter.
+ * Returns a condition that requires each field to have its value. Chroma does not compare texts with numbers, so a
+ * value that looks like a number or a boolean is searched as both. Returns nothing for an empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -125,7 +125,7 @@ export function whereOf(filter: Readonly<Record<string, string>>): { readonly wh
   return conditions.length === 0 ? {} : { where: oneOrJoined('$and', conditions) };
 }
 
-/** Chroma refuses to join a single condition. */
+/** Chroma rejects a conjunction of a single condition. */
 function oneOrJoined(operator: '$and' | '$or', conditions: readonly Where[]): Where {
   const [only] = conditions;
   return conditions.length === 1 && only !== undefined ? only : { [operator]: conditions };
@@ -137,20 +137,20 @@ function readingsOf(value: string): (string | number | boolean)[] {
   return isNumber ? [value, Number(value)] : [value];
 }
 
-/** Ids alone are short. */
+/** Ids without vectors are short. */
 const IDS_PER_REQUEST = 5000;
 /** A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
 /** The quota of Chroma Cloud, see docs.trychroma.com/cloud/quotas-limits; it answers 422 to more. */
 const CLOUD_QUOTA = 300;
-/** Values in one condition. */
+/** Maximum of values in one condition. */
 const VALUES_PER_REQUEST = 250;
 
-/** What may be missing of a hit, in the words of the answer to a query. */
+/** Parts that a hit may lack, by their names in the answer to a query. */
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**
- * Opens a collection; nothing is asked before the first call. Filters name keys of the metadata.
+ * Opens a collection; nothing is sent before the first call. Filters name keys of the metadata.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -166,7 +166,7 @@ export function createChromaStore(config: ChromaConfig, configField: string): Ve
   return createRemoteStore({
     kind: 'chroma',
     shapes,
-    noExactSearch: 'Chroma has no search that passes its index by.',
+    noExactSearch: 'Chroma has no search that bypasses its index.',
     search: (shape, request, attempt) => search(store, shape, request, attempt),
     placeOf,
     unexpected: calls.unexpected,
@@ -181,9 +181,9 @@ export function createChromaStore(config: ChromaConfig, configField: string): Ve
 
 type Chroma = ChromaConfig & {
   readonly calls: StoreCalls;
-  /** What the collection is, looked up by its name. */
+  /** The description of the collection, looked up by its name. */
   readonly shapes: RememberedShape<Collection>;
-  /** Becomes less once the server has refused to give so many. */
+  /** Reduced when the server rejects a request for this many. */
   mostPerRequest: number;
 };
 
@@ -203,7 +203,7 @@ function collectionsPath({ tenant, database }: ChromaConfig): string {
   return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
 }
 
-/** A collection that was made anew under its name has another id, and is looked for once more. */
+/** A collection that was recreated under its name has another id; it is looked up again once. */
 async function ask(
   store: Chroma,
   path: string,
@@ -229,7 +229,7 @@ interface Page {
   readonly where?: Where;
 }
 
-/** null when it was more than the server gives at once; the next one asks for less. */
+/** Returns null if the page was larger than the server allows; the next request asks for less. */
 async function getPage(
   store: Chroma,
   page: Page,
@@ -247,7 +247,7 @@ async function getPage(
   }
 }
 
-/** Hands the id of every record over, page by page. */
+/** Passes the id of every record to `take`, page by page. */
 async function listKeys(store: Chroma, take: (key: string) => void, attempt: Attempt): Promise<void> {
   for (let offset = 0; ; ) {
     const page = await getPage(store, { include: [], limit: store.mostPerRequest, offset }, 'sample', attempt);
@@ -289,7 +289,7 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
   return toChunks(entries).slice(0, MAX_CHUNKS);
 }
 
-/** Records of these documents, by a key of their metadata. */
+/** Returns records of these documents, by a key of their metadata. */
 async function withIds(
   store: Chroma,
   {
@@ -301,7 +301,7 @@ async function withIds(
 ): Promise<readonly Stored[]> {
   const where = oneOrJoined(
     '$or',
-    // As in a filter: an id that reads as a number may be stored as one.
+    // As in a filter: an id that looks like a number may be stored as one.
     [ids, ids.flatMap((id) => (Number.isFinite(Number(id)) && id.trim() === id && id !== '' ? [Number(id)] : []))]
       .filter((values) => values.length > 0)
       .map((values) => ({ [idKey]: { $in: values } })),
@@ -312,7 +312,7 @@ async function withIds(
   return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, most(), purpose, attempt)) ?? [];
 }
 
-/** Those of these ids that are there, in the order of the server, with parts such as `embeddings`. */
+/** Returns the existing ones of these ids, in the order of the server, with parts such as `embeddings`. */
 async function get(
   store: Chroma,
   ids: readonly string[],
@@ -361,12 +361,12 @@ async function sample(
 ): Promise<SampledVectors> {
   const reservoir = createReservoir<string>(n, seed);
   await listKeys(store, (key) => reservoir.offer(key), attempt);
-  // A write while the ids are listed may show one twice.
+  // A write during the listing may return an id twice.
   const keys = [...new Set(reservoir.chosen())];
   const named = store.id === undefined ? [] : ['metadatas'];
   const parts = ['embeddings', ...named, ...(withContent ? ['documents'] : [])];
   const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
-  // One that was deleted since it was listed is left out.
+  // A record that was deleted since the listing is left out.
   const drawn = keys.flatMap((key) => found.get(key) ?? []);
   return toSample(drawn, { withContent, isSeeded: true });
 }

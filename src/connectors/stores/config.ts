@@ -1,4 +1,4 @@
-/** `pipelines[].vector_store`: the store behind the retriever, one entry for each kind. */
+/** `pipelines[].vector_store`: the vector store of a pipeline, one schema for each kind. */
 import { z } from 'zod';
 import { httpServiceShape, keySchema, timeoutSchema } from '../../platform/config/connection.ts';
 
@@ -8,7 +8,7 @@ const version = z
   .string()
   .min(1)
   .optional()
-  .describe('Field of the version, hash or time of the document that a chunk was made of, if it is stored.');
+  .describe('Field of the version, hash or time of the chunk's document, if it is stored.');
 
 const basicAuth = {
   username: z.string().min(1).optional().describe('User of basic authentication.'),
@@ -18,11 +18,11 @@ const basicAuth = {
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
   url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
-  table: z.string().min(1).describe('Table of the chunks; may name its schema.'),
+  table: z.string().min(1).describe('Table of the chunks, optionally with its schema.'),
   id: z.string().min(1).default('id').describe('Column of the document id.'),
   embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
   content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
+  version: version.describe('Column of the version, hash or time of the chunk's document.'),
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
   timeout_ms: timeoutSchema,
 });
@@ -32,8 +32,8 @@ const qdrant = z.strictObject({
   ...httpServiceShape,
   api_key: keySchema,
   collection: z.string().min(1).describe('Collection of the chunks.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; left out, the unnamed one.'),
-  id: z.string().min(1).optional().describe('Payload key of the document id; left out, the id of the point.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; default: the unnamed one.'),
+  id: z.string().min(1).optional().describe('Payload key of the document id; default: the id of the point.'),
   content,
   version,
 });
@@ -45,7 +45,7 @@ const chroma = z.strictObject({
   tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
   database: z.string().min(1).default('default_database').describe('Database.'),
   collection: z.string().min(1).describe('Name of the collection.'),
-  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the record.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; default: the id of the record.'),
   version,
 });
 
@@ -68,7 +68,7 @@ const elasticsearch = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe('Candidates of each shard in a search, as your service asks; left out, twice k and at least 100.'),
+    .describe('Candidates of each shard in a search, the same as in your service; default: twice k, at least 100.'),
 });
 
 const opensearch = z.strictObject({
@@ -82,8 +82,8 @@ const weaviate = z.strictObject({
   api_key: keySchema,
   collection: z.string().min(1).describe('Collection of the chunks.'),
   tenant: z.string().min(1).optional().describe('Tenant of a multi-tenant collection.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; left out, the only one.'),
-  id: z.string().min(1).optional().describe('Property of the document id; left out, the UUID of the object.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; default: the only one.'),
+  id: z.string().min(1).optional().describe('Property of the document id; default: the UUID of the object.'),
   content,
   version,
 });
@@ -92,7 +92,7 @@ const milvus = z.strictObject({
   kind: z.literal('milvus').describe('Milvus or Zilliz Cloud.'),
   ...httpServiceShape,
   token: keySchema,
-  database: z.string().min(1).optional().describe('Database; left out, the default one.'),
+  database: z.string().min(1).optional().describe('Database; default: the default database.'),
   collection: z.string().min(1).describe('Collection of the chunks.'),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   id: z.string().min(1).default('id').describe('Field of the document id.'),
@@ -106,7 +106,7 @@ const pinecone = z.strictObject({
   url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace.'),
-  id: z.string().min(1).optional().describe('Metadata key of the document id; left out, the id of the vector.'),
+  id: z.string().min(1).optional().describe('Metadata key of the document id; default: the id of the vector.'),
   content: content.describe('Metadata key of the text of a chunk, if it is stored.'),
   version,
 });
@@ -115,7 +115,7 @@ const redisShape = {
   url: z
     .string()
     .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
-    .describe('Redis to use.')
+    .describe('Address of Redis.')
     .meta({ secret: 'url' }),
   timeout_ms: timeoutSchema,
 };
@@ -133,13 +133,13 @@ const redisSearch = z.strictObject({
   ...redisShape,
   index: z.string().min(1).describe('Name of the index.'),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
-  id: z.string().min(1).optional().describe('Field of the document id; left out, the key without the prefix.'),
+  id: z.string().min(1).optional().describe('Field of the document id; default: the key without the prefix.'),
   content,
   version,
 });
 
 const lancedb = z.strictObject({
-  kind: z.literal('lancedb').describe('LanceDB, read in this process; its npm package is installed beside recalld.'),
+  kind: z.literal('lancedb').describe('LanceDB, read in this process; install its npm package next to recalld.'),
   uri: z.string().min(1).describe('Folder of the database, or s3://, gs:// or az:// address of a bucket.'),
   storage_options: z
     .record(z.string(), z.string())
@@ -152,11 +152,11 @@ const lancedb = z.strictObject({
   id: z.string().min(1).default('id').describe('Column of the document id.'),
   embedding: z.string().min(1).default('vector').describe('Column of the vector.'),
   content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the document that a chunk was made of.'),
+  version: version.describe('Column of the version, hash or time of the chunk's document.'),
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')
-    .describe('Distance that your own queries use, where the column has no index that says it.'),
+    .describe('Distance that your own queries use, if the column has no index that defines it.'),
   timeout_ms: timeoutSchema,
 });
 

@@ -1,8 +1,8 @@
 /**
- * LanceDB, in this process: a folder, or a bucket of an object store.
+ * LanceDB in this process: a folder, or a bucket of an object store.
  *
- * Its package is none of recalld's own, since its library takes about 150 MB: whoever has such a store installs it beside
- * recalld, and it is loaded when the store is first asked. Source: the types of `@lancedb/lancedb` 0.30.
+ * Its package is not a dependency of recalld, since its library takes about 150 MB: users of LanceDB install it next to
+ * recalld, and it is loaded at the first call. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
 import { createRandom, drawn } from '../../math/stats/random.ts';
@@ -33,14 +33,14 @@ import {
   type VectorStore,
 } from './vector-store.ts';
 
-/** What the adapter uses of the package. */
+/** The part of the package that the adapter uses. */
 export interface LanceDbPackage {
   readonly connect: typeof connect;
 }
 
 interface TableShape extends StoreShape {
   readonly table: Table;
-  /** Types of the columns by name, in the words of Arrow. */
+  /** Arrow types of the columns by name. */
   readonly types: ReadonlyMap<string, string>;
 }
 
@@ -55,10 +55,10 @@ const VECTORS_PER_CALL = 500;
 const PACKAGE = '@lancedb/lancedb';
 
 /**
- * Creates the store; nothing is opened before the first call. A sample draws positions of rows with the seed and reads
- * those alone. Every read sees what was committed before it.
+ * Creates the store; nothing is opened before the first call. A sample draws row positions with the seed and reads only
+ * those. Every read sees all earlier commits.
  *
- * @param load gives the package
+ * @param load loads the package
  */
 export function createLanceDbStore(
   config: StoreConfigOf<'lancedb'>,
@@ -78,7 +78,7 @@ export function createLanceDbStore(
     shapes,
     search: (shape, request, attempt) => search(store, shape, request, attempt),
     placeOf: { score: '_distance', id: `the column ${config.id}`, vector: `the column ${config.embedding}` },
-    unexpected: (purpose, lacking) => failed('unexpected_answer', `LanceDB ${purpose} failed: a row lacks ${lacking}.`),
+    unexpected: (purpose, lacking) => failed('unexpected_answer', `LanceDB ${purpose} failed: a row has no ${lacking}.`),
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ table }, attempt) => ({ count: await countRows(store, table, attempt), isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
@@ -98,16 +98,16 @@ async function openTable(
 ): Promise<Table> {
   const lancedb = await load().catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const wayOut = `run "npm install ${PACKAGE}@0.30.0" where recalld is installed`;
-    throw failed('package_missing', `LanceDB needs the npm package ${PACKAGE}, which is not installed: ${wayOut}.`);
+    const fix = `run "npm install ${PACKAGE}@0.30.0" where recalld is installed`;
+    throw failed('package_missing', `LanceDB needs the npm package ${PACKAGE}, which is not installed: ${fix}.`);
   });
   const connection = await lancedb.connect(uri, { readConsistencyInterval: 0, storageOptions: { ...storageOptions } });
   try {
     return await connection.openTable(table);
   } catch (error) {
     if (!/was not found/.test(reasonOf(error))) throw error;
-    const wayOut = `check ${configField}.table and .uri`;
-    throw failed('collection_missing', `LanceDB has no table ${table} in ${uri}; ${wayOut}.`);
+    const fix = `check ${configField}.table and .uri`;
+    throw failed('collection_missing', `LanceDB has no table ${table} in ${uri}; ${fix}.`);
   }
 }
 
@@ -118,7 +118,7 @@ async function readShape({ embedding, metric: configured, configField }: Place, 
   if (length === undefined) {
     const found = types.get(embedding) ?? 'missing';
     throw unsupported(
-      `The column ${embedding} of ${configField} is ${found}; LanceDB is read where vectors are fixed-size lists of float32 or float64.`,
+      `The column ${embedding} of ${configField} is ${found}; recalld reads only fixed-size lists of float32 or float64.`,
     );
   }
   const indexes = (await table.listIndices()).filter(({ columns }) => columns.includes(embedding));
@@ -177,7 +177,7 @@ async function sample(store: LanceDb, request: SampleRequest, attempt: Attempt):
   });
 }
 
-/** min(n, count) of the positions below `count`, each set of them equally likely. */
+/** Returns min(n, count) of the positions below `count`, each set of them equally likely. */
 function drawnPositions(count: number, n: number, seed: number): number[] {
   if (count <= 4 * n)
     return drawn(
@@ -269,13 +269,13 @@ function textIn(value: unknown): string | null {
 
 const numberIn = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** A vector of Arrow, which is a view of what was read. */
+/** Reads an Arrow vector, which is a view of the data that was read. */
 function vectorIn(value: unknown): Float32Array | null {
   const isVector = typeof value === 'object' && value !== null && Symbol.iterator in value;
   return isVector ? Float32Array.from(value as Iterable<number>) : null;
 }
 
-/** A condition of its SQL. Numbers are compared as such, and what is neither number nor text by its text. */
+/** Returns an SQL condition. Numbers are compared as numbers, and other types by their text. */
 function equals({ types }: TableShape, name: string, values: readonly string[]): string {
   const column = name
     .split('.')
@@ -290,7 +290,7 @@ function equals({ types }: TableShape, name: string, values: readonly string[]):
   return `${/^(Large)?Utf8$/.test(type) ? column : `CAST(${column} AS STRING)`} IN (${texts})`;
 }
 
-/** Ends what LanceDB works on for too long, or for nobody; it goes on by itself, and what it finds is dropped. */
+/** Ends a call that takes too long or was cancelled; LanceDB continues in the background, and its result is dropped. */
 async function bounded<Value>(
   { timeout_ms: timeoutMs, configField }: Place,
   { signal, stopwatch, patience }: Attempt,
@@ -308,8 +308,8 @@ async function bounded<Value>(
     signal.throwIfAborted();
     if (error instanceof Refused) throw error;
     if (timeout.aborted) {
-      const wayOut = `raise ${configField}.timeout_ms or check its load`;
-      throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${wayOut}.`);
+      const fix = `raise ${configField}.timeout_ms or check its load`;
+      throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${fix}.`);
     }
     throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);
   } finally {
@@ -318,7 +318,7 @@ async function bounded<Value>(
   }
 }
 
-/** Rejects with the reason of the signal when it aborts, unless it is forgotten before. */
+/** Rejects with the reason of the signal when it aborts, unless `forget` was called first. */
 function endOf(signal: AbortSignal): { readonly ended: Promise<never>; readonly forget: () => void } {
   const listening = new AbortController();
   const ended = new Promise<never>((_, reject) => {
@@ -327,7 +327,7 @@ function endOf(signal: AbortSignal): { readonly ended: Promise<never>; readonly 
   return { ended, forget: () => listening.abort() };
 }
 
-/** What is wrong, without the places in its code that LanceDB names behind it. */
+/** Returns the error message without the source locations that LanceDB appends. */
 function reasonOf(error: unknown): string {
   const [first = ''] = String(error instanceof Error ? error.message : error).split(/\s+Caused by:|, \/\S+\.rs/);
   return first.trim().replace(/[.;]$/, '').slice(0, 300);

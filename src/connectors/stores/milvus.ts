@@ -52,7 +52,7 @@ import {
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
-/** Of the entities that one draw may return, so that chance never makes it longer than the window. */
+/** Maximum expected size of one draw, so that chance never makes it larger than the window. */
 const MAX_DRAW = 14_000;
 
 /**
@@ -60,9 +60,9 @@ const MAX_DRAW = 14_000;
  *
  * A sample of a collection of up to 16,383 entities reads all primary keys in one call and draws with the seed. A
  * larger one is drawn by RANDOM_SAMPLE of Milvus 2.6 without a seed: the server takes the same share of each segment,
- * and at least one entity, so that only segments of a few entities are favoured. It draws a quarter more than is
- * wanted, of which a random part is kept, and again when that was too few. Then up to 1,000 vectors a call are read.
- * Reading by ranges of the primary key is no way, since REST promises no order.
+ * and at least one entity, so that only segments of a few entities are favoured. It draws a quarter more than needed
+ * and keeps a random part of it, and draws again if there were too few. Then up to 1,000 vectors a call are read.
+ * Reading by ranges of the primary key is impossible, since REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -86,7 +86,7 @@ export function createMilvusStore(config: MilvusConfig, configField: string): Ve
     describe: async (_, attempt) => ({ count: await count(store, attempt), isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
     list: async () => {
-      throw unsupported('Milvus lists no ids over REST, which promises no order to go on in.');
+      throw unsupported('Milvus cannot list ids over REST, which guarantees no order for paging.');
     },
     chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
@@ -126,7 +126,7 @@ async function search(
 ): Promise<Hit[] | null> {
   const { calls, collection: collectionName, embedding, id } = store;
   if (request.exact && !shape.isFlat) {
-    throw unsupported(`The index of ${embedding} is approximate; only one of type FLAT compares with all vectors.`);
+    throw unsupported(`The index of ${embedding} is approximate; only an index of type FLAT compares with all vectors.`);
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
   if (conditions.includes(null)) return null;
@@ -226,7 +226,7 @@ function entryOf({ id, embedding, content, version }: Milvus, row: Fields): Entr
   };
 }
 
-/** Before 2.6 the filter cannot be read. */
+/** Versions before 2.6 do not know the filter. */
 async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
@@ -237,7 +237,7 @@ async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
 }
 
 interface MilvusCalls extends StoreCalls {
-  /** The field `data` of the answer. @throws Refused */
+  /** Returns the field `data` of the answer. @throws Refused */
   data(path: string, body: unknown, purpose: string, attempt: Attempt): Promise<unknown>;
 }
 
@@ -246,10 +246,10 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
   100: { code: 'collection_missing', problem: 'there is no such collection', field: 'collection' },
   101: { code: 'not_loaded', problem: 'the collection is not loaded; load it', field: 'collection' },
   800: { code: 'collection_missing', problem: 'there is no such database', field: 'database' },
-  1800: { code: 'http_401', problem: 'the token is refused', field: 'token' },
+  1800: { code: 'http_401', problem: 'the token is rejected', field: 'token' },
 };
 
-/** Milvus answers 200 to everything and says in `code` whether it worked. */
+/** Milvus answers 200 to everything; `code` says whether it worked. */
 function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCalls {
   const { database, token } = config;
   const identity = { service: 'Milvus', configField, credentials: bearer(token), credentialsKey: 'token' };
@@ -261,7 +261,7 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       const body = { ...(database === undefined ? {} : { dbName: database }), ...(fields as object) };
       const answer = await calls.json({ method: 'POST', path: `/v2/vectordb${path}`, body, purpose }, attempt);
       const code = numberOf(at(answer, 'code'));
-      // Before 2.4.5 success was 200.
+      // Before 2.4.5 the code for success was 200.
       if (code === 0 || code === 200) return at(answer, 'data');
       if (code === null) throw calls.unexpected(purpose, 'code');
       const meaning = meanings[String(code)];
@@ -269,8 +269,8 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       if (meaning !== undefined) {
         throw failed(meaning.code, `${start} ${meaning.problem}; check ${configField}.${meaning.field}.`);
       }
-      if (code === 8) throw failed('rate_limited', `${start} it limits the rate; lower ${configField}.max_per_second.`);
-      // Its message is not shown, since it may repeat what was sent.
+      if (code === 8) throw failed('rate_limited', `${start} its rate limit was exceeded; lower ${configField}.max_per_second.`);
+      // The server's message is not shown, since it may repeat the request.
       throw failed(
         'request_refused',
         `${start} it answered code ${code}; check ${configField} and the fields of filters.`,
@@ -287,7 +287,7 @@ interface MilvusShape {
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;
-  /** Type of each field by its name; dynamic fields are not among them. */
+  /** Type of each field by its name, without dynamic fields. */
   readonly types: ReadonlyMap<string, string>;
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -298,7 +298,7 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
   L2: { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** Two calls: the collection and the index of the vector. */
+/** Makes two calls: the collection and the index of the vector. */
 async function readMilvusCollection(
   calls: MilvusCalls,
   collectionName: string,
@@ -314,14 +314,14 @@ async function readMilvusCollection(
     throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${wayOut}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
-    throw unsupported(`The field ${embedding} of Milvus is of type ${textOf(vector['type'])}, no FloatVector.`);
+    throw unsupported(`The field ${embedding} of Milvus is of type ${textOf(vector['type'])}instead of FloatVector.`);
   }
   const index = listOf(collection['indexes'])
     .map(fieldsOf)
     .find(({ fieldName }) => fieldName === embedding);
   const kinds = metrics[textOf(index?.['metricType']) ?? ''];
   if (index === undefined || kinds === undefined) {
-    throw unsupported(`The field ${embedding} of Milvus has no index under COSINE, IP or L2.`);
+    throw unsupported(`The field ${embedding} of Milvus has no index with the metric COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
   const described = await calls.data('/indexes/describe', { collectionName, indexName }, 'description', attempt);
@@ -351,13 +351,16 @@ function parameter(field: Fields, name: string): unknown {
   return found === undefined ? at(field, 'params', name) : at(found, 'value');
 }
 
-/** `name == value` in the language of filters, by the type of the field. Null for a value that it cannot have. */
+/**
+ * Returns `name == value` in the filter language, by the type of the field. Null for a value that the field cannot
+ * have.
+ */
 function equality(types: MilvusShape['types'], name: string, value: string): string | null {
   const literal = literalOf(types.get(name), value);
   return literal === null ? null : `${nameOf(name)} == ${literal}`;
 }
 
-/** `name in [...]`, of the values that the field can have; null when there are none. */
+/** Returns `name in [...]` for the values that the field can have; null if there are none. */
 function anyOf(types: MilvusShape['types'], name: string, values: readonly string[]): string | null {
   const literals = values.flatMap((value) => literalOf(types.get(name), value) ?? []);
   return literals.length === 0 ? null : `${nameOf(name)} in [${literals.join(',')}]`;
@@ -373,6 +376,6 @@ function literalOf(type: string | undefined, value: string): string | null {
 }
 
 function nameOf(name: string): string {
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw unsupported(`Filters of Milvus know no field named ${name}.`);
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw unsupported(`Milvus filters do not support a field named ${name}.`);
   return name;
 }

@@ -1,4 +1,4 @@
-/** Config -> the vector store of a pipeline. A new kind of store is one line of `builders`. */
+/** Creates the vector store of a config. A new kind of store is one line of `builders`. */
 import { createChromaStore } from './chroma.ts';
 import type { StoreConfigOf, VectorStoreConfig } from './config.ts';
 import { createLanceDbStore } from './lancedb.ts';
@@ -30,10 +30,10 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 };
 
 /**
- * Opens the store; connections are made when it is first asked. `configField` is where the config describes it:
+ * Opens the store; connections are made by the first call. `configField` is where the config describes it:
  * `pipelines[0].vector_store`.
  *
- * @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used
+ * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
 export function createVectorStore(config: VectorStoreConfig, configField: string): VectorStore {
   const build = builders[config.kind] as Build<Kind>;

@@ -57,13 +57,13 @@ interface IndexShape {
 }
 
 const API_VERSION = '2026-04';
-/** Most ids of a page of the list. */
+/** Maximum of ids on a page of the list. */
 const PAGE = 100;
 const MAX_PAGES = 10_000;
-/** Ids travel in the address of the request, which may not be long. */
+/** Ids are part of the request's URL, whose length is limited. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
-/** Whose chunks are asked for together, so that they fit on a page. */
+/** Number of documents whose chunks are requested together, so that they fit on a page. */
 const DOCUMENTS_PER_CALL = 5;
 
 const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
@@ -75,7 +75,7 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
 /**
  * Creates the store; nothing is sent before the first call.
  *
- * Pinecone draws no random vectors. A sample reads the ids of the whole namespace, 100 a call and up to 1,000,000,
+ * Pinecone cannot draw random vectors. A sample reads the ids of the whole namespace, 100 a call and up to 1,000,000,
  * through a reservoir with the seed, then fetches up to 100 vectors a call: 1 read unit for each page and for each 10
  * vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by seconds.
  *
@@ -137,7 +137,7 @@ async function readIndex(
     throw unsupported(`The metric ${metric} of sparse vectors in Pinecone has no cosine.`);
   }
   const namespaces = fieldsOf(at(stats, 'namespaces'));
-  // The default namespace is written in both ways.
+  // The default namespace has two spellings.
   const summary = namespaces[namespace] ?? (namespace === '' ? namespaces['__default__'] : undefined);
   const dimensions = numberOf(at(stats, 'dimension'));
   const count = numberOf(at(summary, 'vectorCount')) ?? 0;
@@ -156,7 +156,7 @@ async function search(
   request: NearestRequest,
   attempt: Attempt,
 ): Promise<Hit[]> {
-  if (request.exact) throw unsupported('Pinecone compares with the vectors of its index only, never with all.');
+  if (request.exact) throw unsupported('Pinecone searches only its approximate index.');
   const conditions = Object.entries(request.filter).map(([key, value]) => [key, { $eq: value }]);
   const body = {
     namespace: store.namespace,
@@ -177,7 +177,7 @@ async function sample(store: Pinecone, request: SampleRequest, attempt: Attempt)
   const { n, seed, withContent } = request;
   const { count } = await store.shapes.fresh(attempt);
   if (count > MAX_PAGES * PAGE) {
-    throw unsupported(`A uniform sample of Pinecone reads every id, and ${count} are too many.`);
+    throw unsupported(`A uniform sample of Pinecone must read every id, and there are too many (${count}).`);
   }
   const ids = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
   const vectors = await fetched(store, ids, 'sample', attempt);
@@ -213,7 +213,7 @@ async function pageOfKeys(
 
 async function list(store: Pinecone, from: string | null, attempt: Attempt): Promise<ListedIds> {
   if (store.id === undefined) return pageOfKeys(store, from, 'list of ids', attempt);
-  throw unsupported('Pinecone lists the ids of vectors, not a key of their metadata.');
+  throw unsupported('Pinecone lists ids of vectors, but not keys of their metadata.');
 }
 
 async function chunksOf(store: Pinecone, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
@@ -251,7 +251,7 @@ async function withIds(
   return Object.values(fieldsOf(at(answer, 'vectors')));
 }
 
-/** Vectors by id, in the order of the ids. */
+/** Returns vectors by id, in the order of the ids. */
 async function fetched(store: Pinecone, ids: readonly string[], purpose: string, attempt: Attempt): Promise<unknown[]> {
   const vectors: unknown[] = [];
   for (const portion of inAddresses(ids)) {
@@ -286,13 +286,13 @@ function entryOf({ id, content, version }: Pinecone, vector: unknown): Entry {
   };
 }
 
-/** Host and path: a proxy may stand before several indexes. */
+/** Host and path: a proxy may serve several indexes. */
 function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** Portions whose ids fit into the address of one request. */
+/** Splits ids into groups that fit into the URL of one request. */
 function inAddresses(ids: readonly string[]): string[][] {
   const portions: string[][] = [];
   let [current, length]: [string[], number] = [[], 0];

@@ -55,9 +55,9 @@ interface CollectionShape {
   readonly dimensions: number;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
-  /** Points, an estimate of the server that is off while segments are merged. */
+  /** Number of points; the server's estimate is inexact while segments are merged. */
   readonly count: number;
-  /** Shards by a key of the user, which may differ in size and in what they hold. */
+  /** Shards by a user-defined key, which may differ in size and content. */
   readonly hasCustomShards: boolean;
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -68,7 +68,7 @@ const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: Scor
   Euclid: { metric: 'l2', scoreKind: 'l2' },
 };
 
-/** Calls: the collection, the aliases and the version; the last two may be forbidden. */
+/** Makes calls for the collection, the aliases and the version; the last two may be forbidden. */
 async function readCollection(
   calls: StoreCalls,
   collection: string,
@@ -86,9 +86,9 @@ async function readCollection(
   if (dimensions === null) throw calls.unexpected('description', 'config.params.vectors');
   const name = textOf(distance) ?? '';
   const kinds = distances[name];
-  if (kinds === undefined) throw unsupported(`Vectors under the distance ${name} of Qdrant have no cosine.`);
+  if (kinds === undefined) throw unsupported(`The Qdrant distance ${name} cannot be converted to a cosine.`);
   if (vector['multivector_config'] != null) {
-    throw unsupported('A Qdrant vector with multivector_config holds several vectors for each point.');
+    throw unsupported('A Qdrant vector with multivector_config has several vectors a point, which recalld does not support.');
   }
   const count = numberOf(at(answer, 'result', 'points_count')) ?? 0;
   return {
@@ -127,7 +127,7 @@ async function versionOf(calls: StoreCalls, attempt: Attempt): Promise<string> {
   return textOf(at(answer, 'version')) ?? 'hidden';
 }
 
-/** The collection behind an alias, so that a switch of the alias to a new collection is seen. */
+/** Returns the collection of an alias, so that a switch of the alias to a new collection is noticed. */
 async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): Promise<string> {
   const answer = await unlessForbidden(
     calls.json({ method: 'GET', path: '/aliases', purpose: 'list of aliases' }, attempt),
@@ -137,16 +137,16 @@ async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): P
 }
 
 const IDS_PER_CALL = 1000;
-/** Calls of the walk over a collection with shards of the user's own: five million points. */
+/** Maximum of calls to list a collection with user-defined shards: five million points. */
 const MAX_PAGES = 5000;
 
 /**
  * Creates the store; nothing is sent before the first call.
  *
  * A sample is one call for random ids and one for each portion of up to 1,000 vectors. The server draws from each
- * segment by its size, and shards are parts by the hash of the point id, so no topic is preferred; there is no seed.
- * Shards by a key of the user can differ in size, for which the server does not make up: then all ids are read in
- * pages of 1,000, up to 5,000,000, through a reservoir, which has a seed.
+ * segment in proportion to its size, and default shards split by the hash of the point id, so no topic is preferred;
+ * there is no seed. User-defined shards can differ in size, which the server does not compensate: then all ids are read
+ * in pages of 1,000, up to 5,000,000, through a reservoir, which has a seed.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -186,7 +186,7 @@ type Qdrant = StoreConfigOf<'qdrant'> & {
   readonly shapes: RememberedShape<CollectionShape>;
 };
 
-/** The points that a call about points of the collection gives. */
+/** Returns the points of a call on the collection. */
 async function post(
   { calls, collection }: Qdrant,
   call: { readonly path: string; readonly body: unknown; readonly purpose: string },
@@ -224,7 +224,7 @@ async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): 
   const { n, seed, withContent } = request;
   const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
   if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(`A uniform sample over custom shards of Qdrant reads every id, and ${count} are too many.`);
+    throw unsupported(`A uniform sample over custom shards of Qdrant must read every id, and there are too many (${count}).`);
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
@@ -298,7 +298,7 @@ async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt)
   return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
 }
 
-/** Documents by a key of the payload. */
+/** Finds documents by a key of the payload. */
 function existingKeys(
   store: Qdrant,
   idKey: string,
@@ -313,7 +313,7 @@ function existingKeys(
   });
 }
 
-/** Documents by the ids of their points. */
+/** Finds documents by the ids of their points. */
 async function existingPoints(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   const possible = ids.filter((id) => pointId(id).length > 0);
@@ -335,7 +335,7 @@ function withVector({ vector_name: vectorName }: Qdrant): true | readonly string
   return vectorName === undefined ? true : [vectorName];
 }
 
-/** A point without the named vector is no neighbour either. */
+/** A point without the named vector is not a neighbour. */
 function entryOf({ id, content, version, vector_name: vectorName }: Qdrant, point: unknown): Entry {
   const payload = at(point, 'payload');
   return {
@@ -350,7 +350,7 @@ type PointId = string | number | bigint;
 
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
-/** The one id as Qdrant takes it, an integer of 64 bits or a UUID; none for any other text, which no point has. */
+/** Returns the id in Qdrant's form, a 64-bit integer or a UUID; none for any other text, which no point can have. */
 function pointId(text: string | null): [PointId] | [] {
   if (text === null) return [];
   if (UUID.test(text)) return [text];
@@ -360,7 +360,7 @@ function pointId(text: string | null): [PointId] | [] {
   return [Number.isSafeInteger(Number(text)) ? Number(text) : long];
 }
 
-/** Qdrant writes a UUID in lower case with hyphens, however it was asked for. */
+/** Qdrant returns UUIDs in lower case with hyphens, whatever the form in the request. */
 function canonicalId(id: string): string {
   return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : id;
 }

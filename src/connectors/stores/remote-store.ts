@@ -1,4 +1,4 @@
-/** A vector store made of what one product is asked, with what all products have in common. */
+/** Builds a vector store from the operations of one product and what all products have in common. */
 
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
@@ -31,25 +31,25 @@ import type {
   VectorStore,
 } from './vector-store.ts';
 
-/** What a store is made of, as far as every product says it. */
+/** Facts about a store that every product reports. */
 export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'traits'> {
   readonly scoreKind: ScoreKind;
 }
 
-/** What one product is asked: each operation makes its requests and reads their answers. @throws Refused */
+/** The operations of one product: each sends requests and reads their answers. @throws Refused */
 export interface StoreOperations<S extends StoreShape> {
   readonly kind: string;
   readonly shapes: RememberedShape<S>;
-  /** Why it cannot be asked for an exact search, where that is known without asking it. */
+  /** Reason why an exact search is impossible, if that is known without a request. */
   readonly noExactSearch?: string;
-  /** Best first, as the store orders them; null when nothing can match. */
+  /** Best first, in the order of the store; null if nothing can match. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Where the answer to a search should have what a hit lacks, for `unexpected`. */
+  /** Where the answer to a search should contain what a hit lacks, for `unexpected`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
-  /** The refusal of an answer that is not what the product promises. */
+  /** Returns the error for an answer that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
-  /** What the shape does not say; how large the store is becomes a trait beside these and those of the shape. */
+  /** Adds what the shape does not contain; the size class becomes a trait as well. */
   describe(
     shape: S,
     attempt: Attempt,
@@ -111,19 +111,19 @@ async function searchNearest<S extends StoreShape>(
 }
 
 interface Shape {
-  /** Length of the vectors, null when the store does not say. */
+  /** Length of the vectors; null if the store does not report it. */
   readonly dimensions: number | null;
 }
 
 export interface RememberedShape<S extends Shape> {
-  /** Asks the store at the first call only. */
+  /** Reads the shape at the first call only. */
   current(attempt: Attempt): Promise<S>;
-  /** Asks the store, whatever is remembered. */
+  /** Reads the shape again. */
   fresh(attempt: Attempt): Promise<S>;
   /**
-   * Runs a search by the remembered shape. A vector of the wrong length is refused before anything is sent; since a
-   * store may have been built anew, the shape is asked for once more before that, and after a search that failed
-   * for another reason than the connection.
+   * Runs a search with the remembered shape. A vector of the wrong length is rejected before anything is sent; since
+   * the store may have been rebuilt, the shape is read once more before that, and after a search that failed for
+   * another reason than the connection.
    */
   search<Value>(
     vector: Float32Array,
@@ -132,7 +132,7 @@ export interface RememberedShape<S extends Shape> {
   ): Promise<Value>;
 }
 
-/** What a search must know of a store before it is sent, asked once. */
+/** Remembers what a search must know about a store; reads it once. */
 export function rememberShape<S extends Shape>(
   service: string,
   ask: (attempt: Attempt) => Promise<S>,
@@ -140,7 +140,7 @@ export function rememberShape<S extends Shape>(
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
-    // What a store is made of is known at once, so that one that hangs is noticed before the patience of a scan.
+    // Reading the shape is fast, so a store that hangs is noticed without the longer timeout of a scan.
     remembered = await ask({ ...attempt, patience: 1 });
     return remembered;
   };
@@ -175,19 +175,19 @@ function isAboutTheRequest(error: unknown): boolean {
   return /^(http_4(00|22)|collection_missing|request_refused)$/.test(failureCode(error) ?? '');
 }
 
-/** The latency of a search is that of the search alone. */
+/** The latency of a search excludes the calls for the shape. */
 function aside(attempt: Attempt): Attempt {
   return { ...attempt, stopwatch: { latencyMs: 0 } };
 }
 
 interface StoreCall extends JsonCall {
-  /** What a 404 means, where it is not a wrong address: `there is no collection docs; check ...`. */
+  /** Meaning of a 404 if the address is right: `there is no collection docs; check ...`. */
   readonly missing?: string;
 }
 
 export type StoreCalls = ReturnType<typeof createStoreCalls>;
 
-/** The answer of a call that a key for one collection may not make, null when it may not. */
+/** Returns the answer of a call, or null if the key has no permission for it. */
 export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -202,13 +202,13 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
   const { service, configField } = identity;
   const api = createJsonApi(config, identity);
   return {
-    /** `Qdrant`, for messages. */
+    /** Product name in messages: `Qdrant`. */
     service,
     /** Where the config describes it: `vector_store`. */
     configField,
-    /** Gives connections back. */
+    /** Closes connections. */
     close: (): void => api.close(),
-    /** The JSON of the answer. @throws Refused `failed` */
+    /** Returns the JSON of the answer. @throws Refused `failed` */
     async json({ missing, ...call }: StoreCall, { signal, stopwatch, patience }: Attempt): Promise<unknown> {
       const answer = await api.call({ ...call, patience }, signal);
       stopwatch.latencyMs += answer.latencyMs;
@@ -217,22 +217,21 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
         throw failed('collection_missing', `${service} ${call.purpose} failed: ${missing}.`);
       }
       if (answer.status === 401 || answer.status === 403) {
-        throw failed(answer.code, answer.message.replace(/\.$/, '; the right to read is enough.'));
+        throw failed(answer.code, answer.message.replace(/\.$/, '; read permission is enough.'));
       }
       throw failed(answer.code, answer.message);
     },
-    /** An answer that is not what the public description of the API says. */
+    /** Returns the error for an answer that differs from the public description of the API. */
     unexpected: (purpose: string, lacking: string): Error => {
-      const wayOut = `check that ${configField}.url is that of ${service}, and its version`;
-      return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${wayOut}.`);
+      const fix = `check that ${configField}.url is that of ${service}, and its version`;
+      return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${fix}.`);
     },
   };
 }
 
 /**
- * A value of a trait that stays the same while documents come and go.
- *
- * A short hash of settings, whatever the order of their keys.
+ * Returns the value of a trait that does not change while documents are added and deleted: a short hash of settings
+ * that ignores the order of their keys.
  */
 export function settingsHash(settings: unknown): string {
   return createHash('sha256').update(canonicalText(settings)).digest('hex').slice(0, 12);

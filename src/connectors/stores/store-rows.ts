@@ -1,6 +1,6 @@
 /**
- * Entries as a product gives them -> the neighbours, samples and known ids of the port, asked for in bounded portions;
- * and code that throws -> the outcomes of the port.
+ * Converts rows of a product into the neighbours, samples and known ids of the port, requested in bounded portions; and
+ * exceptions into the outcomes of the port.
  */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
 import type {
@@ -14,13 +14,13 @@ import type {
   StoreOutcome,
 } from './vector-store.ts';
 
-/** What an answer says of one chunk; null is what it does not say. */
+/** A chunk in an answer; null for missing parts. */
 export interface Entry {
-  /** Of the document. */
+  /** Id of the document. */
   readonly id: string | null;
   readonly vector: Float32Array | null;
   readonly content: string | null;
-  /** Of the document that it was made of; left out where it was not asked for. */
+  /** Version of the document; missing if it was not requested. */
   readonly version?: string | null;
 }
 
@@ -28,14 +28,15 @@ export interface Hit extends Entry {
   readonly score: number | null;
 }
 
-/** Whether hits must come with their vectors, since the score is no cosine. */
+/** True if hits must include their vectors because the score is not a cosine. */
 export function needsVectors(kind: ScoreKind): boolean {
   return kind !== 'cosine' && kind !== 'cosine_distance' && kind !== 'shifted_cosine';
 }
 
 /**
- * @param hits best first, as the store ordered them
- * @returns what a hit lacks without which it is no neighbour, its vector only where the score says nothing of the angle
+ * @param hits best first, in the order of the store
+ * @returns the first part that a hit lacks although a neighbour needs it; the vector is needed only if the score is not
+ * a cosine
  */
 export function toNearest(
   hits: readonly Hit[],
@@ -60,10 +61,10 @@ function similarityOf(score: number, vector: Float32Array | null, kind: ScoreKin
   return vector?.length === query.length ? cosineSimilarity(query, vector) : null;
 }
 
-/** Numbers of one portion, so that its JSON text stays near 10 MB and below the limit of an answer. */
+/** Numbers in one portion, so that its JSON text stays near 10 MB and below the response size limit. */
 const NUMBERS_PER_CALL = 2 ** 19;
 
-/** How many vectors of this length to ask for at a time, 1 to `most`. */
+/** Returns how many vectors of this length to request at a time, 1 to `most`. */
 export function vectorsPerCall(dimensions: number | null, most: number): number {
   return Math.max(1, Math.min(most, Math.floor(NUMBERS_PER_CALL / (dimensions ?? 4096))));
 }
@@ -74,7 +75,7 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
   return portions;
 }
 
-/** The sample of what was drawn, read in portions. */
+/** Reads the drawn sample in portions. */
 export async function readSample<Key>(
   drawn: readonly Key[],
   perCall: number,
@@ -86,7 +87,7 @@ export async function readSample<Key>(
   return toSample(entries, { withContent, isSeeded });
 }
 
-/** Leaves out what has no id or no vector: it was deleted since it was drawn, or is no neighbour either. */
+/** Leaves out rows without id or vector: they were deleted since the draw, or are not neighbours either. */
 export function toSample(
   entries: readonly Entry[],
   { withContent, isSeeded }: Pick<SampleRequest, 'withContent'> & Pick<SampledVectors, 'isSeeded'>,
@@ -102,17 +103,17 @@ export function toSample(
   };
 }
 
-/** Leaves out what has no id: nobody can tell whose it is. */
+/** Leaves out rows without id: their document is unknown. */
 export function toChunks(entries: readonly Entry[]): StoredChunk[] {
   return entries.flatMap(({ id, content, version = null }) => (id === null ? [] : [{ id, content, version }]));
 }
 
 /**
- * Which of many ids a store knows, where several chunks may carry the same id. Asks in portions, and again for those
- * that were not found while an answer was as long as it could be: the chunks of one document may have filled it. Each
- * further call finds at least one more id, so the calls are bounded by the number of ids.
+ * Finds which of many ids a store contains, where several chunks may have the same id. Requests them in portions, and
+ * repeats the request for missing ids while an answer was at its limit, since the chunks of one document may have
+ * filled it. Each further call finds at least one more id, so the number of calls is bounded by the number of ids.
  *
- * @param ask ids that were found among `wanted`, one for each chunk, at most `limit` of them
+ * @param ask returns the ids found among `wanted`, one for each chunk, at most `limit`
  */
 export async function knownIds(
   ids: readonly string[],
@@ -138,7 +139,7 @@ type Refusal =
   | { readonly kind: 'unsupported'; readonly reason: string }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
-/** Ends the work of one method of a store with an outcome other than `ok`. */
+/** Ends a store method with an outcome other than `ok`. */
 export class Refused extends Error {
   readonly refusal: Refusal;
 
@@ -153,42 +154,42 @@ export function unsupported(reason: string): Refused {
   return new Refused({ kind: 'unsupported', reason });
 }
 
-/** @param message one sentence that names store, call and way out, without a secret or a vector */
+/** @param message one sentence that names the store, the call and the fix, without a secret or a vector */
 export function failed(code: string, message: string): Refused {
   return new Refused({ kind: 'failed', code, message });
 }
 
-/** The code of a failure that was thrown; null for anything else. */
+/** Returns the code of a thrown failure; null for anything else. */
 export function failureCode(error: unknown): string | null {
   return error instanceof Refused && error.refusal.kind === 'failed' ? error.refusal.code : null;
 }
 
-/** Whether a code says that the store did not answer or had no time, and not that something asked of it is wrong. */
+/** True if a code means that the store did not answer in time, and not that the request is wrong. */
 export function isAway(code: string): boolean {
   return /^(timeout|connection_\w+|host_unreachable|dns_\w+|tls_error|busy|rate_limited|too_many_connections|http_429|http_5\d\d)$/.test(
     code,
   );
 }
 
-/** Adds up how long the calls took that belong to the answer, without waits for a turn or for a retry. */
+/** Sums the duration of the calls that belong to the answer, without waits for the rate limit or for a retry. */
 interface Stopwatch {
   latencyMs: number;
 }
 
-/** What every call of one method needs. */
+/** Parameters of every call of one method. */
 export interface Attempt {
   readonly signal: AbortSignal;
   readonly stopwatch: Stopwatch;
-  /** How many times `timeout_ms` each call may take. */
+  /** Factor of `timeout_ms` for each call. */
   readonly patience: number;
 }
 
-/** Patience of counts, samples and exact searches: they read the whole store, and no user waits for them. */
+/** Factor for counts, samples and exact searches: they read the whole store, and no user waits for them. */
 export const SCAN_PATIENCE = 30;
 
 /**
- * Runs one method of a store. What `work` returns is `ok`, a Refused that it throws is the outcome; anything else
- * goes on to the caller: the reason of the signal, or a bug.
+ * Runs one method of a store. The return value of `work` is `ok`, a thrown Refused is the outcome; anything else is
+ * rethrown: the reason of the signal, or a bug.
  */
 export async function outcomeOf<Value>(
   signal: AbortSignal,
@@ -206,7 +207,7 @@ export async function outcomeOf<Value>(
   }
 }
 
-/** As outcomeOf, for a method that reads the whole store, with the patience of a scan. */
+/** Like outcomeOf, for a method that reads the whole store, with a longer timeout. */
 export function outcomeOfScan<Value>(
   signal: AbortSignal,
   work: (attempt: Attempt) => Promise<Value>,
@@ -214,11 +215,11 @@ export function outcomeOfScan<Value>(
   return outcomeOf(signal, (attempt) => work({ ...attempt, patience: SCAN_PATIENCE }));
 }
 
-/** A vector whose length is not that of the store: the embedding model is another one. */
+/** A vector whose length differs from that of the store: the embedding model is a different one. */
 export function dimensionMismatch(service: string, expected: number, got: number): Refused {
-  const wayOut = 'the embedder of the config must be the model that filled the store';
+  const fix = 'the embedder of the config must be the model that filled the store';
   return failed(
     'dimension_mismatch',
-    `${service} was asked for the neighbours of ${got} numbers but holds vectors of ${expected}; ${wayOut}.`,
+    `${service} got a query vector of ${got} numbers, but its vectors have ${expected}; ${fix}.`,
   );
 }

@@ -1,30 +1,33 @@
-/** The queries that a retriever may have in flight: divided among those who ask it, and fewer when it slows down. */
+/**
+ * Divides the concurrency limit of a retriever among the processes that call it, and reduces it when the retriever
+ * slows down.
+ */
 
-/** Number of latencies that are judged together. */
+/** Number of latencies that are evaluated together. */
 export const WINDOW = 20;
 const SLOWEST = 1 / 4;
 const STEP_UP = 1 / 8;
-/** A 95th percentile that is at most this far above the reference is noise, whatever the ratio. */
+/** A 95th percentile at most this far above the usual one is noise, whatever the ratio. */
 const NOISE_MS = 20;
 
 export interface Backoff {
-  /** Share of the configured pace and concurrency that is used, 0.25..1. */
+  /** Share of the configured rate and concurrency that is used, 0.25..1. */
   readonly factor: number;
-  /** 95th percentile that counts as usual, in milliseconds; null until it is known. */
+  /** Usual 95th percentile in milliseconds; null until it is known. */
   readonly reference: number | null;
-  /** Latencies since the last judgement. */
+  /** Latencies since the last evaluation. */
   readonly recent: readonly number[];
 }
 
-/** @param reference 95th percentile of the last completed run; null takes that of the first answers of this one */
+/** @param reference 95th percentile of the last completed run; null uses that of the first answers of this run */
 export function startBackoff(reference: number | null): Backoff {
   return { factor: 1, reference, recent: [] };
 }
 
 /**
- * Takes one latency in. Every 20 answers are judged: when their 95th percentile is above twice the reference the factor
- * is halved, down to a quarter; at or below one and a half times the reference it rises by an eighth, up to 1 (additive
- * increase, multiplicative decrease: Chiu and Jain 1989). Between the two it stays, so that it does not swing.
+ * Adds one latency. After every 20 answers: if their 95th percentile is above twice the usual one, the factor is
+ * halved, down to a quarter; at or below one and a half times, it rises by an eighth, up to 1 (additive increase,
+ * multiplicative decrease: Chiu and Jain 1989). In between it does not change, to avoid oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];
@@ -37,28 +40,28 @@ export function observeLatency({ factor, reference, recent }: Backoff, latencyMs
   return { factor: isUsual ? Math.min(1, factor + STEP_UP) : factor, reference, recent: [] };
 }
 
-/** Nearest rank. */
+/** By the nearest-rank method. */
 function percentile95(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(0.95 * sorted.length) - 1] ?? 0;
 }
 
-/** How the queries that a retriever may have in flight are divided among those who ask it. */
+/** Input for dividing the concurrency limit among the processes that call a retriever. */
 interface ShareClaim {
-  /** Most queries in flight to the retriever. */
+  /** Maximum of queries in flight to the retriever. */
   readonly concurrency: number;
-  /** What the asker may use until it hears otherwise: the larger of its last share and what it has in flight. */
+  /** What this process may use until its next renewal: the larger of its last share and its queries in flight. */
   readonly using: number;
-  /** What the others may use, by the same rule. */
+  /** The same for each other process. */
   readonly others: readonly number[];
-  /** Place of the asker among all, from 0. */
+  /** Position of this process among all, from 0. */
   readonly rank: number;
 }
 
 /**
- * Divides the concurrency equally, the remainder going to the first ones; a share is never more than the others leave
- * free. An asker that has more than its share is counted with all it has until it has come down, so that the shares in
- * use never add up to more than the concurrency.
+ * Divides the concurrency equally; the first processes get the remainder, and no share exceeds what the others leave. A
+ * process that has more than its share counts with all it has until it has reduced it, so that the shares in use never
+ * exceed the concurrency.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;
@@ -67,9 +70,9 @@ export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const free = Math.max(0, concurrency - others.reduce((sum, slots) => sum + slots, 0));
   const slots = Math.min(fair, free);
   return {
-    /** Most that the asker may have in flight from now on; 0 when it must wait. */
+    /** Maximum of queries in flight for this process from now on; 0 if it must wait. */
     slots,
-    /** What it is to be counted with until it asks again. */
+    /** What counts for this process until its next renewal. */
     counted: Math.max(slots, using),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Holds the concurrency and the pace of each retriever over all workers and commands together. The clock of PostgreSQL
- * is the only one that counts.
+ * Enforces the concurrency limit and the rate limit of each retriever over all workers and commands, by the clock of
+ * PostgreSQL.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -17,14 +17,14 @@ declare module '../../core/context.ts' {
 
 export function createThrottleLimits(pool: Pool) {
   return {
-    /** Joins those who ask the retriever of a pipeline, or says again that one is there. */
+    /** Registers a process that calls the retriever of a pipeline, or renews its registration. */
     share(
       pipeline: string,
       holder: string,
       state: {
-        /** Most queries in flight to the retriever, over all who ask it. */
+        /** Maximum of queries in flight to the retriever, over all processes. */
         readonly concurrency: number;
-        /** The larger of the last share and what is in flight. */
+        /** The larger of the last share and the queries in flight. */
         readonly using: number;
         /** Failures since its last answer. */
         readonly failuresInARow: number;
@@ -64,13 +64,13 @@ export function createThrottleLimits(pool: Pool) {
     },
 
     /**
-     * Books turns, evenly spaced, behind those that were booked before.
+     * Reserves evenly spaced time slots after those already reserved.
      *
      * @returns milliseconds until the first of them
      */
     async reserve(pipeline: string, turns: number, perSecond: number): Promise<number> {
       const { rows } = await pool.query<{ wait_ms: number }>(
-        // Turns that a crash of the server forgets have passed by then, so nobody waits for the disk.
+        // Slots that a crash of the server loses are over by then, so the insert need not wait for the disk.
         `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
          insert into retriever_paces as p (pipeline, next_turn)
          select $1::text, clock_timestamp() + make_interval(secs => $2::double precision) from hasty
@@ -85,8 +85,8 @@ export function createThrottleLimits(pool: Pool) {
 }
 
 export interface RetrieverShare {
-  /** Most queries that the asker may have in flight until it asks again. */
+  /** Maximum of queries in flight for this process until it renews. */
   readonly slots: number;
-  /** Failures in a row of all the others together. */
+  /** Sum of the consecutive failures of all other processes. */
   readonly failuresElsewhere: number;
 }

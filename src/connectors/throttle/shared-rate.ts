@@ -1,24 +1,26 @@
-/** One rate for all processes that ask the same: turns are booked in PostgreSQL, evenly spaced. */
+/** A rate limit shared by all processes with the same target: PostgreSQL hands out evenly spaced time slots. */
 import type { Clock } from '../../core/time.ts';
 import type { ThrottleLimits } from './limits.ts';
 
-/** Turns are booked for so long at a time, so that booking them is not what limits the rate. */
+/** Slots are reserved for this long at a time, so that reserving them does not limit the rate. */
 const BOOKED_SECONDS = 0.25;
 
-/** Turns as close as this cannot be kept apart by a timer: a late one is still taken, as scheduling each again costs more. */
+/**
+ * A timer cannot separate slots that are this close: a late one is still used, since rescheduling each would cost more.
+ */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
 /**
- * Returns what waits for the next turn. A turn that no call took in time is let go, so that waiting is never followed by
- * a burst, or of 50 ms at most where turns are close; then fewer are booked at a time.
+ * Returns a function that waits for the next slot. Unused slots expire, so that a wait is never followed by a burst,
+ * except for one of at most 50 ms where slots are close; after that fewer are reserved at a time.
  */
 export function createSharedRate(
   { limits, clock }: { readonly limits: Pick<ThrottleLimits, 'reserve'>; readonly clock: Clock },
   rate: {
-    /** What is asked, such as the retriever of a pipeline: all who give this name share the rate. */
+    /** Name of the target, such as the retriever of a pipeline: processes with the same name share the rate. */
     readonly name: string;
-    /** May change from one booking to the next. */
+    /** May change from one reservation to the next. */
     perSecond(): number;
   },
 ): (signal: AbortSignal) => Promise<void> {

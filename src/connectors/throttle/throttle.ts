@@ -1,4 +1,6 @@
-/** The way to a retriever: as many at a time and as fast as all who ask it may together, and slower when it slows. */
+/**
+ * Limits the concurrency and rate of calls to a retriever over all processes, and slows down when the retriever does.
+ */
 
 import type { Context } from '../../core/context.ts';
 import { messageOf } from '../../core/errors.ts';
@@ -9,26 +11,26 @@ const LEASE_SECONDS = 10;
 const HEARTBEAT_MS = 1000;
 
 export interface Throttle {
-  /** Waits until one more query may be asked. Rejects with the reason of `signal`. */
+  /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
   enter(signal: AbortSignal): Promise<void>;
-  /** Says that a query that was let in has ended; null when its latency says nothing. */
+  /** Reports that an admitted query has ended; the latency is null if it means nothing. */
   leave(latencyMs: number | null, hasFailed: boolean): void;
-  /** Failures since the last answer, those of all who ask the retriever together. */
+  /** Consecutive failures, over all processes that call the retriever. */
   failuresInARow(): number;
   close(): Promise<void>;
 }
 
-/** @throws what `limits` rejects with when nobody can say how many may ask */
+/** @throws the error of `limits` if the share of this process cannot be determined */
 export async function openThrottle(
   context: Context,
   settings: {
     readonly pipeline: string;
-    /** Maximum calls in flight, over all who ask. */
+    /** Maximum of calls in flight, over all processes. */
     readonly concurrency: number;
     readonly maxPerSecond: number;
-    /** Tells this asker from all others. */
+    /** Identifies this process. */
     readonly holder: string;
-    /** 95th percentile of latencies that counts as usual, in milliseconds; null learns it. */
+    /** Usual 95th percentile of latencies in milliseconds; null measures it. */
     readonly usualLatencyMs: number | null;
   },
 ): Promise<Throttle> {
@@ -63,7 +65,7 @@ export async function openThrottle(
           LEASE_SECONDS,
         );
       } catch (error) {
-        logger.warn('the share of a retriever could not be renewed', { pipeline, reason: messageOf(error) });
+        logger.warn('could not renew the concurrency share of a retriever', { pipeline, reason: messageOf(error) });
       }
       wake();
     }
@@ -77,7 +79,7 @@ export async function openThrottle(
       const before = backoff.factor;
       backoff = observeLatency(backoff, latencyMs);
       if (backoff.factor !== before)
-        logger.info('the pace of golden queries follows the latency of the retriever', {
+        logger.info('adjusted the rate of golden queries to the latency of the retriever', {
           pipeline,
           factor: backoff.factor,
         });

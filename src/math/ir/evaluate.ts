@@ -35,7 +35,7 @@ export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
-/** What the top `depth` of a ranking holds. */
+/** Counts and sums over the top `depth` of a ranking. */
 interface Cut {
   readonly depth: number;
   hits: number;
@@ -69,10 +69,10 @@ const formulas: Readonly<Record<Measure, Formula>> = {
 const MAX_EXPONENT = 1000;
 
 /**
- * Prepares the scoring of many rankings by the same metrics, as `createGradeEvaluator` does. A ranking must hold no
+ * Prepares scoring many rankings by the same metrics, like `createGradeEvaluator`. A ranking must not contain a
  * document twice (`applyDuplicatePolicy`).
  *
- * @param relevanceLevel least grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */
 export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: number): Evaluator {
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
@@ -96,11 +96,11 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
 const UNJUDGED = -1;
 
 /**
- * Prepares the scoring of many rankings by the same metrics: one pass over each ranking however many metrics there
- * are, and buffers that are used again. A judgment must stand in one place at most; then every measure but cg and dcg lies
- * in [0, 1]. No value is ever NaN.
+ * Prepares scoring many rankings by the same metrics: one pass over each ranking however many metrics there are, with
+ * reused buffers. Each judged document may occur at most once; then every measure except cg and dcg lies in [0, 1]. No
+ * value is ever NaN.
  *
- * @param relevanceLevel least grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */
 export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel: number): GradeEvaluator {
   const depths = [...new Set(keys.map(depthOf))].toSorted((a, b) => a - b);
@@ -198,11 +198,11 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
 }
 
 /**
- * Scores one ranking by the measures at the top of this file. To score many, make one evaluator.
+ * Scores one ranking by the measures at the top of this file. For many rankings, create one evaluator.
  *
  * @param ranking best first, no document twice
  * @param judgments integer grade of each judged document of the query
- * @param relevanceLevel least grade that means relevant, an integer >= 1
+ * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  * @returns values aligned with `keys`; never NaN
  */
 export function evaluateRanking(
@@ -214,7 +214,7 @@ export function evaluateRanking(
   return createEvaluator(keys, relevanceLevel)(ranking, judgments);
 }
 
-/** Share of what was possible: 0 if nothing was, and never lifted above 1 by the rounding of two sums. */
+/** Returns reached / possible: 0 if nothing was possible; at most 1, whatever the rounding of the two sums. */
 function ratio(reached: number, possible: number): number {
   return possible === 0 ? 0 : Math.min(1, reached / possible);
 }

@@ -1,7 +1,7 @@
 import { RecalldError } from '../../core/errors.ts';
 import { closest } from '../../core/text/spelling.ts';
 
-/** Names of the ranked-retrieval measures; what each computes stands in `evaluate.ts`. */
+/** Names of the ranked-retrieval measures; `evaluate.ts` defines them. */
 export type Measure =
   | 'hit_rate'
   | 'precision'
@@ -15,13 +15,13 @@ export type Measure =
   | 'ndcg_exp'
   | 'unjudged';
 
-/** A measure and its cut-off; `k` is null when the whole ranking counts. */
+/** A measure and its cut-off; `k` is null for the whole ranking. */
 export interface MetricKey {
   readonly measure: Measure;
   readonly k: number | null;
 }
 
-/** Whether a measure means something without a cut-off: a share of the top k does not. */
+/** True for measures that are undefined without a cut-off, such as a share of the top k. */
 const needsCutoff: Readonly<Record<Measure, boolean>> = {
   hit_rate: true,
   precision: true,
@@ -73,7 +73,7 @@ export function parseMetricKey(text: string): MetricKey {
   return { measure: name, k };
 }
 
-/** The text of a metric key; `parseMetricKey` reads it back. */
+/** Formats a metric key so that `parseMetricKey` can read it. */
 export function formatMetricKey(key: MetricKey): string {
   return key.k === null ? key.measure : `${key.measure}@${key.k}`;
 }

@@ -1,4 +1,4 @@
-/** Rankings: their order, repeats in them, how several are joined, and how alike two are without a judgment. */
+/** Rankings: order, duplicates, fusion of several, and similarity of two without judgments. */
 import { RecalldError } from '../../core/errors.ts';
 
 /** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */
@@ -24,19 +24,19 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates, which stand for code points above U+FFFF, behind all other UTF-16 units. */
+/** Sorts surrogates, which encode code points above U+FFFF, after all other UTF-16 units. */
 function codePointOrder(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
 /**
- * The ranking that trec_eval makes of a run: score descending, ties by document id descending in code-point order.
- * The order in which the documents are given does not matter. Scores must be finite.
+ * Orders documents as trec_eval does: by descending score, ties by document id in descending code-point order. The
+ * input order does not matter. Scores must be finite.
  */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
   const { ids, scores } = documents;
-  // Most run files are written best first, so a look at the order saves the sort.
+  // Most run files are already sorted best first; checking the order avoids the sort.
   if (isOrdered(ids, scores)) return documents;
   const positions = Array.from(ids, (_, i) => i);
   positions.sort((i, j) => compareRanks(ids, scores, i, j));
@@ -59,17 +59,17 @@ function compareRanks(ids: readonly string[], scores: readonly number[], i: numb
 }
 
 /**
- * What becomes of a document that one ranking holds twice. A hit is never counted twice.
+ * How to treat a document that occurs twice in a ranking. A hit is never counted twice.
  *
- * collapse  the first (best) place is kept and the gap is closed, before any cut-off
- * occupy    later places are kept but hold nothing: no gain, and not judged
- * reject    the ranking is refused, as trec_eval does
+ * collapse  keep the first (best) place and close the gap, before any cut-off
+ * occupy    keep later places without content: no gain, and not judged
+ * reject    refuse the ranking, as trec_eval does
  */
 export type DuplicatePolicy = 'collapse' | 'occupy' | 'reject';
 
 export const duplicatePolicies: readonly DuplicatePolicy[] = ['collapse', 'occupy', 'reject'];
 
-/** Document ids, best first, each at most once; null is a place taken by a repeat. */
+/** Document ids, best first, each at most once; null is a place taken by a duplicate. */
 export type Ranking = readonly (string | null)[];
 
 /**
@@ -106,17 +106,17 @@ export function applyDuplicatePolicy(
   return { ranking, duplicates };
 }
 
-/** Joins rankings whose scores cannot be compared, such as those of words and of vectors. */
+/** A document of several rankings whose scores cannot be compared, such as keyword and vector search. */
 interface FusedItem<Item> {
-  /** As it stands in the first ranking that has it. */
+  /** From the first ranking that contains it. */
   readonly item: Item;
   readonly score: number;
 }
 
 /**
- * Reciprocal rank fusion: the score of a document is the sum of 1 / (rankConstant + rank) over the rankings that have
- * it, with ranks from 1. Where a ranking holds an id more than once, the best place counts. Equal scores keep the
- * order of the rankings and of the places in them.
+ * Reciprocal rank fusion: the score of a document is the sum of 1 / (rankConstant + rank) over the rankings that
+ * contain it, with ranks from 1. If a ranking contains an id more than once, the best place counts. Equal scores keep
+ * the order of the rankings and of the places in them.
  *
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.
@@ -141,7 +141,7 @@ export function reciprocalRankFusion<Item extends { readonly id: string }>(
   return [...fused.values()].toSorted((a, b) => b.score - a.score);
 }
 
-/** Chance that a reader who looked at one document looks at the next: the first ten weigh 86 %. */
+/** Probability that a reader who read one document reads the next: the first ten weigh 86 %. */
 const PERSISTENCE = 0.9;
 
 /**
@@ -170,7 +170,7 @@ export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k:
     if (next.short !== undefined && seenLong.has(next.short)) common += 1;
     if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
     if (depth === s) commonAtShort = common;
-    // Beyond its end the shorter one is thought to go on agreeing as it did.
+    // Beyond its end, the shorter ranking is assumed to agree as it did so far.
     const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
     sum += ((common + unseen) / depth) * p ** depth;
   }

@@ -1,6 +1,6 @@
 /**
- * The columns and numbers of the lines of a TREC run or qrels file. A line is a range of the bytes of an
- * ASCII-compatible text (UTF-8), so that a file of a million lines is read without making a string of each.
+ * Parses the columns and numbers of the lines of a TREC run or qrels file. A line is a byte range of an
+ * ASCII-compatible text (UTF-8), so that reading a file of a million lines creates no string for each.
  */
 
 const TAB = 0x09;
@@ -16,7 +16,9 @@ const ZERO = 0x30;
 /** A byte order mark in UTF-8. */
 const [MARK_1, MARK_2, MARK_3] = [0xef, 0xbb, 0xbf] as const;
 
-/** What parts columns: blanks (space, tab, vertical tab, form feed), or only tabs, so that a column may hold spaces. */
+/**
+ * Column separators: blanks (space, tab, vertical tab, form feed), or only tabs, so that a column may contain spaces.
+ */
 export type Separator = 'blanks' | 'tabs';
 
 const separators: Readonly<Record<Separator, readonly number[]>> = {
@@ -24,14 +26,14 @@ const separators: Readonly<Record<Separator, readonly number[]>> = {
   tabs: [TAB],
 };
 
-/** Finds the columns of one line after the other. Several separators in a row count as one. */
+/** Finds the columns of one line after another. Several separators in a row count as one. */
 export class ColumnScanner {
-  /** Where the columns of the last line start and end, for as many as there is room. */
+  /** Start and end of each column of the last line, up to the capacity. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /**
-   * Columns of the last line, also those beyond the room; -1 if a carriage return stands inside the line, as in a
-   * file whose lines end with it alone.
+   * Number of columns of the last line, including those beyond the capacity; -1 if the line contains a carriage return,
+   * as in a file whose lines end with it alone.
    */
   count = 0;
   /** 1 for the separators and the line ends; every control character is below the space. */
@@ -44,7 +46,7 @@ export class ColumnScanner {
     this.separateBy(separator);
   }
 
-  /** Changes what parts columns from the next line on. */
+  /** Changes the separator from the next line on. */
   separateBy(separator: Separator): void {
     this.separates.fill(0);
     for (const code of [...separators[separator], LINE_FEED, CARRIAGE_RETURN]) this.separates[code] = 1;
@@ -77,11 +79,11 @@ export class ColumnScanner {
   }
 }
 
-/** All that a double holds exactly. */
+/** The powers of ten that a double represents exactly. */
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
-/** An integer of so many digits is exact in a double. */
+/** An integer with at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Digits of an integer that the processor adds and multiplies as such. */
+/** Digits of an integer that fits the processor's integer arithmetic. */
 const GROUP_DIGITS = 9;
 /** Splits a double into halves of its bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
@@ -102,7 +104,7 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
   let head = 0;
   let tail = 0;
   let i = first;
-  // Zeros in front are none of the number.
+  // Leading zeros are not significant.
   while (i < end && bytes[i] === ZERO) i++;
   let from = i;
   let headEnd = Math.min(end, from + GROUP_DIGITS);
@@ -177,8 +179,8 @@ function roundedQuotient(a: number, m: number, b: number, n: number): number {
 }
 
 /**
- * The grade in `bytes[start, end)`: that of `readGrade`, of which an integer of at most 15 characters is read without
- * making a string.
+ * Parses the grade in `bytes[start, end)` like `readGrade`; an integer of at most 15 characters is read without
+ * creating a string.
  *
  * @returns NaN for anything else
  */
@@ -205,7 +207,7 @@ function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {
   return readGrade(word) ?? Number.NaN;
 }
 
-/** The grade that a word states: `2`, `+2`, `2.0`, `2e0`, `-1`, true or yes (1), false or no (0); null for anything else. */
+/** Reads a grade: `2`, `+2`, `2.0`, `2e0`, `-1`, true or yes (1), false or no (0); null for anything else. */
 export function readGrade(word: string): number | null {
   if (/^[+-]?\d{1,15}(\.0*)?$/.test(word)) {
     const grade = Number(word);

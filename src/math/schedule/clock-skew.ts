@@ -1,17 +1,17 @@
-/** By how much two clocks differ, judged from a question that one was asked while the other was looked at. */
+/** Difference between two clocks, measured by asking one while reading the other. */
 
 export interface ClockLook {
-  /** What our clock showed when the question was sent, in milliseconds. */
+  /** Time on our clock when the request was sent, in milliseconds. */
   readonly sentAtMs: number;
-  /** How long the answer took, by a clock that nobody sets. */
+  /** How long the answer took, by a monotonic clock. */
   readonly tookMs: number;
-  /** What the other clock showed at some time in between. */
+  /** Time on the other clock at some moment in between. */
   readonly otherMs: number;
 }
 
 export type ClockSkew = ReturnType<typeof clockSkew>;
 
-/** Clocks that differ by more make ages, windows and planned times wrong that people look at. */
+/** Larger differences make ages, windows and planned times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
 /** The other clock is taken to have been read in the middle of the round trip. */
@@ -24,13 +24,15 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   };
 }
 
-/** Whether our clock may be worked by. An answer that took too long to tell leaves it at what was known `before`. */
+/**
+ * Returns true if our clock is usable. If the answer took too long to decide, returns the previous result, `before`.
+ */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
   return Math.abs(seconds) - marginSeconds > MAX_SKEW_SECONDS ? false : before;
 }
 
-/** The sentence for a clock that is not right. */
+/** Returns the sentence that reports a wrong clock. */
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
   return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} that of the database, so that nothing is started by schedule here until they agree within a minute; let both machines synchronise by NTP.`;

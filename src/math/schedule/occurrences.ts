@@ -1,11 +1,11 @@
 /**
- * When a cron expression is due: the only place that knows. What ticks, what looks for missed ticks and what says how
- * old a value may be all ask here.
+ * Computes when a cron expression is due. The scheduler, the search for missed ticks and the freshness limits all use
+ * it.
  *
- * A time of the day comes once a day, also when clocks are set: one that is left out in spring is due as long after the
- * change as it lies in the gap (02:30 comes at 03:30, 24 hours after the day before; so do RFC 5545 and Temporal), one
- * that comes twice in autumn is due the first time. A schedule with `*` for its minute or hour goes by elapsed time and
- * is due in both.
+ * A time of day occurs once a day, also when clocks change: a time that is skipped in spring is due as long after the
+ * change as it lies in the gap (02:30 becomes 03:30, 24 hours after the day before, as in RFC 5545 and Temporal); a
+ * time that occurs twice in autumn is due the first time. A schedule with `*` for its minute or hour follows elapsed
+ * time and is due in both cases.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -14,7 +14,7 @@ import { firstWhere } from '../stats/distributions.ts';
 export interface CronExpression {
   /** Seconds since midnight at which it is due on its days, in order. */
   readonly times: readonly number[];
-  /** Whether it is due again in an hour that comes twice, when clocks go back. */
+  /** True if it is due again in the hour that repeats when clocks go back. */
   readonly goesByElapsedTime: boolean;
   /** @param day number of a day of the calendar since 1970 */
   readonly isDay: (day: number) => boolean;
@@ -37,12 +37,12 @@ const month: Field = {
 /** Sunday is 0 and 7. */
 const weekday: Field = { least: 0, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
 
-/** `*`, a value or a range; of `*` and of a range a step may take every second or third value, and so on. */
+/** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** From a 29 February to the next there are eight years at most. */
+/** There are at most eight years from one 29 February to the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
-/** @returns null for what is no such expression, and for one that is never due, such as on 30 February */
+/** @returns null for an invalid expression, and for one that is never due, such as on 30 February */
 export function readCronExpression(text: string): CronExpression | null {
   const fields = text.replace(/^ +| +$/g, '').split(/ +/);
   if (fields.length === 5) fields.unshift('0');
@@ -83,7 +83,7 @@ function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
   return values;
 }
 
-/** NaN for what is no value of the field. */
+/** Returns NaN for anything that is not a value of the field. */
 function valueOf(text: string, { least, names }: Field): number {
   const name = names.indexOf(text.toUpperCase());
   return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : least + name;
@@ -93,24 +93,24 @@ function inOrder(values: ReadonlySet<number>): number[] {
   return [...values].toSorted((a, b) => a - b);
 }
 
-/** Instants in [from, to), at which the clock on the wall shows the time in UTC plus `offset`; in milliseconds. */
+/** Instants in [from, to) during which local time is UTC plus `offset`; in milliseconds. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly offset: number;
 }
 
-/** What happens to the clock within a day of UTC. */
+/** Changes of the local clock within a day of UTC. */
 interface ClockDay {
-  /** One stretch, or on a day on which the clock is set the one before and the one after. */
+  /** One stretch, or two on a day when the clock changes: before and after. */
   readonly stretches: readonly Stretch[];
-  /** The instants after the clock was put forward, read as if it had not been: they stand for what it left out. */
+  /** The instants after the clock went forward, as if it had not: they represent the skipped hour. */
   readonly leftOut: Stretch | null;
-  /** The instants after the clock was put back at which it shows for the second time what it showed before. */
+  /** The instants after the clock went back, during which local time repeats. */
   readonly repeated: Stretch | null;
 }
 
-/** Days that are remembered of all time zones together; a schedule looks at the same few again and again. */
+/** Cache size in days, over all time zones; a schedule uses the same few days repeatedly. */
 const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
@@ -129,7 +129,7 @@ function lookUp(timezone: string, day: number): ClockDay {
   const [from, to] = [day * DAY_MS, (day + 1) * DAY_MS];
   const [before, after] = [offsetMs(timezone, from), offsetMs(timezone, to)];
   if (before === after) return { stretches: [{ from, to, offset: before }], leftOut: null, repeated: null };
-  // No zone sets its clock twice a day, nor within a minute.
+  // No zone changes its clock twice a day, or within a minute.
   const isAfter = (minute: number): boolean => offsetMs(timezone, minute * MINUTE_MS) === after;
   const at = MINUTE_MS * firstWhere(from / MINUTE_MS, to / MINUTE_MS, isAfter);
   const by = after - before;
@@ -146,7 +146,7 @@ function lookUp(timezone: string, day: number): ClockDay {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function offsetMs(timezone: string, at: number): number {
-  // Most schedules have this one, and to make a format takes longer than all else of a schedule.
+  // Most schedules use this zone, and creating a format takes longer than everything else here.
   if (timezone === 'UTC') return 0;
   let format = formats.get(timezone);
   if (format === undefined) {
@@ -158,22 +158,22 @@ function offsetMs(timezone: string, at: number): number {
 }
 
 export interface Cron {
-  /** One that `readCronExpression` reads. */
+  /** An expression that `readCronExpression` accepts. */
   readonly expression: string;
   /** Name of the IANA database. */
   readonly timezone: string;
 }
 
 const SECOND_MS = 1000;
-/** Between two occurrences lie eight years at most, from a 29 February to the next. */
+/** Two occurrences are at most eight years apart, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Enough to meet every gap within a day, of schedules down to one tick in five minutes. */
+/** Enough to see every gap within a day, for schedules down to one tick in five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 
-/** The earliest occurrence after an instant. */
+/** Returns the earliest occurrence after an instant. */
 export function nextOccurrence(cron: Cron, after: Date): Date {
   const expression = read(cron);
   const from = (Math.floor(after.getTime() / SECOND_MS) + 1) * SECOND_MS;
@@ -188,7 +188,7 @@ export function nextOccurrence(cron: Cron, after: Date): Date {
   throw new Error(`${cron.expression} is never due`);
 }
 
-/** The latest occurrence at or before an instant. */
+/** Returns the latest occurrence at or before an instant. */
 export function latestOccurrence(cron: Cron, now: Date): Date {
   const expression = read(cron);
   const to = (Math.floor(now.getTime() / SECOND_MS) + 1) * SECOND_MS;
@@ -203,7 +203,7 @@ export function latestOccurrence(cron: Cron, now: Date): Date {
   throw new Error(`${cron.expression} was never due`);
 }
 
-/** Occurrences after `from` and before `until`, oldest first; of more than 10,000 the latest. */
+/** Returns occurrences after `from` and before `until`, oldest first; the latest 10,000 if there are more. */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;
@@ -215,7 +215,7 @@ export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] 
   return found.toReversed();
 }
 
-/** The longest gap in seconds between two consecutive occurrences around now and in the near future. */
+/** Returns the longest gap in seconds between two consecutive occurrences around now and in the near future. */
 export function longestGapSeconds(cron: Cron, now: Date): number {
   let last = latestOccurrence(cron, now);
   let longestMs = 0;
@@ -225,7 +225,7 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // A schedule so busy that this met no weekend is looked at around every hour of more than a week.
+  // For a schedule so frequent that the ticks above cover no weekend, check around every hour of more than a week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();
@@ -234,7 +234,7 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
   return longestMs / SECOND_MS;
 }
 
-/** The shortest gap in seconds between two consecutive occurrences from now on, within eight days. */
+/** Returns the shortest gap in seconds between two consecutive occurrences within the next eight days. */
 export function shortestGapSeconds(cron: Cron, now: Date): number {
   const horizon = now.getTime() + EIGHT_DAYS_MS;
   let last = nextOccurrence(cron, now);
@@ -257,9 +257,9 @@ function read({ expression: text }: Cron): CronExpression {
   return known;
 }
 
-/** The parts of a day of UTC in which the expression is to be looked for; none where no day of the calendar fits. */
+/** Returns the parts of a UTC day in which the expression can be due; none if no calendar day matches. */
 function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
-  // Whatever the zone, its calendar is the one of UTC or a day from it.
+  // In every zone the local date is the UTC date or one day from it.
   if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
   const today = clockDay(timezone, day);
   const yesterday = clockDay(timezone, day - 1);
@@ -283,7 +283,7 @@ function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch
   );
 }
 
-/** Infinity when it is not due within the stretch. */
+/** Returns Infinity if it is not due within the stretch. */
 function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const start = from + offset;
   for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
@@ -298,7 +298,7 @@ function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Str
   return Number.POSITIVE_INFINITY;
 }
 
-/** Minus infinity when it is not due within the stretch. */
+/** Returns -Infinity if it is not due within the stretch. */
 function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const end = to + offset;
   for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {

@@ -1,6 +1,6 @@
 /**
- * Mean, median, spread and skewness of values, the confidence interval of a mean, and how long something takes where
- * some of it has not come yet (Kaplan and Meier).
+ * Mean, median, spread and skewness of values, the confidence interval of a mean, and quantiles of durations some of
+ * which are censored (Kaplan and Meier).
  */
 import { isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
@@ -8,7 +8,7 @@ import { effectiveNumber } from './effective-number.ts';
 import { type Interval, studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
 
-/** The confidence interval of a mean: by Student's t, or by the BCa bootstrap where that suits the values better. */
+/** Confidence interval of a mean: by Student's t, or by the BCa bootstrap where that fits the values better. */
 interface MeanInterval extends Interval {
   readonly method: 'bca' | 't';
 }
@@ -22,15 +22,15 @@ const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
 /**
- * Confidence interval of a mean by the method that suits the values.
+ * Returns the confidence interval of a mean by the method that fits the values.
  *
- * - `bca` from 10 to 49 values, and above when they are so skewed that the t interval would miss: n <= 25 G1^2, the
+ * - `bca` from 10 to 49 values, and for more if they are so skewed that the t interval would be off: n <= 25 G1^2, the
  *   rule of Cochran, Sampling Techniques, 1977, section 2.15. It takes 9,999 seeded replicates, fewer above 2,000
  *   values, but at least 999.
- * - `t` otherwise. Below 10 values too: replicates cannot leave the range of the values, so that a bootstrap interval
- *   of 5 queries covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
+ * - `t` otherwise. Below 10 values too: replicates cannot leave the range of the values, so a bootstrap interval of 5
+ *   queries covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
  *
- * Values that are all the same give a point, one value gives the whole line.
+ * Identical values give a point, one value gives the whole line.
  *
  * @param values in any order, which does not change the interval
  * @throws RangeError without values
@@ -134,7 +134,7 @@ export interface MetricSummary {
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }
 
-/** A bound as documents and metrics show it: null where there is none. */
+/** Returns a bound for documents and metrics: null if it is infinite. */
 export function finiteOrNull(bound: number): number | null {
   return Number.isFinite(bound) ? bound : null;
 }
@@ -248,7 +248,7 @@ export function medianInPlace(values: Float64Array): number {
   return (lower + upper) / 2;
 }
 
-/** Median of values, which stay as they are. @throws RangeError without values */
+/** Returns the median and does not change the order of the values. @throws RangeError without values */
 export function median(values: ArrayLike<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
@@ -281,29 +281,30 @@ function medianOfThree(a: number, b: number, c: number): number {
 }
 
 interface Lifetime {
-  /** Until it came, or until it was last looked for in vain; >= 0. */
+  /** Time until the event, or until the last observation without it; >= 0. */
   readonly time: number;
   readonly hasArrived: boolean;
-  /** How many it stands for; > 0. */
+  /** Number of cases that it represents; > 0. */
   readonly weight: number;
 }
 
 interface SurvivalQuantile {
-  /** Null where fewer than that share had come by the longest time that was watched. */
+  /** Null if a smaller share had the event by the longest observed time. */
   readonly value: number | null;
-  /** Null where not even the bound had come. */
+  /** Null if even the bound was not reached. */
   readonly low: number | null;
   readonly high: number | null;
 }
 
 /**
- * The time by which a share of all has come, by the product of Kaplan and Meier 1958. What has not come counts as
- * waiting for as long as it was watched, so that what never comes makes nothing look fast.
+ * Returns the time by which a share of all cases had the event, by the product-limit estimator of Kaplan and Meier
+ * 1958. A case without the event counts as waiting for as long as it was observed, so that missing events make nothing
+ * look fast.
  *
- * The bounds are those of Brookmeyer and Crowley 1982 with the variance of Greenwood on the scale of log(-log S), as R's
- * `survfit` with `conf.type = "log-log"` gives them. Weights are as of a sample: the variance is that of the effective
- * number. Where the last all come at one time, the upper bound before it is taken
- * times that of Clopper and Pearson for none of them left.
+ * The bounds are those of Brookmeyer and Crowley 1982 with the variance of Greenwood on the scale of log(-log S), as in
+ * R's `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If
+ * the last cases all have their event at one time, the upper bound is the one before it times the Clopper-Pearson bound
+ * for no remaining case.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns all null without lifetimes
@@ -333,7 +334,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
       greenwood += survival === 0 ? 0 : came / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
-      // Once all have come Greenwood has no spread left; that the last of them came together has an exact bound.
+      // After the last event Greenwood's variance is zero; that the last cases coincide has an exact bound.
       upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
       if (survival === 0 || survival ** Math.exp(reach) <= 1 - share) found.low ??= time;
       if (survival <= 1 - share + 1e-12) found.value ??= time;

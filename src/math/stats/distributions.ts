@@ -168,7 +168,7 @@ export function chiSquareTail(value: number, df: number): number {
 export function chiSquareQuantile(p: number, df: number): number {
   let [low, high] = [0, df];
   while (chiSquareTail(high, df) > 1 - p) high *= 2;
-  // So often that nothing is left between two neighbouring numbers.
+  // Enough steps to leave no number between the two bounds.
   for (let step = 0; step < 200 && low < high; step++) {
     const middle = (low + high) / 2;
     if (middle === low || middle === high) break;
@@ -235,10 +235,10 @@ interface Urn {
 }
 
 /**
- * P(H >= least), H the number of marked among the draws. The terms are summed from `least` away from the mean, each
+ * P(H >= minimum), H the number of marked among the draws. The terms are summed from `minimum` away from the mean, each
  * from the one before it, so that a tail of 1e-300 keeps its digits; relative error below 1e-11 there.
  *
- * @param least a whole number; at or below the smallest possible H gives 1, above the largest 0
+ * @param minimum a whole number; at or below the smallest possible H gives 1, above the largest 0
  */
 export function hypergeometricUpperTail(least: number, { size, marked, draws }: Urn): number {
   const smallest = Math.max(0, draws + marked - size);
@@ -281,8 +281,8 @@ function logChoose(n: number, k: number): number {
 }
 
 /**
- * The least k in [from, to) that fulfils a condition which holds for all larger ones as well, in log(to - from) steps;
- * `to` when none does.
+ * Returns the smallest k in [from, to) that fulfils a condition which holds for all larger ones as well, in log(to -
+ * from) steps; `to` if there is none.
  */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {
   let low = from;

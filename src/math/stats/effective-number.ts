@@ -1,9 +1,9 @@
-/** How much weighted values tell, and how far an estimate is from its own replicates. */
+/** Effective number of weighted values, and the jackknife variance. */
 
 /**
- * Kish's effective number, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965): so many values of equal weight tell as much.
- * Of the contributions to a variance it is its degrees of freedom (Satterthwaite 1946). 0 without a weight, and where
- * the squares of tiny numbers vanish.
+ * Kish's effective number, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965): the number of equally weighted values
+ * with the same information. Applied to the contributions to a variance it gives its degrees of freedom (Satterthwaite
+ * 1946). 0 without weights, and where the squares of tiny numbers underflow.
  *
  * @param weights >= 0
  */
@@ -16,7 +16,7 @@ export function effectiveNumber(weights: Iterable<number>): number {
   return effectiveNumberOf(sum, squares);
 }
 
-/** Kish's effective number of weights of which only their sum and the sum of their squares are known. */
+/** Kish's effective number, from the sum of the weights and the sum of their squares. */
 export function effectiveNumberOf(sum: number, squares: number): number {
   return squares === 0 ? 0 : (sum * sum) / squares;
 }

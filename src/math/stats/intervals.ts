@@ -11,7 +11,7 @@ export interface Interval {
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), t the quantile with n - 1 degrees of freedom.
  *
  * @param standardDeviation of the values, with n - 1 in the denominator
- * @param n number of values; 1 tells nothing of the spread and gives the whole line
+ * @param n number of values; 1 shows no spread and gives the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Interval {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -39,9 +39,9 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Int
 }
 
 /**
- * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which as many successes, or more
- * to its side, come with half of what the confidence leaves. It holds the truth at least as often as it says, also for
- * shares near 0, and draws without replacement make it wider than it need be, never narrower.
+ * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which so many successes, or more
+ * in its direction, occur with half of the remaining probability. Its coverage is never below the stated one, also for
+ * shares near 0; draws without replacement make it wider than necessary, never narrower.
  *
  * @param successes 0 to n
  * @param n number of trials, >= 1
@@ -54,7 +54,7 @@ export function clopperPearsonInterval(successes: number, n: number, confidence:
   };
 }
 
-/** The share at which P(X >= successes) is `tail`; it rises with the share. */
+/** Returns the share at which P(X >= successes) is `tail`; the probability increases with the share. */
 function shareWhere(successes: number, n: number, tail: number): number {
   let [low, high] = [0, 1];
   for (;;) {
@@ -65,7 +65,7 @@ function shareWhere(successes: number, n: number, tail: number): number {
   }
 }
 
-/** Queries by what two runs did with them. */
+/** Counts of queries by the outcomes of two runs. */
 export interface PairedHits {
   readonly both: number;
   readonly onlyBaseline: number;
@@ -75,8 +75,8 @@ export interface PairedHits {
 
 /**
  * Confidence interval of the difference candidate - baseline of two paired proportions: method 10 of Newcombe,
- * Statistics in Medicine 17, 1998, 2635-2650. The Wilson intervals of both rates are joined with their correlation
- * phi, which is corrected for continuity when positive, and 0 when a margin is empty.
+ * Statistics in Medicine 17, 1998, 2635-2650. It combines the Wilson intervals of both rates with their correlation
+ * phi, which is corrected for continuity if positive, and 0 if a margin is empty.
  *
  * @throws RangeError without queries
  */
@@ -118,11 +118,11 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
 }
 
 /**
- * Bounds of a share at another confidence than they were computed at, exactly for Wilson's interval.
+ * Converts the bounds of a share to another confidence level, exactly for Wilson's interval.
  *
- * Wilson's interval reaches the same way up and down on the logit scale, by h = 2 asinh(z / (2 sqrt(n p (1 - p))))
- * (Newcombe 1998), so that h at one z gives h at another without n. At a share of 0 or 1, where it reaches only one
- * way, n follows from the bound itself: it is z^2 / (n + z^2) away.
+ * Wilson's interval is symmetric on the logit scale, with half-width h = 2 asinh(z / (2 sqrt(n p (1 - p)))) (Newcombe
+ * 1998), so that h at one z gives h at another without n. At a share of 0 or 1, where it has only one side, n follows
+ * from the bound itself: it is z^2 / (n + z^2) away.
  *
  * @param share in [0, 1]
  * @param bounds of the share, at `confidence`
@@ -145,7 +145,7 @@ function reachFromEnd(reach: number, z: number, other: number): number {
   return (other * other) / (n + other * other);
 }
 
-/** A bound at an end of the range stays there. */
+/** Keeps a bound at an end of the range unchanged. */
 function moved(share: number, bound: number, z: number, other: number, end: 0 | 1): number {
   if (bound <= 0 || bound >= 1) return end;
   const reach = logit(bound) - logit(share);

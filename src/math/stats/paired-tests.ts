@@ -65,8 +65,8 @@ interface McNemar {
 
 /**
  * The exact test of McNemar 1947 for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely. It equals the sign-flip test on their differences. A p smaller than any number above 0
- * comes as the least of them.
+ * equally likely. It equals the sign-flip test on their differences. A p below the smallest positive number is returned
+ * as that number.
  *
  * @param lost queries that only the baseline hit
  * @param gained queries that only the candidate hit
@@ -82,7 +82,7 @@ export function mcnemarExact(lost: number, gained: number): McNemar {
   };
 }
 
-/** Where the density of the spread has fallen to e^-45 of its peak, nothing is left to add. */
+/** Where the density has dropped to e^-45 of its peak, further terms are negligible. */
 const NEGLIGIBLE = 45;
 
 /**
@@ -133,7 +133,7 @@ export function pairedTPower(effect: number, n: number, { alpha, sided }: Omit<T
 }
 
 /**
- * Least number of pairs with which the paired t test finds a mean difference with the planned power, at least 2.
+ * Minimum number of pairs with which the paired t test finds a mean difference with the planned power, at least 2.
  *
  * @param difference the true mean difference, > 0
  * @param standardDeviation of the differences, >= 0
@@ -169,7 +169,7 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
   return lastEffect.effect * standardDeviation;
 }
 
-/** All metrics of a run have the same number of pairs, and each search takes as long as a bootstrap. */
+/** Cache: all metrics of a run have the same number of pairs, and each search takes as long as a bootstrap. */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
 function isSamePlan(a: TestPlan, b: TestPlan): boolean {

@@ -1,18 +1,18 @@
-/** Pseudo-random numbers that a seed decides, and draws by them. */
+/** Seeded pseudo-random numbers and sampling. */
 
 /** Fills the whole target with pseudo-random integers of 32 bits. */
 export type RandomSource = (target: Uint32Array) => void;
 
 /**
- * The generator xoshiro128** of Blackman and Vigna (2018), period 2^128 - 1. The same seed gives the same numbers
- * everywhere, in the same order however they are asked for; it is no source of secrets.
+ * The generator xoshiro128** of Blackman and Vigna (2018), period 2^128 - 1. The same seed gives the same numbers on
+ * every machine, however they are requested; not suitable for secrets.
  *
- * @param seed an integer; its low 32 bits count, and near seeds give unrelated numbers
+ * @param seed an integer; its low 32 bits count, and close seeds give unrelated numbers
  */
 export function createRandom(seed: number): RandomSource {
   const state = Int32Array.of(mix(seed + 1), mix(seed + 2), mix(seed + 3), mix(seed + 4) | 1);
   return (target) => {
-    // The state is held in local variables during the loop: half the time of a function call for each number.
+    // Local variables hold the state during the loop: half the time of a function call for each number.
     let [a = 0, b = 0, c = 0, d = 0] = state;
     for (let i = 0; i < target.length; i++) {
       const product = Math.imul(b, 5);
@@ -37,7 +37,7 @@ function mix(value: number): number {
   return bits ^ (bits >>> 16);
 }
 
-/** `count` of the items, each equally likely, in an order that the seed decides. */
+/** Returns `count` of the items, each equally likely, in an order that depends on the seed. */
 export function drawn<Item>(items: readonly Item[], count: number, seed: number): Item[] {
   const keys = new Uint32Array(items.length);
   createRandom(seed)(keys);
@@ -55,9 +55,9 @@ interface Reservoir<Item> {
 }
 
 /**
- * Draws a uniform sample without replacement from a stream of unknown length in memory for the sample alone:
- * Algorithm R of Vitter 1985, shuffled at the end, so that a part of the sample is a uniform sample too. The same seed
- * and the same stream give the same sample.
+ * Draws a uniform sample without replacement from a stream of unknown length, with only the sample in memory: Algorithm
+ * R of Vitter 1985, shuffled at the end, so that a part of the sample is a uniform sample too. The same seed and the
+ * same stream give the same sample.
  */
 export function createReservoir<Item>(size: number, seed: number): Reservoir<Item> {
   const below = createIntegers(seed);

@@ -1,6 +1,6 @@
 /**
- * Tests that hold however often one looks: the e-detector of bounded means, the confidence sequence of a mean, and the
- * evidence that counts do not come in the given shares.
+ * Anytime-valid tests: the e-detector of bounded means, the confidence sequence of a mean, and the e-value against
+ * given shares of counts.
  */
 import { logBeta, logMean } from './distributions.ts';
 import type { Interval } from './intervals.ts';
@@ -15,25 +15,28 @@ type DetectorForm = 'shiryaev_roberts' | 'cusum';
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
   readonly nullMean: number;
-  /** Overdispersion, >= 1, by which evidence is tempered. */
+  /** Overdispersion, >= 1; it tempers the e-value. */
   readonly phi: number;
   /** Stakes lambda of the bets; each is capped at 0.9 / m0. */
   readonly lambdas?: readonly number[];
   readonly form?: DetectorForm;
 }
 
-/** What a detector knows; plain numbers, finite, to be stored as they are. */
+/** State of a detector: plain finite numbers, stored unchanged. */
 export interface DetectorState {
-  /** For each bet ln of what the next window multiplies: ln(M + 1), or ln max(M, 1) in the cusum form. At first 0. */
+  /**
+   * For each bet, the logarithm of the factor for the next window: ln(M + 1), or ln max(M, 1) in the cusum form.
+   * Initially 0.
+   */
   readonly carried: readonly number[];
 }
 
 const DEFAULT_LAMBDAS: readonly number[] = [0.25, 0.5, 1, 2, 3.5];
 
-/** A bet keeps at least a tenth of its stake, whatever a session shows. */
+/** A bet loses at most 90 % of its stake, whatever a session shows. */
 const MAX_STAKE = 0.9;
 
-/** A detector that has seen nothing: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
+/** Returns a detector without data: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
 export function newDetector(settings: DetectorSettings): DetectorState {
   const { nullMean, phi } = settings;
   if (!(nullMean > 0 && nullMean < 1)) throw new RangeError(`A null mean must lie in (0, 1), not be ${nullMean}.`);
@@ -105,9 +108,10 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
 }
 
 /**
- * ln of the evidence that counts do not come in the given shares: their likelihood under shares drawn from a Dirichlet
- * distribution around these, over that under these. A martingale of mean 1 while they do, so that it ever exceeds 1 / alpha
- * with a chance of at most alpha (Ville; Lindon and Malek, Anytime-valid inference for multinomial count data, NeurIPS 2022).
+ * ln of the e-value against the given shares of counts: their likelihood under shares drawn from a Dirichlet
+ * distribution around these, divided by that under these. A martingale of mean 1 while the shares are right, so that it
+ * ever exceeds 1 / alpha with a probability of at most alpha (Ville; Lindon and Malek, Anytime-valid inference for
+ * multinomial count data, NeurIPS 2022).
  *
  * @param counts of each kind
  * @param shares of each, positive, with the sum 1

@@ -1,16 +1,19 @@
-/** A ratio over sessions and its variance from sums that add up day by day, when the sessions themselves are gone. */
+/**
+ * A ratio over sessions and its variance, from sums that are additive over days, after the sessions themselves were
+ * deleted.
+ */
 
 import { effectiveNumberOf } from './effective-number.ts';
 
-/** What a session adds to the numerator and the denominator, weighed by inverse probabilities. */
+/** Contribution of a session to the numerator and the denominator, with inverse-probability weights. */
 export interface SessionTerm {
-  /** Names its session. */
+  /** Identifies the session. */
   readonly cluster: number;
   readonly x: number;
   readonly y: number;
 }
 
-/** Over sessions, of their sums x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. They add up over days. */
+/** Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. They add up over days. */
 export type SessionSums = readonly number[];
 
 const SUMS = 11;
@@ -36,14 +39,17 @@ export function addSums(parts: readonly SessionSums[]): SessionSums {
 
 export interface SummedRatio {
   readonly value: number;
-  /** Of `value`; 0 where no session differs from the others. */
+  /** Variance of `value`; 0 if all sessions are equal. */
   readonly variance: number;
-  /** Satterthwaite's of the variance: few when few sessions make it up, however many others there are. */
+  /**
+   * Satterthwaite's degrees of freedom of the variance: few if it comes from few sessions, however many others there
+   * are.
+   */
   readonly degreesOfFreedom: number;
   readonly sessions: number;
 }
 
-/** Of squares below this share of their parts only rounding is left. */
+/** Squares below this share of their parts are rounding errors. */
 const ROUNDING = 1e-9;
 
 /** The ratio of the sums with its linearised variance between sessions (as `sessionRatio`); null without any session. */

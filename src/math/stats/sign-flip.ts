@@ -3,8 +3,8 @@ import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
 /**
- * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that such a sum can have, less rounding. A
- * chance that is smaller than any number above 0 comes as the least of them.
+ * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that such a sum can have, up to rounding. A
+ * probability below the smallest positive number is returned as that number.
  */
 type SignFlipTail = (bound: number) => number;
 
@@ -16,14 +16,14 @@ const MAX_STEPS = 5e7;
 const QUARTER = 0.25;
 
 /**
- * The exact distribution of a sum under random signs, or null when it would take too long. Three ways:
+ * The exact distribution of a sum under random signs, or null if it would take too long. Three methods:
  *
- * - sizes that are all equal, as those of a hit rate are: the binomial distribution;
- * - up to 32 other sizes: the sums of all signs, as pairs of sums over two halves (Horowitz and Sahni 1974);
- * - more, if they are whole multiples of a common unit, as those of precision and of reciprocal ranks are: the
- *   distribution of the sum is built up size by size (dynamic programming; Pagano and Tritchler 1983).
+ * - all sizes equal, as for a hit rate: the binomial distribution;
+ * - up to 32 different sizes: the sums of all signs, as pairs of sums over two halves (Horowitz and Sahni 1974);
+ * - more, if they are whole multiples of a common unit, as for precision and reciprocal ranks: the distribution of the
+ *   sum, built up size by size (dynamic programming; Pagano and Tritchler 1983).
  *
- * @param sizes rising, each > 0; at least one
+ * @param sizes ascending, each > 0; at least one
  */
 function exactSignFlipTail(sizes: Float64Array): SignFlipTail | null {
   const unit = commonUnit(sizes);
@@ -60,7 +60,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs of one sum of each half that reach the bound; as the one rises, less is needed of the other. */
+/** Counts pairs of one sum of each half that reach the bound; as one sum grows, less is needed of the other. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -136,7 +136,7 @@ const ROUNDING = 1e-11;
 const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
-/** Keeps the draws of some thousand differences near 0.1 s: 20,000 of them tell a p of 0.05 from one of 0.045. */
+/** Keeps the draws for some thousand differences near 0.1 s: 20,000 draws distinguish a p of 0.05 from 0.045. */
 const MAX_FLIPS = 2e8;
 
 /**

@@ -1,9 +1,9 @@
 /**
- * Cosines of many pairs of vectors in float32, by WebAssembly with SIMD. They serve to leave out most pairs before the
- * rest is computed in float64: their distance from the true cosine has a strict limit.
+ * Computes cosines of many pairs of vectors in float32, by WebAssembly with SIMD. They exclude most pairs before the
+ * rest is computed in float64: their error has a strict bound.
  */
 
-/** What of WebAssembly is used here; every supported version of Node has it, with SIMD. */
+/** The part of the WebAssembly API that is used here; every supported version of Node has it, with SIMD. */
 declare const WebAssembly: {
   Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer; grow(pages: number): number };
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
@@ -24,7 +24,7 @@ type Dots = (
 const FLOAT_SIZE = 4;
 const PAGE_SIZE = 65_536;
 
-/** Vectors to take cosines of. */
+/** Vectors whose cosines are computed. */
 export interface DirectionRows {
   readonly columns: number;
   /** Row-major. */
@@ -36,14 +36,14 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/** One for each thread, since every memory of WebAssembly reserves gigabytes of addresses. */
+/** One a thread, since every WebAssembly memory reserves gigabytes of address space. */
 let kernel: Kernel | undefined;
 
 /**
- * Space for two blocks of rows. There is one for the whole thread: the next call of this function takes it away.
+ * Returns space for two blocks of rows. Each thread has one: the next call invalidates it.
  *
- * @param leftRows the most rows of the left block
- * @param rightRows the most rows of the right block
+ * @param leftRows maximum rows of the left block
+ * @param rightRows maximum rows of the right block
  */
 export function cosineBlocks(columns: number, leftRows: number, rightRows: number) {
   kernel ??= startKernel();
@@ -69,9 +69,9 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     return end * FLOAT_SIZE;
   };
   return {
-    /** The largest distance of a computed cosine from the true one. */
+    /** Maximum error of a computed cosine. */
     tolerance: cosineTolerance(columns),
-    /** Numbers from the start of one row of cosines to the next. */
+    /** Offset from one row of cosines to the next. */
     stride,
     /**
      * Copies rows [from, to) to the left block.

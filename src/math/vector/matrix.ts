@@ -1,4 +1,4 @@
-/** Rows of float32 vectors, how they are read in float64, all their dot products, and how like they are. */
+/** Matrices of float32 vectors: reading in float64, dot products, and cosines. */
 /** Vectors as rows, one after the other in `data`, which holds `rows * columns` numbers. */
 export interface Matrix {
   readonly rows: number;
@@ -6,7 +6,7 @@ export interface Matrix {
   readonly data: Float32Array;
 }
 
-/** A matrix of the given rows. @throws RangeError when they differ in length */
+/** Creates a matrix from rows. @throws RangeError if they differ in length */
 export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
   const columns = rows[0]?.length ?? 0;
   const data = new Float32Array(rows.length * columns);
@@ -19,19 +19,19 @@ export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
   return { rows: rows.length, columns, data };
 }
 
-/** One row, not copied. */
+/** Returns one row without copying it. */
 export function rowOf(matrix: Matrix, row: number): Float32Array {
   return matrix.data.subarray(row * matrix.columns, (row + 1) * matrix.columns);
 }
 
-/** A copy of some rows, in the given order. */
+/** Copies some rows, in the given order. */
 export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   const data = new Float32Array(rows.length * matrix.columns);
   for (let i = 0; i < rows.length; i++) data.set(rowOf(matrix, rows[i] ?? 0), i * matrix.columns);
   return { rows: rows.length, columns: matrix.columns, data };
 }
 
-/** Euclidean length of each row, in float64; NaN for a row that holds NaN, infinite for one with an infinity. */
+/** Euclidean length of each row, in float64; NaN for a row with NaN, infinite for one with an infinity. */
 export function rowLengths(matrix: Matrix): Float64Array {
   const { data, columns } = matrix;
   const lengths = new Float64Array(matrix.rows);
@@ -56,7 +56,7 @@ export function lengthOf(vector: ArrayLike<number>): number {
   return Math.sqrt(squares);
 }
 
-/** Divides each row by its length, and names the rows that have no direction. */
+/** Divides each row by its length, and lists the rows without a direction. */
 export function normaliseRows(matrix: Matrix) {
   const lengths = rowLengths(matrix);
   const data = new Float32Array(matrix.data.length);
@@ -75,13 +75,13 @@ export function normaliseRows(matrix: Matrix) {
     }
   }
   return {
-    /** The rows divided by their lengths; a row that has no direction is all zeros. */
+    /** The rows divided by their lengths; a row without a direction is all zeros. */
     matrix: { ...matrix, data },
     /** Rows that have a direction. */
     directedRows,
     /** Rows of length 0. */
     zeroRows,
-    /** Rows that hold NaN or an infinity. */
+    /** Rows with NaN or an infinity. */
     notFiniteRows,
   };
 }
@@ -111,8 +111,8 @@ export function inverseLengths(matrix: Matrix): Float64Array {
 }
 
 /**
- * The first of every group of equal rows, in the order of the matrix: copies of a chunk are one chunk. Rows are equal
- * when all their bits are.
+ * Returns the first of every group of equal rows, in the order of the matrix: copies of a chunk count as one. Rows are
+ * equal if all their bits are.
  */
 export function distinctRows(matrix: Matrix): Uint32Array {
   const seen = new Map<number, number[]>();
@@ -145,7 +145,7 @@ function areEqual(a: Float32Array, b: Float32Array): boolean {
   return true;
 }
 
-/** Sum of the products, in double precision. @throws RangeError when the vectors differ in length */
+/** Sum of the products, in double precision. @throws RangeError if the vectors differ in length */
 export function dotProduct(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) {
     throw new RangeError(`The vectors have ${a.length} and ${b.length} numbers; both must have as many.`);
@@ -155,16 +155,15 @@ export function dotProduct(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return sum;
 }
 
-/** Cosine of the angle between two vectors, -1 to 1; 0 when one of them is the zero vector, which has no direction. */
+/** Cosine of the angle between two vectors, -1 to 1; 0 if one of them is the zero vector, which has no direction. */
 export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   const norms = Math.sqrt(dotProduct(a, a) * dotProduct(b, b));
   return norms === 0 ? 0 : clamp(dotProduct(a, b) / norms);
 }
 
 /**
- * The cosine that a score of a cosine index stands for; rounding beyond -1 and 1 is cut. Scores of indexes over dot
- * products or Euclidean distances say nothing about the angle unless every vector has length 1, so for those the
- * vectors themselves must be compared.
+ * Converts a score of a cosine index to a cosine, clipped to [-1, 1]. Scores of indexes with dot products or Euclidean
+ * distances do not determine the angle unless every vector has length 1; for those, compare the vectors themselves.
  */
 export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {
   switch (kind) {

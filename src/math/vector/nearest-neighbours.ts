@@ -2,20 +2,20 @@
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
-/** How many of the true nearest neighbours an approximate index finds. */
+/** A neighbour and its similarity. */
 export interface RankedSimilarity {
   readonly id: string;
   /** Cosine similarity, -1 to 1. */
   readonly similarity: number;
 }
 
-/** Beyond float32 rounding: neighbours that are equally near may stand in for each other. */
+/** Larger than float32 rounding errors: equally near neighbours are interchangeable. */
 const TIE = 1e-6;
 
 /**
- * Share of the exact neighbours that the approximate answer holds, 0..1. A neighbour that is as near as the last exact
- * one counts as found whatever its id, since which of several equals comes back is chance (the rule of the
- * ann-benchmarks project, Aumüller et al. 2020). Null when there is nothing to find.
+ * Share of the exact neighbours in the approximate answer, 0..1. A neighbour as near as the last exact one counts as
+ * found whatever its id, since which of several equals is returned is arbitrary (the rule of the ann-benchmarks
+ * project, Aumüller et al. 2020). Null if there is nothing to find.
  */
 export function neighbourRecall(
   approximate: readonly RankedSimilarity[],
@@ -29,7 +29,7 @@ export function neighbourRecall(
 }
 
 export interface Neighbours {
-  /** How many neighbours every query has: k, or the size of the store when that is smaller. */
+  /** Number of neighbours of each query: k, or the size of the store if it is smaller. */
   readonly k: number;
   /** Rows of the store, `k` for each query, most similar first; equally similar ones in the order of the store. */
   readonly indices: Uint32Array;
@@ -47,14 +47,14 @@ const STORE_BLOCK = 96;
 const TIE_SCALE = 1e13;
 
 /**
- * The k rows of the store with the largest cosine to each query. Float32 rows of any length, float64 sums; a row
+ * Finds the k rows of the store with the largest cosine to each query. Float32 rows of any length, float64 sums; a row
  * without direction (zero or not finite) has the cosine 0 to everything.
  *
  * All pairs are compared in float32 first, and those that may be among the best in float64: the result is that of
- * float64 alone. Takes 2 * queries * store * columns floating-point operations; memory beside the result is 2,048
- * queries in float32 and a few blocks.
+ * float64 alone. Takes 2 * queries * store * columns floating-point operations; memory in addition to the result is
+ * 2,048 queries in float32 and a few blocks.
  *
- * @throws RangeError when the vectors differ in dimension
+ * @throws RangeError if the vectors differ in dimension
  */
 export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Neighbours {
   if (store.rows > 0 && queries.rows > 0 && store.columns !== queries.columns) {
@@ -88,7 +88,7 @@ export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Ne
   return result;
 }
 
-/** Mean of the similarities of each query's neighbours; without a store every query has the score -1. */
+/** Mean similarity of each query's neighbours; without a store every query has the score -1. */
 export function meanSimilarities({ k, similarities }: Neighbours, queries: number): Float64Array {
   return Float64Array.from({ length: queries }, (_, query) => {
     if (k === 0) return -1;
@@ -123,7 +123,7 @@ function keepBest(
     if ((cosines[row - first] as number) < worst - tolerance) continue;
     const cosine = cosineOf(search, query, row);
     const key = tieKey(cosine);
-    // A later row never displaces an equal one, because rows come in the order of the store.
+    // A later row never displaces an equal one, because rows are in the order of the store.
     if (key <= tieKey(worst)) continue;
     let place = last;
     while (place > best && tieKey(similarities[place - 1] as number) < key) {

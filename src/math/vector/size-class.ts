@@ -1,11 +1,11 @@
-/** Share of the count at a boundary that a count may lie beyond it without another class. */
+/** Hysteresis: share of the count at a boundary by which a count may exceed it without changing class. */
 const BAND = 0.25;
 
 /**
- * The order of magnitude of a store, as a trait of its description: floor(log4(count)), `empty` for 0.
+ * Order of magnitude of a store, as a trait of its description: floor(log4(count)), `empty` for 0.
  *
- * A store that grows by some documents a day keeps its class for months; one that lost three quarters of its
- * documents, or was filled anew, does not.
+ * A store that grows by some documents a day keeps its class for months; one that lost three quarters of its documents,
+ * or was refilled, does not.
  */
 export function sizeClass(count: number): string {
   if (count < 1) return 'empty';
@@ -14,7 +14,7 @@ export function sizeClass(count: number): string {
   return String(size);
 }
 
-/** The counts of a class, as people read them. */
+/** Returns the range of counts of a class in words. */
 export function sizeClassText(size: string): string {
   if (size === 'empty') return 'none';
   const [least, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];
@@ -22,9 +22,9 @@ export function sizeClassText(size: string): string {
 }
 
 /**
- * The class of a count after `previous`, which stays while the count is within 25 % of the boundary to it: a store
- * whose count swings around a power of 4 would otherwise change its class with every swing. An empty store that was
- * filled, or one that was emptied, changes it at once.
+ * Returns the class of a count after `previous`, with hysteresis: the class does not change while the count is within
+ * 25 % of the boundary. A store whose count oscillates around a power of 4 would otherwise change its class each time.
+ * Filling an empty store, or emptying one, changes it immediately.
  */
 export function steadySizeClass(count: number, previous: string | undefined): string {
   const current = sizeClass(count);

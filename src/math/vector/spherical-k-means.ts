@@ -1,16 +1,16 @@
-/** k-means between directions, for embeddings whose length means nothing. */
+/** k-means on directions, for embeddings whose length is meaningless. */
 import { createRandom } from '../stats/random.ts';
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, rowProduct } from './matrix.ts';
 
 interface SphericalKMeans extends Clustering {
-  /** Sum over the rows of the cosine to their centroid; the larger, the tighter. */
+  /** Sum over the rows of the cosine to their centroid; larger is tighter. */
   readonly objective: number;
 }
 
 interface SeededStarts {
   readonly k: number;
-  /** Runs from different starts, of which the tightest is kept. */
+  /** Number of starts; the tightest result is kept. */
   readonly starts: number;
   readonly iterations: number;
   readonly seed: number;
@@ -87,7 +87,7 @@ function dotOf({ data, columns }: Matrix, row: number, vector: Float64Array): nu
   return sum;
 }
 
-/** An index drawn with probability proportional to its weight; any index when all weights are 0. */
+/** Draws an index with probability proportional to its weight; any index if all weights are 0. */
 function drawByWeight(weights: Float64Array, uniform: number): number {
   let total = 0;
   for (const weight of weights) total += weight;
@@ -113,7 +113,7 @@ function uniformsOf(seed: number): () => number {
 }
 
 export interface Clustering {
-  /** Number of centroids, among them those without members. */
+  /** Number of centroids, including those without members. */
   readonly k: number;
   /** Row-major, `k` rows. */
   readonly centroids: Float64Array;

@@ -1,4 +1,4 @@
-/** What is asked of the rows: the k nearest, a uniform sample, which ids there are. */
+/** Queries on rows: the k nearest, a uniform sample, and which ids exist. */
 import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
 import { dimensionMismatch, inPortions, toSample } from '../store-rows.ts';
 import {
@@ -36,7 +36,7 @@ export async function existingIds(
   return found;
 }
 
-/** In the order of the ids, so that an index on the column is walked along. */
+/** Lists ids in their order, so that PostgreSQL can use an index on the column. */
 export async function listIds(
   query: Query,
   table: Table,
@@ -66,7 +66,7 @@ export async function chunksOf(
 ): Promise<readonly StoredChunk[]> {
   const { column, left, cast, couldBe } = idOf(table, settings);
   const content = settings.content === undefined ? 'null' : `${quoted(settings.content)}::text`;
-  // A time comes as ISO 8601 says, whatever the settings of the session.
+  // Converts a timestamp to ISO 8601, whatever the settings of the session.
   const version = settings.version === undefined ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
   return query<StoredChunk>(
     `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
@@ -75,7 +75,7 @@ export async function chunksOf(
   );
 }
 
-/** The column of the ids, compared in its own type, so that an index on it is of use. */
+/** Compares the id column in its own type, so that an index on it can be used. */
 function idOf(table: Table, { id }: TableSettings) {
   const { castTo, couldBe } = comparisons[table.idType] ?? asText;
   const column = quoted(id);
@@ -85,13 +85,13 @@ function idOf(table: Table, { id }: TableSettings) {
 }
 
 interface Comparison {
-  /** Type that the ids are cast to; null casts the column to text. */
+  /** Type to which ids are cast; null casts the column to text instead. */
   readonly castTo: string | null;
-  /** Whether an id can be a value of the type, written as PostgreSQL writes it. */
+  /** Returns true if an id can be a value of the type in PostgreSQL's notation. */
   readonly couldBe: (id: string) => boolean;
 }
 
-/** PostgreSQL keeps no text with a NUL. */
+/** PostgreSQL cannot store a text with a NUL. */
 const isText = (id: string): boolean => !id.includes('\0');
 
 const asText: Comparison = { castTo: null, couldBe: isText };
@@ -110,7 +110,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** Below this a sort of all rows costs less than the risk of drawing too few. */
+/** Below this size, sorting all rows costs less than the risk of drawing too few. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {
@@ -120,10 +120,10 @@ interface SampleRow {
 }
 
 /**
- * Draws more rows than needed, each by itself with the same chance (TABLESAMPLE BERNOULLI, which reads the whole table
- * but not the vectors that are stored beside it), and keeps the n with the smallest seeded hash of their place. A cut
- * in the order of the table would favour what was inserted first. When the estimate of the table was too high and
- * fewer than n were drawn, it draws again with a greater chance.
+ * Draws more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
+ * whole table but not vectors that are stored out of line), and keeps the n with the smallest seeded hash of their
+ * position. Cutting in table order would favour the rows inserted first. If the row estimate was too high and fewer
+ * than n were drawn, it draws again with a higher probability.
  */
 export async function sampleRows(
   query: Query,
@@ -140,7 +140,7 @@ export async function sampleRows(
   }
 }
 
-/** Percent of the rows to draw: n and six standard deviations more, by the estimate. */
+/** Percentage of rows to draw: n plus six standard deviations, by the row estimate. */
 function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
   if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
   const wanted = n + 6 * Math.sqrt(n) + 20;
@@ -157,7 +157,7 @@ async function draw(
   const content = withContent && settings.content !== undefined ? quoted(settings.content) : 'null';
   const drawn = percent < 100 ? `tablesample bernoulli (${percent.toFixed(9)}) repeatable (${seed})` : '';
   const place = table.hasRowPlaces ? "tableoid::text || ',' || ctid::text" : `${id}::text`;
-  // The vectors are read for the rows that are left alone.
+  // Reads vectors only for the remaining rows.
   return query<SampleRow>(
     `select id::text as id, embedding::text as vector, content::text as content
      from (
@@ -186,7 +186,7 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
   dot: 'negative_dot',
 };
 
-/** The other two may be off for the user, and then the planner would weigh one thing it should not do against another. */
+/** The user may have disabled the other two, and the planner would then choose between two disabled methods. */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
 interface FoundRow {
@@ -208,7 +208,7 @@ export async function searchNearest(
     throw dimensionMismatch('pgvector', table.dimensions, length);
   }
   const { vectorSchema: schema, vectorType } = table;
-  // What an index over another distance gives says nothing about the angle: the vectors are compared.
+  // A distance of another metric says nothing about the angle, so the vectors are compared.
   const readsVectors = metric !== 'cosine';
   const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
   const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;
@@ -223,7 +223,7 @@ export async function searchNearest(
       : [{ name: 'content', of: quoted(settings.content), shown: content }]),
   ];
   if (request.exact) await query(withoutIndex);
-  // Texts and vectors are read, and hashes made, for the nearest alone, not for every row that is compared.
+  // Reads texts and vectors, and computes hashes, only for the nearest rows, not for every compared row.
   const rows = await query<FoundRow>(
     `select ${columns.map(({ name, shown }) => `${shown} as ${name}`).join(', ')}
      from (
@@ -238,12 +238,12 @@ export async function searchNearest(
   return { neighbours, isShort: neighbours.length < request.k };
 }
 
-/** By its bytes, whatever the collation of the column holds to be the same. */
+/** Hashes the bytes, so that a collation cannot make different texts equal. */
 const contentDigest = `hashtextextended(content::text collate "C", 0)::text`;
 
 /**
- * A zero vector has no direction, and pgvector says that its cosine distance is no number: its cosine is 0, which
- * stands for a distance of 1.
+ * A zero vector has no direction, and pgvector returns NaN for its cosine distance: its cosine is defined as 0 and its
+ * distance as 1.
  */
 function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): Neighbour {
   const score = Number.isNaN(row.distance) ? 1 : row.distance;
@@ -255,7 +255,7 @@ function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): 
   return { id: row.id, similarity, score, scoreKind, content: row.content ?? null };
 }
 
-/** `course` is a column; `metadata.course` looks into a column of JSON. Values are compared as text. */
+/** `course` is a column; `metadata.course` is a path in a JSON column. Values are compared as text. */
 function conditionsOf(
   filter: Readonly<Record<string, string>>,
   firstParameter: number,
@@ -272,8 +272,8 @@ function conditionsOf(
 }
 
 /**
- * As `vector_recv` of pgvector takes it in the binary format of parameters: length and a zero of 16 bits each, then
- * float32, big-endian. PostgreSQL would spend as long on the digits of a text as on comparing hundreds of vectors.
+ * Encodes a vector for `vector_recv` of pgvector (binary parameters): length and zero in 16 bits each, then float32,
+ * big-endian. Parsing digits would take PostgreSQL as long as comparing hundreds of vectors.
  */
 export function vectorBytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(4 + 4 * vector.length);

@@ -1,4 +1,4 @@
-/** Read-only transactions on a few connections of our own, bounded in time. */
+/** Read-only transactions with a time limit, on a small pool of connections. */
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
@@ -8,11 +8,11 @@ import { Refused } from '../store-rows.ts';
 
 interface Failure {
   readonly code: string;
-  /** To be read behind `pgvector search failed: `. */
+  /** Completes the sentence `pgvector search failed: `. */
   readonly problem: string;
 }
 
-/** Thrown inside of a call, and turned into its outcome. */
+/** Thrown inside a call and converted into its outcome. */
 export class CallFailure extends Error implements Failure {
   readonly code: string;
   readonly problem: string;
@@ -24,10 +24,10 @@ export class CallFailure extends Error implements Failure {
   }
 }
 
-/** No answer came within the limit. */
+/** No answer arrived within the time limit. */
 export class TimeOver extends Error {}
 
-/** Where the store is, as messages may name it. */
+/** Where the store is, in a form for messages. */
 export interface Place {
   /** Host and port, without user and password. */
   readonly address: string;
@@ -46,7 +46,7 @@ const timeout: Sentence = ({ address, timeoutMs, configField }) => ({
 
 const authentication: Sentence = ({ address, user, configField }) => ({
   code: 'authentication_failed',
-  problem: `${address} does not let the user ${user} in; check ${configField}.url and pg_hba.conf.`,
+  problem: `${address} rejects the user ${user}; check ${configField}.url and pg_hba.conf.`,
 });
 
 const missing: Sentence = ({ table, configField }) => ({
@@ -88,14 +88,14 @@ const sentences = new Map<string, Sentence>([
     '53300',
     ({ address }) => ({
       code: 'too_many_connections',
-      problem: `${address} has no connection left; raise max_connections or put a pooler before it.`,
+      problem: `${address} has no free connection; raise max_connections or use a pooler.`,
     }),
   ],
 ]);
 
 /**
- * The text of the error is never shown: it may repeat a vector, the value of a filter or the URL with its password.
- * Its SQLSTATE is.
+ * Returns a failure without the text of the error, which may repeat a vector, the value of a filter or the URL with its
+ * password. It includes the SQLSTATE.
  */
 export function classifyFailure(error: unknown, place: Place): Failure {
   if (error instanceof CallFailure) return error;
@@ -127,12 +127,12 @@ function stateOf(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
-/** The driver has no codes of its own. */
+/** The driver has no error codes for it. */
 function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
 
-/** A host with two addresses fails with both errors in one. */
+/** For a host with two addresses, one error contains both. */
 function innermost(error: unknown): unknown {
   return error instanceof AggregateError ? error.errors[0] : error;
 }
@@ -141,10 +141,11 @@ export type Query = <Row extends QueryResultRow>(text: string, values?: readonly
 
 export interface Session {
   /**
-   * Runs `work` in one transaction that cannot write, for at most `limitMs` after a connection was found. Rejects with the reason of `signal` at once when it aborts, else with what PostgreSQL or the connection failed of.
+   * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was found. Rejects with the reason
+   * of `signal` as soon as it aborts, else with the error of PostgreSQL or the connection.
    */
   run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value>;
-  /** Gives connections back, also one that is still being made; may be called again. */
+  /** Closes connections, including one that is still being opened; may be called again. */
   close(): Promise<void>;
 }
 
@@ -152,9 +153,9 @@ const MAX_CONNECTIONS = 3;
 const IDLE_CONNECTION_MS = 60_000;
 
 /**
- * The time limit is set inside of each transaction, since poolers refuse it as an option of the connection.
+ * Sets the time limit in each transaction, since poolers reject it as a connection option.
  *
- * @param route where its first way fails in a manner that the other may not, the other is taken from then on
+ * @param route if its first way fails in a manner that the second may not, the second is used from then on
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
   const sockets = new Set<Socket>();
@@ -171,11 +172,11 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       keepAlive: true,
-      // A transaction goes out with its first statement.
+      // Sent together with the first statement.
       pipeline: true,
       application_name: 'recalld vector store',
     });
-    // A connection that breaks fails the call that is under way; an error that nobody hears would end the process.
+    // A broken connection fails the current call; an `error` event without a listener would end the process.
     opened.on('error', () => undefined);
     opened.on('connect', (client) => client.on('error', () => undefined));
     return opened;
@@ -190,7 +191,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
       return client;
     } catch (error) {
       signal.throwIfAborted();
-      // Another call may have changed the way meanwhile.
+      // Another call may have changed the route meanwhile.
       if (pool !== first) return checkOut(pool, signal);
       if (fallback === null || !mayFallBack(error)) throw error;
       const other = open(fallback);
@@ -206,7 +207,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
         void other.end();
         throw tellsMore(error) ? error : failure;
       }
-      // Another call changed the way while this one tried it.
+      // Another call changed the route while this one tried it.
       void other.end();
       return checkOut(pool, signal);
     }
@@ -223,7 +224,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
         client.release();
         return value;
       } catch (error) {
-        // Closing the connection ends what is still under way.
+        // Closing the connection cancels a pending call.
         client.release(!isServerError(error));
         throw error;
       }
@@ -239,7 +240,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
   };
 }
 
-/** True unless the first way failed only because the server speaks no TLS. */
+/** True unless the first way failed only because the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }
@@ -252,22 +253,22 @@ async function inTransaction<Value>(
   const query: Query = async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;
   const begun = client.query(`begin read only; set local statement_timeout = ${Math.ceil(limitMs)}`);
-  // It throws where it is awaited, if the work does not throw before.
+  // The error is thrown where it is awaited, unless `work` throws first.
   begun.catch(() => undefined);
   try {
     const value = await work(query);
     await begun;
-    // Nothing was written: whoever has the connection next waits for the end, if anybody.
+    // Nothing was written: the next user of the connection waits for the end of the transaction.
     client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {
-    // A connection that broke has nothing to roll back.
+    // A broken connection has nothing to roll back.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }
 
-/** Settles as `pending` does, unless the time is over or `signal` aborts before. */
+/** Resolves or rejects like `pending`, unless the time limit passes or `signal` aborts first. */
 function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new TimeOver()), limitMs);
@@ -281,7 +282,7 @@ function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSi
   });
 }
 
-/** The driver cannot give up waiting for a connection, so one that comes too late goes back unused. */
+/** The driver cannot cancel waiting for a connection, so one that arrives too late is released unused. */
 async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const pending = pool.connect();
   const aborted = new Promise<never>((_, reject) => {

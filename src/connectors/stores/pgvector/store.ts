@@ -1,4 +1,4 @@
-/** The vector store in PostgreSQL with pgvector. */
+/** A vector store in PostgreSQL with pgvector. */
 import { Client } from 'pg';
 import { RecalldError } from '../../../core/errors.ts';
 import { readDatabaseUrl } from '../../../platform/postgres/database-url.ts';
@@ -12,10 +12,10 @@ import { describeTable, lookUpTable, type Table } from './table.ts';
 type Work<Value> = (query: Query, table: Table) => Promise<Value>;
 
 /**
- * Opens the table of chunks; connections are made when they are needed. Filters name columns, or with a dot a path
- * into a column of JSON.
+ * Opens the table of chunks; connections are made when needed. Filters name columns, or with a dot a path in a JSON
+ * column.
  *
- * @throws RecalldError config_invalid for an address that cannot be read
+ * @throws RecalldError config_invalid for an address that cannot be parsed
  */
 export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configField: string): VectorStore {
   const place = placeOf(config, configField);
@@ -46,7 +46,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
         );
       } catch (error) {
         signal.throwIfAborted();
-        // The table may be another one by now.
+        // The table may have been replaced.
         known = null;
         if (error instanceof Refused) throw error;
         const { code, problem } = classifyFailure(error, { ...place, timeoutMs: limitMs });

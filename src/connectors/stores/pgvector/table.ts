@@ -1,11 +1,11 @@
-/** What the table of the config is made of. */
+/** Reads the structure of the configured table. */
 
 import { sizeClass } from '../../../math/vector/size-class.ts';
 import type { StoreConfigOf } from '../config.ts';
 import type { StoreDescription, VectorMetric } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 
-/** From here on the estimate of PostgreSQL stands for the count, since counting reads the whole table. */
+/** For larger tables PostgreSQL's estimate replaces the count, since counting reads the whole table. */
 const COUNTED_ROWS = 100_000;
 
 interface IndexRow {
@@ -33,17 +33,17 @@ export async function describeTable(query: Query, table: Table, settings: TableS
   return { count, isExactCount, dimensions, metric, traits };
 }
 
-/** An operator in a plan of PostgreSQL, in JSON. */
+/** An operator in a JSON query plan of PostgreSQL. */
 interface PlanNode {
   readonly 'Index Name'?: string;
-  /** Of an index that returns rows in the order of a distance. */
+  /** Present for an index that returns rows in the order of a distance. */
   readonly 'Order By'?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
 /**
- * Access method of the index that the planner walks for a search, such as `hnsw`; null: it has none for it. The plan
- * alone knows: an index may be over an expression, over a part of the table, of another distance, or beneath a view.
+ * Returns the access method of the index that the planner uses for a search, such as `hnsw`; null if it uses none. Only
+ * the plan shows it: an index may be on an expression, on a part of the table, of another distance, or beneath a view.
  */
 async function servingMethod(
   query: Query,
@@ -90,7 +90,7 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
   return row?.length ?? null;
 }
 
-/** The approximate indexes over the column itself, with the files of their parts: a rebuilt index has another file. */
+/** Returns the approximate indexes on the column with the files of their parts: a rebuilt index has another file. */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
   return query<IndexRow>(
     `select pg_get_indexdef(i.indexrelid) as definition,
@@ -107,7 +107,7 @@ function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings)
   );
 }
 
-/** A table that was emptied, rewritten or put in the place of another has another file. */
+/** Identifies the table's file: truncating, rewriting or replacing the table changes it. */
 async function tableFile(query: Query, { oid }: Table): Promise<string> {
   const [row] = await query<{ file: string }>('select coalesce(pg_relation_filenode($1::oid), $1::oid)::text as file', [
     oid,
@@ -115,7 +115,7 @@ async function tableFile(query: Query, { oid }: Table): Promise<string> {
   return row?.file ?? '';
 }
 
-/** They are known once the library is loaded, which the cast does. */
+/** These settings exist once the library is loaded, which the cast does. */
 async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
   await query(`select '[1]'::${vectorSchema}.vector`);
   const [row] = await query<Record<string, string | null>>(
@@ -127,25 +127,25 @@ async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Re
   );
 }
 
-/** Of pgvector, by distance. */
+/** Operators of pgvector by distance. */
 export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosine: '<=>', l2: '<->', dot: '<#>' };
 
 export type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
 
 export interface Table {
   readonly oid: number;
-  /** Schema and table as SQL takes them. */
+  /** Schema and table, quoted for SQL. */
   readonly name: string;
-  /** Whether rows have a place of their own, by which they can be told apart; those of a view have none. */
+  /** True if rows have a physical position that identifies them; rows of a view have none. */
   readonly hasRowPlaces: boolean;
-  /** Number of rows by the last analysis, null when there was none. */
+  /** Number of rows at the last ANALYZE; null without one. */
   readonly estimate: number | null;
   readonly idType: string;
   readonly vectorType: 'vector' | 'halfvec';
-  /** Schema that pgvector lives in, as SQL takes it; it need not be in the search path. */
+  /** Schema of pgvector, quoted for SQL; it need not be in the search path. */
   readonly vectorSchema: string;
   readonly extensionVersion: string;
-  /** Of the type of the column, null when it takes any length. */
+  /** From the type of the column; null if it accepts any length. */
   readonly dimensions: number | null;
 }
 
@@ -165,7 +165,7 @@ interface ColumnRow {
   readonly modifier: number;
 }
 
-/** @throws CallFailure when a part of it is missing or cannot be searched */
+/** @throws CallFailure if a part of it is missing or cannot be searched */
 export async function lookUpTable(query: Query, settings: TableSettings): Promise<Table> {
   const relation = await lookUpRelation(query, settings);
   const columns = await query<ColumnRow>(
@@ -197,7 +197,7 @@ export async function lookUpTable(query: Query, settings: TableSettings): Promis
     oid: relation.oid,
     name: `${quoted(relation.schema)}.${quoted(relation.name)}`,
     hasRowPlaces: ['r', 'p', 'm'].includes(relation.kind),
-    // Before PostgreSQL 14, 0 stood for "never analysed" too.
+    // Before PostgreSQL 14, 0 also meant "never analyzed".
     estimate: relation.estimate > 0 ? relation.estimate : null,
     idType: id.typeName,
     vectorType,
@@ -223,7 +223,7 @@ async function lookUpRelation(query: Query, { table, configField }: TableSetting
   if (relation !== undefined) return relation;
   throw new CallFailure(
     'table_missing',
-    `there is no table ${table}, or its schema is not in the search path; check ${configField}.table, which keeps upper and lower case.`,
+    `there is no table ${table}, or its schema is not in the search path; check ${configField}.table, which is case-sensitive.`,
   );
 }
 
@@ -235,14 +235,14 @@ function searchableType(column: ColumnRow, { table, configField }: TableSettings
   );
 }
 
-/** Between double quotes, so that any text is one name and nothing else. */
+/** Quotes a name, so that any text is one identifier. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * `chunks`, `rag.chunks`, `"My Schema"."My.Table"`: the parts of a table's name, the way they were created, null when
- * it is not one. Unlike in SQL, a name without quotes keeps its case, since that is how people copy it.
+ * Splits `chunks`, `rag.chunks` or `"My Schema"."My.Table"` into the parts of a table name; null if it is not one.
+ * Unlike in SQL, an unquoted name keeps its case, since that is how people copy it.
  */
 export function tableParts(name: string): readonly string[] | null {
   const part = /^(?:"((?:[^"]|"")+)"|([^".]+))(\.|$)/;

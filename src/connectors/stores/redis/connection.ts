@@ -1,4 +1,4 @@
-/** One connection to Redis, opened by the first command and again after it broke. */
+/** A connection to Redis that opens with the first command and reopens after it broke. */
 import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../../core/errors.ts';
@@ -6,7 +6,7 @@ import { classifyConnectionFailure } from '../../../platform/outbound/exchange.t
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, failureCode, Refused, unsupported } from '../store-rows.ts';
 
-/** As RESP2 gives it: texts are bytes, since vectors and ids may be any. */
+/** A RESP2 reply: strings are bytes, since vectors and ids may contain any byte. */
 export type Reply = Buffer | number | null | readonly Reply[];
 
 export interface RedisCommand {
@@ -18,7 +18,7 @@ export interface RedisCommand {
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
-/** How long a server that does not answer may take to close its end. */
+/** Longest time that an unresponsive server may take to close its end. */
 const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
@@ -33,7 +33,7 @@ export function createRedisConnection(
     commandTimeout: timeoutMs,
     disconnectTimeout: Math.min(timeoutMs, MAX_GOODBYE_MS),
     maxRetriesPerRequest: 0,
-    // A connection that broke is opened again by the next command, so that nothing goes on behind its back.
+    // The next command reopens a broken connection; ioredis must not reconnect on its own.
     retryStrategy: () => null,
     enableReadyCheck: false,
     disableClientInfo: true,
@@ -51,7 +51,7 @@ export function createRedisConnection(
     redis.disconnect();
   };
   const open = async (): Promise<void> => {
-    // The status stays as it is until the connection is gone.
+    // The status does not change until the connection is gone.
     if (redis.status === 'ready' && !isLeaving) return;
     opening ??= connect(redis, () => {
       if (closed) throw new Error('the store was closed');
@@ -64,7 +64,7 @@ export function createRedisConnection(
   };
   const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
     const place = { label, purpose, configField, command: name, needs };
-    // After a failed connection only the event knows the reason.
+    // After a failed connection, only the event has the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
     if (isReplyError(cause)) return refusalOfReply(cause.message, place);
     if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);
@@ -78,7 +78,7 @@ export function createRedisConnection(
   };
 
   return {
-    /** Sends the commands at once and gives their replies in the same order. @throws Refused */
+    /** Sends the commands at once and returns their replies in the same order. @throws Refused */
     async send(
       commands: readonly RedisCommand[],
       purpose: string,
@@ -95,7 +95,7 @@ export function createRedisConnection(
           await open();
           const pending = commands.map(({ name, args }) => {
             const command = new Command(name, [...args], { replyEncoding: null });
-            // Takes the place of commandTimeout.
+            // Replaces commandTimeout.
             command.setTimeout(limitMs);
             return redis.sendCommand(command) as Promise<Reply>;
           });
@@ -108,14 +108,14 @@ export function createRedisConnection(
       } catch (error) {
         signal.throwIfAborted();
         const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
-        // What does not answer may have lost its network; the next command tries a new connection.
+        // An unresponsive server may have lost its network; the next command tries a new connection.
         if (failureCode(refusal) === 'timeout') leave();
         throw refusal;
       } finally {
         stopwatch.latencyMs += performance.now() - startedMs;
       }
     },
-    /** Closes the connection, whatever is under way. */
+    /** Closes the connection, even during a command. */
     close: (): void => {
       closed = true;
       redis.disconnect();
@@ -124,7 +124,7 @@ export function createRedisConnection(
 }
 
 async function connect(redis: Redis, forget: () => void): Promise<void> {
-  // One that was told to disconnect still has its socket for a moment.
+  // After `disconnect` the socket stays open for a moment.
   if (redis.status !== 'wait' && redis.status !== 'end') {
     await new Promise<void>((resolve) => redis.once('end', () => resolve()));
   }
@@ -145,8 +145,8 @@ function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Prom
 }
 
 function timedOut({ label, purpose, configField }: Record<string, string>, timeoutMs: number): Refused {
-  const wayOut = `raise ${configField}.timeout_ms or check its load`;
-  return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${timeoutMs} ms; ${wayOut}.`);
+  const fix = `raise ${configField}.timeout_ms or check its load`;
+  return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${timeoutMs} ms; ${fix}.`);
 }
 
 function isReplyError(error: unknown): error is Error {
@@ -178,7 +178,7 @@ function refusalOfReply(reply: string, { label, purpose, configField, command, n
     return unsupported(`A ${purpose} needs ${needs}, and ${label} does not know ${command}.`);
   }
   if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
-    return failed('auth_failed', `${start} refuses the user or the password; check ${configField}.url.`);
+    return failed('auth_failed', `${start} rejects the user or the password; check ${configField}.url.`);
   }
   if (reply.startsWith('NOPERM')) {
     return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
@@ -187,7 +187,7 @@ function refusalOfReply(reply: string, { label, purpose, configField, command, n
     return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
   }
   if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
-    return failed('wrong_type', `${start} holds another type of value there; check ${configField}.`);
+    return failed('wrong_type', `${start} has another type of value at the key; check ${configField}.`);
   }
   if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
     return failed('cluster', `${start} is a node of a cluster without this key; give the address of its node.`);
@@ -214,13 +214,13 @@ export function replyNumber(reply: Reply | undefined): number | null {
   return Number(text);
 }
 
-/** The value behind a name in a list of names and values, where lone flags may stand among them. */
+/** Returns the value after a name in a list of names and values, which may also contain single flags. */
 export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
   const place = list.findIndex((reply) => replyText(reply) === name);
   return place < 0 ? undefined : list[place + 1];
 }
 
-/** Little-endian, as every command of Redis takes and gives vectors in bytes. */
+/** Little-endian, as in every command of Redis with vectors in bytes. */
 export function float32Bytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

@@ -1,14 +1,14 @@
-/** What FT.INFO says of an index. */
+/** Reads the FT.INFO of an index. */
 
 import { settingsHash } from '../remote-store.ts';
 import { failed, unsupported } from '../store-rows.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 
-/** A query in the language of FT.SEARCH, dialect 2; values travel as parameters, never in the text. */
+/** A query in the language of FT.SEARCH, dialect 2; values are parameters, never part of the text. */
 export interface SearchQuery {
   readonly text: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly params: readonly (string | Buffer)[];
 }
 
@@ -16,8 +16,8 @@ export interface SearchQuery {
 export const DISTANCE = '__recalld_distance';
 
 /**
- * `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`. Null when nothing can match: a TAG has no empty values unless
- * it was made with INDEXEMPTY.
+ * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`. Null if nothing can match: a TAG has no empty values
+ * unless it was created with INDEXEMPTY.
  *
  * @throws Refused for a field that is not indexed as TAG or NUMERIC
  */
@@ -39,7 +39,7 @@ export function nearestQuery(info: IndexInfo, request: NearestRequest, vector: B
   };
 }
 
-/** Any of these values of a TAG. */
+/** Matches any of these values of a TAG. */
 export function anyOfQuery(field: IndexedField, values: readonly string[]): SearchQuery {
   const params = values.flatMap((value, place) => [`v${place}`, value]);
   return {
@@ -59,7 +59,7 @@ function equality(field: IndexedField | undefined, name: string, value: string, 
       ? null
       : `@${escaped(field.attribute)}:[$${param} $${param}]`;
   }
-  throw unsupported(`A filter on ${name} needs an index of the field as TAG or NUMERIC.`);
+  throw unsupported(`A filter on ${name} requires that the field is indexed as TAG or NUMERIC.`);
 }
 
 function escaped(name: string): string {
@@ -111,7 +111,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
   const kinds = metrics[text('distance_metric')];
   const dimensions = replyNumber(valueAfter(vector, 'dim'));
   if (kinds === undefined || dimensions === null || text('data_type') !== 'FLOAT32') {
-    throw unsupported(`The vectors of ${name} are not of type FLOAT32 under COSINE, L2 or IP.`);
+    throw unsupported(`The vectors of ${name} are not of type FLOAT32 with the metric COSINE, L2 or IP.`);
   }
   const keyType = replyText(valueAfter(definition, 'key_type')) === 'JSON' ? 'JSON' : 'HASH';
   const prefixes = repliesOf(valueAfter(definition, 'prefixes')).map((prefix) => replyText(prefix) ?? '');
@@ -140,7 +140,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
 function fieldOf(attribute: readonly Reply[]) {
   const identifier = replyText(valueAfter(attribute, 'identifier')) ?? '';
   return {
-    /** Field of a hash, or path into a JSON document. */
+    /** Field of a hash, or path in a JSON document. */
     identifier,
     /** Name in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,

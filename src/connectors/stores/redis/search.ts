@@ -55,9 +55,9 @@ const CURSOR_IDLE_MS = 60_000;
  * Creates the store; nothing is sent before the first call.
  *
  * A sample reads the keys of all indexed documents by a cursor of FT.AGGREGATE, 1,000 a call and up to 5,000,000,
- * through a reservoir with the seed, then the fields of each chosen one. A cursor gives each document once and
- * nothing else, whereas SCAN goes through the whole database and may give a key twice. An exact search needs an index
- * of type FLAT. A filter compares as the field is indexed: a TAG knows no case unless it is CASESENSITIVE.
+ * through a reservoir with the seed, then the fields of each chosen one. A cursor returns each document once and
+ * nothing else, whereas SCAN iterates over the whole database and may return a key twice. An exact search needs an
+ * index of type FLAT. Filters compare as the field is indexed: a TAG ignores case unless it is CASESENSITIVE.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -104,11 +104,11 @@ async function ask(
   return (await connection.send([command], purpose, attempt))[0] ?? null;
 }
 
-/** What FT.SEARCH is asked beside the query, for messages its purpose. */
+/** Arguments of FT.SEARCH in addition to the query, and the purpose of the call for messages. */
 interface RowsQuery {
   readonly query: SearchQuery;
   readonly fields: readonly string[];
-  /** How many, and in which order. */
+  /** Limit and order. */
   readonly rest: RedisCommand['args'];
   readonly purpose: string;
 }
@@ -154,7 +154,7 @@ async function sample(store: RedisSearch, request: SampleRequest, attempt: Attem
   const { n, seed, withContent } = request;
   const info = await store.shapes.fresh(attempt);
   if (info.count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(`A uniform sample of an index reads every key, and ${info.count} are too many.`);
+    throw unsupported(`A uniform sample of an index must read every key, and there are too many (${info.count}).`);
   }
   const drawn = n < 1 || info.count === 0 ? [] : await walkedKeys(store, n, seed, attempt);
   return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, (keys) =>
@@ -198,9 +198,9 @@ async function pageOfKeys(
     });
   const following = replyText(next);
   return {
-    /** With the values of the document id where a field has it. */
+    /** With the value of the document id if a field has it. */
     rows,
-    /** Of the next page, forgotten by Redis when it is not asked for within a minute. */
+    /** Of the next page; Redis forgets it after a minute without a request. */
     cursor: following === '0' ? null : following,
   };
 }
@@ -235,11 +235,11 @@ async function chunksOf(store: RedisSearch, ids: readonly string[], attempt: Att
 
 function tagOf({ fields }: IndexInfo, idField: string): IndexInfo['fields'][number] {
   const field = fields.find(({ attribute }) => attribute === idField);
-  if (field?.type !== 'TAG') throw unsupported(`A look-up of ids needs an index of ${idField} as TAG.`);
+  if (field?.type !== 'TAG') throw unsupported(`A look-up of ids requires that ${idField} is indexed as TAG.`);
   return field;
 }
 
-/** What is stored under some keys; one that was deleted or has expired since it was drawn has no vector. */
+/** Returns the stored fields of some keys; a key that was deleted or expired since the draw has no vector. */
 async function storedAt(
   store: RedisSearch,
   keys: readonly string[],
@@ -303,7 +303,7 @@ async function existingKeys(
 
 interface Row {
   readonly key: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly values: readonly Reply[];
 }
 
@@ -327,7 +327,7 @@ function vectorIn(reply: Reply | undefined, { keyType, dimensions }: IndexInfo):
   return vectorOf(parseBoundedJson(reply.toString('utf8')));
 }
 
-/** JSON.GET gives a list of matches for one path, and an object of such lists for several. */
+/** JSON.GET returns a list of matches for one path, and an object of such lists for several. */
 function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
   const text = replyText(reply);
   if (text === null) return [];
@@ -341,5 +341,5 @@ function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
 }
 
 function unexpected(purpose: string, lacking: string): Error {
-  return failed('unexpected_answer', `Redis ${purpose} failed: the answer lacks ${lacking}; check its version.`);
+  return failed('unexpected_answer', `Redis ${purpose} failed: the answer has no ${lacking}; check its version.`);
 }

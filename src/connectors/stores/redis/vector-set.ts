@@ -35,7 +35,7 @@ import {
 interface SetShape {
   readonly dimensions: number | null;
   readonly count: number;
-  /** Vectors are kept under a random projection to fewer numbers. */
+  /** True if vectors are stored as a random projection to fewer numbers. */
   readonly isProjected: boolean;
   readonly metric: 'cosine';
   readonly scoreKind: 'shifted_cosine';
@@ -49,11 +49,11 @@ const VECTORS_PER_CALL = 250;
 /**
  * Creates the store; nothing is sent before the first call.
  *
- * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000 (all at once and up to 200,000 where
- * Redis is older), through a reservoir with the seed, then VEMB for each chosen one. A VRANDMEMBER of as many as are
- * wanted would be one call, but it walks the graph at random from its entry point, so that well connected elements come
- * more often. Vectors come back as they are kept, by default quantised
- * to 8 bits. A key without a set is an empty store, since Redis keeps no empty sets.
+ * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000 (all at once and up to 200,000 with
+ * older versions of Redis), through a reservoir with the seed, then calls VEMB for each chosen one. VRANDMEMBER with
+ * the wanted number would be a single call, but it walks the graph at random from its entry point, which favours
+ * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key is an
+ * empty store, since Redis keeps no empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -70,7 +70,7 @@ export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_se
     search: (_, request, attempt) => search(store, request, attempt),
     placeOf: { score: 'score', id: 'element', vector: 'vector' },
     unexpected: (purpose) =>
-      failed('unexpected_answer', `Redis ${purpose} failed: VSIM gave no pairs of element and score.`),
+      failed('unexpected_answer', `Redis ${purpose} failed: VSIM returned no pairs of element and score.`),
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ count }) => ({ count, isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
@@ -124,7 +124,7 @@ async function attributesOf(
   return attributes.map((reply) => parsed(replyText(reply)));
 }
 
-/** An element is its document. */
+/** Each element is one document. */
 async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
   const { content, version } = store;
   const there = await existing(store, ids.slice(0, MAX_CHUNKS), attempt);
@@ -138,9 +138,9 @@ async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attem
 async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
   const { n, seed, withContent } = request;
   const { count, isProjected } = await store.shapes.fresh(attempt);
-  if (isProjected) throw unsupported('This vector set keeps its vectors projected (REDUCE), not as they came.');
+  if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
   if (count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(`A uniform sample of a vector set reads every name, and ${count} are too many.`);
+    throw unsupported(`A uniform sample of a vector set must read every name, and there are too many (${count}).`);
   }
   const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
   return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, async (ids) => {
@@ -149,7 +149,7 @@ async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt
     const contents = withContent ? await contentsOf(store, ids, attempt) : [];
     return ids.map((id, place) => {
       const numbers = repliesOf(vectors[place]).map((reply) => replyNumber(reply) ?? 0);
-      // It may have been removed between the two calls.
+      // The element may have been removed between the two calls.
       const vector = numbers.length === 0 ? null : Float32Array.from(numbers);
       return { id, vector, content: contents[place] ?? null };
     });
@@ -169,7 +169,7 @@ async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Att
 
 interface NamesPage {
   readonly names: readonly Reply[];
-  /** To go on from; null after the last page. */
+  /** Position to continue from; null after the last page. */
   readonly last: Buffer | null;
 }
 
@@ -188,22 +188,25 @@ async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string,
   }
 }
 
-/** A command holds up everybody else: so many names take Redis a few tens of milliseconds. */
+/** A command blocks all other clients: this many names take Redis a few tens of milliseconds. */
 const MAX_AT_ONCE = 200_000;
 
-/** Before VRANGE: VRANDMEMBER does not walk the graph but gives the whole set where more is asked for than it holds. */
+/**
+ * For versions without VRANGE: VRANDMEMBER does not walk the graph but returns the whole set if more elements are
+ * requested than it has.
+ */
 async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
   const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
   const count = replyNumber(card) ?? 0;
   if (count === 0) return [];
   if (count > MAX_AT_ONCE) {
     throw unsupported(
-      `Redis before 8.4 gives the names of a vector set all at once, and ${count} are too many; 8.4 has VRANGE.`,
+      `Redis before 8.4 can only return all names of a vector set at once, and there are too many (${count}); upgrade to 8.4, which has VRANGE.`,
     );
   }
-  // It may grow meanwhile.
+  // The set may grow meanwhile.
   const [names] = await connection.send([command(key, 'VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
-  // Their order is another each time, and a seed is to draw the same again.
+  // Redis returns them in a random order, but the same seed must draw the same elements.
   return repliesOf(names)
     .filter((name): name is Buffer => Buffer.isBuffer(name))
     .toSorted((a, b) => Buffer.compare(a, b));
@@ -229,7 +232,7 @@ async function existing(
   return known;
 }
 
-/** `vset-uid` and `hnsw-max-node-uid` are left out: a restart and a write change them. */
+/** Leaves out `vset-uid` and `hnsw-max-node-uid`: a restart and a write change them. */
 function readShape(key: string, info: readonly Reply[]): SetShape {
   const kept = replyNumber(valueAfter(info, 'vector-dim'));
   const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;
@@ -250,17 +253,17 @@ function readShape(key: string, info: readonly Reply[]): SetShape {
 }
 
 /**
- * `.name == "value"` for each field. A string of this language has no escapes: it ends at the next quote of its kind,
- * and a backslash stays in it.
+ * Returns `.name == "value"` for each field. Strings of this language have no escapes: they end at the next quote of
+ * their kind, and a backslash is literal.
  *
  * @throws Refused for a value that cannot be written
  */
 function filterExpression(filter: NearestRequest['filter']): string | null {
   const conditions = Object.entries(filter).map(([name, value]) => {
-    if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets know no attribute named ${name}.`);
+    if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets do not support an attribute named ${name}.`);
     const quote = [`"`, `'`].find((mark) => !value.includes(mark));
     if (quote === undefined || value.includes('\\')) {
-      throw unsupported('Filters of vector sets take no value with both kinds of quotes or with a backslash.');
+      throw unsupported('Filters of vector sets do not support values with both kinds of quotes or with a backslash.');
     }
     return `.${name} == ${quote}${value}${quote}`;
   });

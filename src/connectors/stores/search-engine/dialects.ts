@@ -1,4 +1,4 @@
-/** Where the query languages of Elasticsearch and OpenSearch part. */
+/** Differences between the query languages of Elasticsearch and OpenSearch. */
 import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { unsupported } from '../store-rows.ts';
@@ -9,23 +9,21 @@ const MAX_CANDIDATES = 10_000;
 
 const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
   cosine: { metric: 'cosine', scoreKind: 'shifted_cosine' },
-  // Vectors under dot_product must have length 1, so that their dot product is their cosine.
+  // Vectors with `dot_product` must have length 1, so that their dot product is their cosine.
   dot_product: { metric: 'dot', scoreKind: 'shifted_cosine' },
   l2_norm: { metric: 'l2', scoreKind: 'inverse_squared_l2' },
   max_inner_product: { metric: 'dot', scoreKind: 'shifted_dot' },
 };
 
 /**
- * Elasticsearch 8 and 9 over REST.
+ * Creates a store in Elasticsearch 8 or 9 over REST; nothing is sent before the first call.
  *
  * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
  * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
  *
- * Creates the store; nothing is sent before the first call.
- *
  * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and
- * stays the same while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
- * and two for the mapping. One draw takes at most `max_result_window` documents, by default 10,000.
+ * does not change while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
+ * and two for the mapping. One draw returns at most `max_result_window` documents, by default 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -42,12 +40,12 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       const type = textOf(mapping['type']);
       const element = textOf(mapping['element_type']) ?? 'float';
       if (type !== 'dense_vector' || element === 'bit') {
-        throw unsupported(`The field ${name} of Elasticsearch is no dense_vector of numbers.`);
+        throw unsupported(`The field ${name} of Elasticsearch is not a dense_vector of numbers.`);
       }
       const similarity = textOf(mapping['similarity']) ?? 'cosine';
       const kinds = similarities[similarity];
       if (kinds === undefined || (similarity === 'dot_product' && element === 'byte')) {
-        throw unsupported(`The similarity ${similarity} of ${element} vectors in Elasticsearch has no cosine.`);
+        throw unsupported(`The Elasticsearch similarity ${similarity} of ${element} vectors cannot be converted to a cosine.`);
       }
       return { dimensions: numberOf(mapping['dims']), ...kinds, isIndexed: mapping['index'] !== false };
     },
@@ -70,7 +68,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       params: { query_vector: vector },
     }),
 
-    // From 9.2 on `_source` has no vectors; the option `fields` gives them in every version.
+    // From 9.2 on `_source` has no vectors; the option `fields` returns them in every version.
     returning: (field, source, withVector) => ({
       _source: source.length > 0 && { includes: source },
       ...(withVector ? { fields: [field] } : {}),
@@ -80,7 +78,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/** The functions take the name of the field as a constant. */
+/** The functions require the name of the field as a constant. */
 function sourceOf(field: string, scoring: Scoring): string {
   const name = `'${field.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
   switch (scoring) {
@@ -100,7 +98,7 @@ const spaces: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>
 };
 
 /**
- * The functions of Painless and not the script `knn_score`, whose score of a cosine is (1 + cos) for some types of
+ * Uses functions of Painless and not the script `knn_score`, whose score of a cosine is (1 + cos) for some types of
  * vectors and (1 + cos) / 2 for others.
  */
 const sources: Readonly<Record<Scoring, string>> = {
@@ -111,16 +109,14 @@ const sources: Readonly<Record<Scoring, string>> = {
 };
 
 /**
- * OpenSearch 2 and 3 with its k-NN plugin, over REST.
+ * Creates a store in OpenSearch 2 or 3 with its k-NN plugin, over REST; nothing is sent before the first call.
  *
  * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
  * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
  *
- * Creates the store; nothing is sent before the first call.
- *
  * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and
- * stays the same while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
- * and two for the mapping. One draw takes at most `max_result_window` documents, by default 10,000.
+ * does not change while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
+ * and two for the mapping. One draw returns at most `max_result_window` documents, by default 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -134,7 +130,7 @@ const opensearch: Dialect = {
 
   readField(name, mapping, settings) {
     if (textOf(mapping['type']) !== 'knn_vector' || textOf(mapping['data_type']) === 'binary') {
-      throw unsupported(`The field ${name} of OpenSearch is no knn_vector of numbers.`);
+      throw unsupported(`The field ${name} of OpenSearch is not a knn_vector of numbers.`);
     }
     const space =
       textOf(mapping['space_type']) ??
@@ -144,7 +140,7 @@ const opensearch: Dialect = {
     const kinds = spaces[space];
     if (kinds === undefined || mapping['model_id'] !== undefined) {
       const what = mapping['model_id'] === undefined ? `space ${space}` : 'trained model';
-      throw unsupported(`The ${what} of the field ${name} of OpenSearch gives scores that have no cosine.`);
+      throw unsupported(`The ${what} of the field ${name} of OpenSearch has scores that cannot be converted to a cosine.`);
     }
     const isIndexed = settings['index.knn'] === 'true' && mapping['index'] !== false;
     return { dimensions: numberOf(mapping['dimension']), ...kinds, isIndexed };
@@ -167,7 +163,7 @@ const opensearch: Dialect = {
     params: { field, query_value: vector },
   }),
 
-  // The option `fields` knows no vectors; `_source` has them in every version.
+  // The option `fields` does not return vectors; `_source` has them in every version.
   returning(field, source, withVector) {
     const includes = withVector ? [...source, field] : source;
     return { _source: includes.length > 0 && { includes } };

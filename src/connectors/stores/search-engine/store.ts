@@ -48,12 +48,12 @@ import {
 } from '../vector-store.ts';
 
 interface IndexShape extends VectorField {
-  /** How many indexes the name stands for. */
+  /** Number of indexes behind the name. */
   readonly indexes: number;
-  /** Longest result of one search. */
+  /** Maximum number of results of one search. */
   readonly window: number;
   readonly traits: Readonly<Record<string, string>>;
-  /** The field to look up exact values of a field in: itself, or the keyword beside a text. */
+  /** Returns the field for exact values: itself, or the keyword subfield of a text. */
   readonly exactField: (name: string) => string;
 }
 
@@ -61,11 +61,11 @@ const DEFAULT_WINDOW = 10_000;
 
 interface IndexName {
   readonly index: string;
-  /** Field of the vector. */
+  /** Name of the vector field. */
   readonly field: string;
 }
 
-/** Two calls: the mapping and the settings. */
+/** Makes two calls: the mapping and the settings. */
 async function readIndex(
   calls: StoreCalls,
   dialect: Dialect,
@@ -81,7 +81,7 @@ async function readIndex(
   const mappings = fieldsOf(await get('/_mapping', {}));
   const settings = fieldsOf(await get('/_settings', { flat_settings: 'true' }));
   const names = Object.keys(mappings).toSorted();
-  // The newest index is the one that is written to.
+  // The newest index receives the writes.
   const newest = names.at(-1);
   if (newest === undefined) throw calls.unexpected('description', 'mappings');
   const properties = at(mappings, newest, 'mappings', 'properties');
@@ -111,7 +111,10 @@ async function readIndex(
   };
 }
 
-/** A field that may lie within objects; dynamic mapping adds others as documents come, so only this one counts. */
+/**
+ * Returns the mapping of one field, possibly within objects; dynamic mapping adds other fields with documents, so only
+ * this one counts.
+ */
 function fieldMapping(properties: unknown, name: string): Fields | null {
   let inner: unknown = properties;
   const direct = fieldAt(properties, name);
@@ -121,7 +124,7 @@ function fieldMapping(properties: unknown, name: string): Fields | null {
     const found = fieldsOf(inner)[part];
     if (found === undefined) return null;
     if (fieldsOf(found)['type'] === 'nested') {
-      throw unsupported(`Vectors in the nested field ${name} are several for each document; only one can be compared.`);
+      throw unsupported(`The nested field ${name} has several vectors a document; recalld supports only one.`);
     }
     mapping = fieldsOf(found);
     inner = mapping['properties'] ?? mapping['fields'];
@@ -129,38 +132,38 @@ function fieldMapping(properties: unknown, name: string): Fields | null {
   return mapping;
 }
 
-/** Settings that no write and no operation of the cluster changes. */
+/** Settings that neither writes nor cluster operations change. */
 function steadySettings(settings: Fields): Fields {
   const steady = /^index\.(knn|codec|number_of_shards|version\.created|mapping\.|sort\.)/;
   return Object.fromEntries(Object.entries(settings).filter(([name]) => steady.test(name)));
 }
 
-/** What `_score` is. */
+/** Meaning of `_score`. */
 export type Scoring = Extract<ScoreKind, 'shifted_cosine' | 'inverse_squared_l2' | 'shifted_dot'>;
 
 export interface VectorField {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: Scoring;
-  /** Whether the field has an index to search by; without one only a comparison with all vectors is possible. */
+  /** True if the field is indexed; without an index only a comparison with all vectors is possible. */
   readonly isIndexed: boolean;
 }
 
-/** Where Elasticsearch and OpenSearch differ; everything else they have in common. */
+/** The differences between Elasticsearch and OpenSearch. */
 export interface Dialect {
   readonly kind: EngineConfig['kind'];
   readonly name: 'Elasticsearch' | 'OpenSearch';
   /**
-   * Reads the mapping of a vector field. @throws Refused for a field that holds no vectors we can compare
+   * Reads the mapping of a vector field. @throws Refused for a field without comparable vectors
    *
    * @param settings of the index, flat
    */
   readField(name: string, mapping: Fields, settings: Fields): VectorField;
-  /** Body of a search by the index. */
+  /** Returns the body of a search by the index. */
   approximate(field: string, request: NearestRequest, filters: readonly unknown[]): Fields;
-  /** Script that gives every document the score that the index would give it. */
+  /** Returns a script that computes the score of the index for every document. */
   script(field: string, vector: readonly number[], scoring: Scoring): Fields;
-  /** What makes a search return the fields `source` and, if asked for, the vector. */
+  /** Returns the options that make a search return the fields `source` and, if requested, the vector. */
   returning(field: string, source: readonly string[], withVector: boolean): Fields;
   vectorIn(hit: unknown, field: string): unknown;
 }
@@ -222,7 +225,7 @@ function post(
 }
 
 function search(store: SearchEngine, body: Fields, purpose: string, attempt: Attempt): Promise<unknown> {
-  // Without this, a search whose time is over, or that misses a shard, would look like one that found less.
+  // Without it, a search that timed out, or that misses a shard, would look like one that found less.
   const query = { allow_partial_search_results: 'false' };
   return post(store, { path: '/_search', query, body, purpose }, attempt);
 }
@@ -235,7 +238,7 @@ async function searchNearest(
 ): Promise<Hit[]> {
   const { calls, dialect, embedding } = store;
   if (!request.exact && !shape.isIndexed) {
-    throw unsupported(`The field ${embedding} of ${calls.service} is mapped without an index to search by.`);
+    throw unsupported(`The field ${embedding} of ${calls.service} is mapped without an index for searches.`);
   }
   const filters = Object.entries(request.filter).map(([name, value]) => ({
     term: { [shape.exactField(name)]: value },
@@ -311,7 +314,7 @@ async function existing(store: SearchEngine, ids: readonly string[], attempt: At
   });
 }
 
-/** By the terms of a field of ids, in their order. */
+/** Lists the terms of the id field, in their order. */
 async function list(store: SearchEngine, from: string | null, attempt: Attempt): Promise<ListedIds> {
   const { calls, id } = store;
   if (id === '_id') throw unsupported(`${calls.service} lists the values of a keyword field, not _id.`);
@@ -339,7 +342,7 @@ async function chunksOf(
   return toChunks(hits.map((hit) => entryOf(store, hit)));
 }
 
-/** Fields of a document that are wanted beside its vector. */
+/** Fields of a document to return in addition to its vector. */
 function sourcesOf({ id, content }: SearchEngine, withContent: boolean): readonly string[] {
   return [id === '_id' ? undefined : id, withContent ? content : undefined].filter((name) => name !== undefined);
 }

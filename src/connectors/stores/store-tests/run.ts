@@ -1,4 +1,4 @@
-/** The one list of tests, and how they are run over a store that is there: nothing is written. */
+/** The list of store tests, and how to run them on an existing store without writing to it. */
 import { cosineSimilarity, matrixOf, rowOf } from '../../../math/vector/matrix.ts';
 import {
   MAX_CHUNKS,
@@ -28,11 +28,11 @@ export interface StoreFinding {
   readonly test: string;
   readonly does: string;
   readonly verdict: StoreVerdict;
-  /** What was seen, in one sentence. */
+  /** One sentence with the observation. */
   readonly message: string;
 }
 
-/** @throws the reason of the subject's signal, and what is a bug */
+/** @throws the reason of the subject's signal, and bugs */
 export async function runStoreTest(test: StoreTest, subject: StoreSubject): Promise<StoreFinding> {
   const { name, does } = test;
   try {
@@ -42,7 +42,7 @@ export async function runStoreTest(test: StoreTest, subject: StoreSubject): Prom
   }
 }
 
-/** @throws the error, where it says nothing of the store */
+/** @throws the error if it says nothing about the store */
 function findingOf(error: unknown, test: Pick<StoreFinding, 'test' | 'does'>): StoreFinding {
   const verdict = verdictOf(error);
   if (verdict === null) throw error;
@@ -56,7 +56,7 @@ function verdictOf(error: unknown): StoreVerdict | null {
   return error instanceof Away ? 'unreachable' : null;
 }
 
-/** Vectors that are drawn to know something of a store that others filled; one with fewer is known whole. */
+/** Number of vectors to draw from a store that others filled; a smaller one is read completely. */
 const KNOWN = 1000;
 const QUERIES = 6;
 
@@ -67,8 +67,8 @@ export interface TestedStore {
 }
 
 /**
- * What is known of a store by its own sample: of one with fewer than 1,000 vectors all, of others as many. Queries are
- * some of those vectors and sums of two of them. A finding, where the store cannot even say what it is made of.
+ * Learns about a store by sampling it: all vectors if there are fewer than 1,000, else that many. Queries are some of
+ * those vectors and sums of two of them. Returns a finding if the store cannot even be described.
  */
 export async function knownSubject(
   tested: TestedStore,
@@ -101,14 +101,14 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
     isWhole: known.length < KNOWN && known.length >= Math.min(1, description.count),
     queries: [...some, ...sums],
     filter: filter === null ? null : { ...filter, ids: null },
-    // Those that keep 8 bits a number are a hundredth off.
+    // Stores with 8 bits a number are off by about 0.01.
     tolerance: 0.05,
     leastRecall: 0.5,
     signal,
   };
 }
 
-/** Of a store that gives no sample nothing is known but what it says. */
+/** Without a sample, only the description of the store is known. */
 async function sampleIfAny(
   store: VectorStore,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ async function sampleIfAny(
   return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
 }
 
-/** Ids that nobody gives a document; some would end a string of a filter language. */
+/** Ids that no document has; some would end a string of a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 
@@ -210,7 +210,7 @@ async function draw({ store, signal }: StoreSubject, n: number, more: Partial<Sa
   return valueOf(await store.sample({ n, seed: 7, withContent: false, ...more }, signal));
 }
 
-/** Each chunk by itself: the id of a document may stand for several. */
+/** Identifies each chunk: the id of a document may stand for several. */
 function keysOf({ ids, vectors }: SampledVectors): string[] {
   return ids.map((id, row) => `${id}\u0000${Buffer.from(rowOf(vectors, row).slice().buffer).toString('base64')}`);
 }
@@ -246,7 +246,7 @@ async function distinct(subject: StoreSubject): Promise<string> {
   must(sample.ids.length === n, `It drew ${sample.ids.length} where ${n} were asked for.`);
   mustBeDrawn(subject, sample);
   const nobodyAsked = sample.contents.every((content) => content === null);
-  must(nobodyAsked, 'It gives texts that nobody asked for.');
+  must(nobodyAsked, 'It returns texts that were not requested.');
   if (!isWhole) return `${n} vectors, all finite and of its length.`;
   const all = await draw(subject, known.length + 400);
   must(all.ids.length === known.length, `Of more than it holds it drew ${all.ids.length} of ${known.length}.`);
@@ -282,8 +282,8 @@ async function seeded(subject: StoreSubject): Promise<string> {
 }
 
 /**
- * Of a store that is known whole, how often each chunk was drawn. Of a larger one, how many two samples have in common:
- * n² / N where every chunk is as likely, and more where some are preferred.
+ * For a completely known store, checks how often each chunk was drawn. For a larger one, checks the overlap of two
+ * samples: n² / N if every chunk is equally likely, and more if some are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {
   const { known, isWhole, description } = subject;
@@ -320,5 +320,5 @@ const sampleTests: readonly StoreTest[] = [
   { name: 'sample.uniform', does: 'prefers no chunk', run: uniform },
 ];
 
-/** What every store must do. The suite of recalld's own tests runs the same list over stores that it fills itself. */
+/** What every store must do. recalld's own test suite runs the same list on stores that it fills itself. */
 export const storeTests: readonly StoreTest[] = [...contentTests, ...searchTests, ...sampleTests];

@@ -1,4 +1,4 @@
-/** A search: order, similarity, exactness, filters, wrong vectors, many callers. */
+/** Tests of searches: order, similarity, exactness, filters, invalid vectors, concurrent callers. */
 import type { Nearest, NearestRequest, ScoreKind } from '../vector-store.ts';
 import {
   bruteForce,
@@ -15,7 +15,7 @@ import {
 
 const K = 10;
 
-/** Better when low. */
+/** Score kinds for which lower is better. */
 const lowIsBetter = new Set<ScoreKind>(['cosine_distance', 'negative_dot', 'one_minus_dot', 'l2', 'squared_l2']);
 
 function ask({ store, signal }: StoreSubject, vector: Float32Array, more: Partial<NearestRequest> = {}) {
@@ -27,9 +27,9 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
 }
 
 /**
- * Order, numbers, ids, and the cosine of what is known.
+ * Checks order, numbers, ids, and the cosine of known chunks.
  *
- * @returns the largest difference of a similarity from the cosine of what is stored
+ * @returns the largest difference between a similarity and the cosine of the stored vector
  */
 function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
   const { byId, isWhole, tolerance } = subject;
@@ -49,7 +49,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     must(found !== null || !isWhole, 'A neighbour is none of the documents of the store.');
     if (found !== null) offs.push(found.off);
   }
-  // In a store that is not known whole, a neighbour may be another chunk of a known document; not all of them are.
+  // If the store is not completely known, a neighbour may be another chunk of a known document; not all of them are.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(isTrue, `A similarity is ${Math.max(...offs).toFixed(4)} off the cosine of what is stored.`);
@@ -61,7 +61,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   return Math.max(0, ...near);
 }
 
-/** Searches that must all be true, and what they gave. */
+/** Runs searches, checks all of them, and returns their results. */
 async function trueSearches(subject: StoreSubject, exact: boolean): Promise<{ readonly all: Nearest[]; off: number }> {
   if (subject.queries.length === 0) throw new NotTried('The store holds nothing to search for.');
   const all: Nearest[] = [];
@@ -119,7 +119,7 @@ async function short(subject: StoreSubject): Promise<string> {
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
   mustBeTrue(subject, query, all, k);
-  // Without an exact search, an approximate index may lose some on the way.
+  // Without an exact search, an approximate index may lose some.
   must(
     all.neighbours.length >= known.length / 2,
     `Asked for ${k} it gave ${all.neighbours.length} of ${known.length}.`,
@@ -134,7 +134,7 @@ async function texts(subject: StoreSubject): Promise<string> {
   const without = await nearest(subject, query);
   must(
     without.neighbours.every(({ content }) => content === null),
-    'It gives texts that nobody asked for.',
+    'It returns texts that were not requested.',
   );
   let compared = 0;
   for (const vector of subject.queries) {
@@ -158,13 +158,13 @@ async function filtered(subject: StoreSubject): Promise<string> {
   const { name, value, ids } = filter;
   let found = await nearest(subject, query, { filter: { [name]: value }, k: 5 });
   mustBeTrue(subject, query, found, 5);
-  // An index that filters what it has found may lose all of a value that is nowhere near the question.
+  // An index that filters its results afterwards may lose all chunks with a value that is far from the query.
   for (const other of queries.slice(1)) {
     if (found.neighbours.length > 0) break;
     found = await nearest(subject, other, { filter: { [name]: value }, k: 5 });
     mustBeTrue(subject, other, found, 5);
   }
-  must(found.neighbours.length > 0, `No question found a chunk with the value that was named for ${name}.`);
+  must(found.neighbours.length > 0, `No query found a chunk with the given value of ${name}.`);
   must(
     ids === null || found.neighbours.every(({ id }) => ids.has(id)),
     'A neighbour does not have the value of the filter.',
@@ -173,10 +173,10 @@ async function filtered(subject: StoreSubject): Promise<string> {
   for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {
     const outcome = await ask(subject, query, { filter: { [name]: hostile } });
     if (outcome.kind === 'unsupported') refused += 1;
-    else must(valueOf(outcome).neighbours.length === 0, 'A filter takes its value for something else than a value.');
+    else must(valueOf(outcome).neighbours.length === 0, 'A filter interprets its value as syntax.');
   }
   const refusals = refused === 0 ? '' : `; ${refused} that its language cannot write are refused`;
-  return `${found.neighbours.length} neighbours under ${name}, and none under values that nobody has${refusals}.`;
+  return `${found.neighbours.length} neighbours under ${name}, and none under values that no chunk has${refusals}.`;
 }
 
 async function otherLength(subject: StoreSubject): Promise<string> {

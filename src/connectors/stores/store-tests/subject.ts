@@ -1,12 +1,12 @@
-/** What the tests of a store are given, and how they say what they saw. */
+/** Input of the store tests, and how they report. */
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
 import { isAway } from '../store-rows.ts';
 import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
 
 export interface KnownChunk {
-  /** Of its document. */
+  /** Id of the document. */
   readonly id: string;
-  /** As the store keeps it; some keep its direction alone. */
+  /** As stored; some stores keep only the direction. */
   readonly vector: Float32Array;
   readonly content: string | null;
 }
@@ -14,36 +14,36 @@ export interface KnownChunk {
 export interface StoreSubject {
   readonly store: VectorStore;
   readonly description: StoreDescription;
-  /** Chunks that are in the store. */
+  /** Chunks of the store. */
   readonly known: readonly KnownChunk[];
-  /** The same, by their documents. */
+  /** The same chunks by document. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
-  /** Whether these are all, so that every search can be compared with brute force. */
+  /** True if these are all chunks, so that every search can be compared with brute force. */
   readonly isWhole: boolean;
   readonly queries: readonly Float32Array[];
-  /** A field and a value of it that some chunks have; `ids` are theirs, null where nobody knows. */
+  /** A field and a value that some chunks have; `ids` are theirs, null if unknown. */
   readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
-  /** How far a similarity may lie from the cosine of what is stored: stores that quantise are coarse. */
+  /** Largest accepted error of a similarity: stores that quantize are inexact. */
   readonly tolerance: number;
-  /** Share of the true ten nearest that a search by the index must find. */
+  /** Minimum share of the true ten nearest that a search by the index must find. */
   readonly leastRecall: number;
   readonly signal: AbortSignal;
 }
 
-/** Something that every store must do, and that can be seen without writing to it. */
+/** A requirement of every store that can be checked without writing to it. */
 export interface StoreTest {
   /** Short and stable. */
   readonly name: string;
   readonly does: string;
-  /** What was seen, in one sentence. @throws Broken, NotSupported, NotTried, Away */
+  /** Returns one sentence with the observation. @throws Broken, NotSupported, NotTried, Away */
   run(subject: StoreSubject): Promise<string>;
 }
 
-/** The store does something else than it must. */
+/** The store violates a requirement. */
 export class Broken extends Error {}
 /** The store cannot do it at all, and says so. */
 export class NotSupported extends Error {}
-/** This store, or this config, gives nothing to try it on. */
+/** Nothing in this store or config allows the test. */
 export class NotTried extends Error {}
 /** The store does not answer. */
 export class Away extends Error {}
@@ -53,7 +53,7 @@ export function must(holds: boolean, sentence: string): asserts holds {
   if (!holds) throw new Broken(sentence);
 }
 
-/** @throws NotSupported, Away, Broken when it is not `ok` */
+/** @throws NotSupported, Away, Broken if it is not `ok` */
 export function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
   switch (outcome.kind) {
     case 'ok':
@@ -75,7 +75,10 @@ export function chunksById(known: readonly KnownChunk[]): ReadonlyMap<string, re
   return byId;
 }
 
-/** The chunk that a neighbour is: of several of one document, the one whose cosine is the nearest to what was said. */
+/**
+ * Finds the chunk of a neighbour: if a document has several, the one whose cosine is closest to the reported
+ * similarity.
+ */
 export function chunkOf(
   { id, similarity }: Neighbour,
   query: Float32Array,
@@ -90,11 +93,11 @@ export function chunkOf(
 export interface TrueNeighbour {
   readonly id: string;
   readonly cosine: number;
-  /** By the metric, better when high: cosine, dot product, or the negative squared distance. */
+  /** By the metric, higher is better: cosine, dot product, or the negative squared distance. */
   readonly goodness: number;
 }
 
-/** The k best by `metric`, best first. */
+/** Returns the k best by `metric`, best first. */
 export function bruteForce(
   chunks: readonly { readonly id: string; readonly vector: Float32Array }[],
   query: Float32Array,
@@ -128,13 +131,13 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
   return truth.filter(({ id }) => ids.has(id)).length / truth.length;
 }
 
-/** What chance alone leaves in 1 of a million runs, on both sides together: a bound of `unevenness`. */
+/** Limit of `unevenness` that chance exceeds in 1 of a million runs, on both sides together. */
 export const MAX_UNEVEN = 4.9;
 
 /**
- * How far counts lie from equal shares, as a standard normal deviate: the chi-square statistic of samples without
- * replacement, corrected for the finite population, through the cube root of Wilson and Hilferty 1931. Beyond 4.9 on
- * either side by chance: 1 in a million.
+ * Distance of counts from equal shares as a standard normal deviate: the chi-square statistic of samples without
+ * replacement, corrected for the finite population, through the cube root of Wilson and Hilferty 1931. Probability
+ * beyond 4.9 on either side: 1 in a million.
  *
  * @param samples how often each of the equally large groups was drawn, one list for each sample
  * @param drawnShare share of the population in each sample

@@ -1,4 +1,4 @@
-/** What a Weaviate collection is made of. */
+/** Reads the schema of a Weaviate collection. */
 import { at, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import { type StoreCalls, settingsHash } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
@@ -25,7 +25,7 @@ const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: Scor
   'l2-squared': { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** One call. Traits leave out the properties, which documents add when the schema is automatic. */
+/** Makes one call. Traits exclude the properties, which documents add under automatic schema. */
 export async function readSchema(
   calls: StoreCalls,
   collection: string,
@@ -49,7 +49,7 @@ export async function readSchema(
   const distance = textOf(config['distance']) ?? textOf(at(config, 'hnsw', 'distance')) ?? 'cosine';
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
-    throw unsupported(`Vectors under ${distance} of Weaviate, or several for each object, have no cosine.`);
+    throw unsupported(`Weaviate vectors with the distance ${distance}, or several for each object, cannot be converted to a cosine.`);
   }
   const properties = listOf(schema['properties']).map((property): [string, Property] => [
     textOf(at(property, 'name')) ?? '',
@@ -73,10 +73,10 @@ export async function readSchema(
 }
 
 /**
- * `{ path: ["lang"], operator: Equal, valueText: "de" }`, by the type of the property. Null for a value that it
- * cannot have.
+ * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, by the type of the property. Null for a value that
+ * the property cannot have.
  *
- * @throws Refused for a text that is compared by its words
+ * @throws Refused for a text that is compared word by word
  */
 export function equality(schema: CollectionSchema, name: string, value: string): string | null {
   const property = schema.properties.get(name);
@@ -84,7 +84,7 @@ export function equality(schema: CollectionSchema, name: string, value: string):
   return literal === null ? null : `{ path: [${JSON.stringify(graphqlName(name))}], operator: Equal, ${literal} }`;
 }
 
-/** Objects whose text has one of these values. */
+/** Matches objects whose text has one of these values. */
 export function whereAnyOf(schema: CollectionSchema, name: string, values: readonly string[]): string {
   literalOf(schema.properties.get(name), name, '');
   const path = JSON.stringify(graphqlName(name));
@@ -107,21 +107,21 @@ function literalOf(property: Property | undefined, name: string, value: string):
     case 'boolean':
       return value === 'true' || value === 'false' ? `valueBoolean: ${value}` : null;
     default:
-      throw unsupported(`A filter on ${name} needs a property of Weaviate of type text, uuid, int, number or boolean.`);
+      throw unsupported(`A filter on ${name} requires a Weaviate property of type text, uuid, int, number or boolean.`);
   }
 }
 
 /**
- * Names in GraphQL are checked; values are written as its strings, which JSON strings are too.
+ * Validates a name for GraphQL; values are GraphQL strings, and JSON strings are valid ones.
  *
- * @throws Refused for a text that is no name in GraphQL, which could be something else then
+ * @throws Refused for a text that is not a valid name and could inject something else
  */
 export function graphqlName(name: string): string {
-  if (!/^[_A-Za-z]\w*$/.test(name)) throw unsupported(`GraphQL of Weaviate knows no name like ${name}.`);
+  if (!/^[_A-Za-z]\w*$/.test(name)) throw unsupported(`Weaviate's GraphQL does not support the name ${name}.`);
   return name;
 }
 
-/** Weaviate writes the name of a collection with a capital, however it was created. */
+/** Weaviate capitalizes the name of a collection, however it was created. */
 export function collectionName(name: string): string {
   return graphqlName(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
 }
@@ -129,7 +129,7 @@ export function collectionName(name: string): string {
 interface GetQuery {
   readonly collection: string;
   readonly tenant?: string | undefined;
-  /** Arguments beside the tenant: `limit: 10`. */
+  /** Arguments in addition to the tenant: `limit: 10`. */
   readonly args: readonly string[];
   readonly properties: readonly string[];
   /** Fields of `_additional`. */
@@ -152,13 +152,13 @@ export function nearVector(vector: Float32Array, target: string | undefined): st
   return `nearVector: { vector: ${JSON.stringify([...vector])}${targets} }`;
 }
 
-/** Operands that must all hold; none gives no argument. */
+/** Combines operands with AND; returns no argument if there are none. */
 export function whereAll(operands: readonly string[]): readonly string[] {
   if (operands.length < 2) return operands.map((operand) => `where: ${operand}`);
   return [`where: { operator: And, operands: [${operands.join(', ')}] }`];
 }
 
-/** Objects with one of these UUIDs. */
+/** Matches objects with one of these UUIDs. */
 export function whereIds(ids: readonly string[]): string {
   const operands = ids.map((id) => `{ path: ["id"], operator: Equal, valueText: ${JSON.stringify(id)} }`);
   return `where: { operator: Or, operands: [${operands.join(', ')}] }`;

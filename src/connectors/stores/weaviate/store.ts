@@ -52,7 +52,7 @@ import {
 } from './schema.ts';
 
 interface Shape extends CollectionSchema {
-  /** Of the first object, since a schema does not say. */
+  /** From the first object, since the schema does not contain it. */
   readonly dimensions: number | null;
 }
 
@@ -64,10 +64,10 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 /**
  * Creates the store; nothing is sent before the first call.
  *
- * A sample reads the UUIDs of all objects by the cursor, 1,000 a call and up to 1,000,000, through a reservoir with
- * the seed, then up to 100 vectors a call. Objects behind random UUIDs would cost less, but the wider the gap before
- * an object, the likelier it would come. Searches go over GraphQL, since REST has none by vector and gRPC is another
- * protocol; a server without GraphQL cannot be used.
+ * A sample reads the UUIDs of all objects by the cursor, 1,000 a call and up to 1,000,000, through a reservoir with the
+ * seed, then up to 100 vectors a call. Picking the objects after random UUIDs would cost less, but would favour objects
+ * after wide gaps. Searches use GraphQL, since REST has no vector search and gRPC is another protocol; a server without
+ * GraphQL cannot be used.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -108,7 +108,7 @@ type Weaviate = StoreConfigOf<'weaviate'> & { readonly calls: StoreCalls };
 
 type WeaviateStore = Weaviate & { readonly shapes: RememberedShape<Shape> };
 
-/** The `data` of the answer to a query. */
+/** Returns the `data` of the answer to a query. */
 async function graphql({ calls }: Weaviate, query: string, purpose: string, attempt: Attempt): Promise<unknown> {
   const call = { method: 'POST', path: '/v1/graphql', body: { query }, purpose } as const;
   const answer = await calls.json(call, attempt);
@@ -119,7 +119,7 @@ async function graphql({ calls }: Weaviate, query: string, purpose: string, atte
   throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${wayOut}.`);
 }
 
-/** What is asked of objects; beside it their own properties where the id and the text are among them. */
+/** A query for objects: their metadata, and the properties for id and text. */
 interface ObjectsQuery {
   readonly args: readonly string[];
   readonly properties?: readonly string[];
@@ -148,7 +148,7 @@ async function readShape(store: Weaviate, attempt: Attempt): Promise<Shape> {
 
 async function search(store: Weaviate, shape: Shape, request: NearestRequest, attempt: Attempt): Promise<Hit[] | null> {
   if (request.exact && !shape.isFlat) {
-    throw unsupported('The index of this Weaviate collection is approximate; only a flat one compares with all.');
+    throw unsupported('The index of this Weaviate collection is approximate; only a flat index compares with all vectors.');
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape, name, value));
   if (conditions.includes(null)) return null;
@@ -170,7 +170,7 @@ async function sample(store: WeaviateStore, request: SampleRequest, attempt: Att
   const { dimensions } = await store.shapes.fresh(attempt);
   const total = await count(store, attempt);
   if (total > MAX_PAGES * PAGE) {
-    throw unsupported(`A uniform sample of Weaviate reads every UUID, and ${total} are too many.`);
+    throw unsupported(`A uniform sample of Weaviate must read every UUID, and there are too many (${total}).`);
   }
   const uuids = n < 1 || total === 0 ? [] : await walkedIds(store, n, seed, attempt);
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
@@ -264,7 +264,7 @@ async function existing(store: WeaviateStore, ids: readonly string[], attempt: A
       purpose: 'check of ids',
     };
     const there = (await objects(store, query, attempt)).flatMap((object) => entryOf(store, object).id ?? []);
-    // Weaviate writes a UUID in lower case, however it was asked for.
+    // Weaviate returns UUIDs in lower case, whatever the form in the request.
     return shape === null ? wanted.filter((id) => there.includes(id.toLowerCase())) : there;
   });
 }
