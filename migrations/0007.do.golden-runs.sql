@@ -269,7 +269,7 @@ create table retriever_shares (
 );
 
 -- When the next request to a retriever may start, over all callers.
-create table retriever_paces (
+create table retriever_rates (
   pipeline text primary key,
-  next_turn timestamptz not null
+  next_slot timestamptz not null
 );

@@ -18,7 +18,7 @@ export const terms: readonly Term[] = [
   { avoid: /\bluck(y|ily)?\b/, instead: 'chance, sampling noise' },
   {
     avoid:
-      /\b(a|one|each|every|next|last|first|second|this|per|between|of|two|three) looks?\b|\blooks? (again|twice)\b/,
+      /\b(a|one|each|every|next|last|first|second|this|per|between|of|two|three) looks?\b(?!-| up)|\blooks? (again|twice)\b/,
     instead: 'evaluation (of a check), probe (of a store), interim analysis (of a test)',
   },
   { avoid: /\basked again\b/, instead: 'replayed' },

@@ -2,7 +2,7 @@
 
 import { formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
-import { type Interval, rescaledInterval } from '../../math/stats/intervals.ts';
+import { type Bounds, rescaledInterval } from '../../math/stats/intervals.ts';
 import type { ThresholdPolicy } from '../../measures/rules/measure-row.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 
@@ -225,7 +225,7 @@ function boundsOf(
   { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
   { unit }: ThresholdPolicy,
   family: number,
-): Interval {
+): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };
   if (family === 1 || unit !== 'share') return bounds;

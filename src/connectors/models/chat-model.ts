@@ -53,10 +53,7 @@ const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
  */
 export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {
-    throw new RecalldError(
-      'config_invalid',
-      'The config has no chat model; add llm: {base_url, model, api_key}.',
-    );
+    throw new RecalldError('config_invalid', 'The config has no chat model; add llm: {base_url, model, api_key}.');
   }
   const api = createJsonApi(
     { ...config, url: config.base_url },

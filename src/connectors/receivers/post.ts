@@ -1,8 +1,9 @@
 /** Receivers that take each message as one POST of JSON. */
 import { createHash } from 'node:crypto';
+import type { Message } from '../../core/notification.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
-import type { CommonConfig, Message, Receiver } from './receiver.ts';
+import type { CommonConfig, Receiver } from './receiver.ts';
 
 /** What differs between the products. */
 interface Product {

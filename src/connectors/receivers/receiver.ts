@@ -1,31 +1,8 @@
-/** What recalld needs of a service that receives notifications of incidents, and what it sends to one. */
+/** What recalld requires of a service that receives notifications of incidents. */
 import { z } from 'zod';
 import { type Severity, severities } from '../../core/model.ts';
+import type { Message } from '../../core/notification.ts';
 import { proxySchema } from '../../platform/config/connection.ts';
-
-export type NotificationEvent = 'opened' | 'updated' | 'closed';
-
-export interface Message {
-  readonly event: NotificationEvent;
-  /** Unique for each message; a retry has the same one. */
-  readonly id: string;
-  /** Unique for each incident; the same in all of its messages. */
-  readonly key: string;
-  readonly pipeline: string;
-  readonly severity: Severity;
-  readonly openedAt: Date;
-  readonly closedAt: Date | null;
-  readonly closedBecause: 'resolved' | 'left_config' | null;
-  /** Enough on a lock screen: `docs: nDCG@10 0.55, below 0.7`, `docs: nDCG@10 recovered to 0.82 after 2 h`. */
-  readonly summary: string;
-  /** A line for each alert with its numbers: the current ones, or the worst ones when the incident is closed. */
-  readonly lines: readonly string[];
-  /** The likely cause with its evidence and what to do, or a sentence that it is still unknown. */
-  readonly diagnosis: string;
-  /** The page of the incident and the runbook of its worst alert; null without an address of the console in the config. */
-  readonly link: string | null;
-  readonly runbook: string | null;
-}
 
 export interface Receiver {
   /** Hash of the address and the key; constant as long as messages go to the same place. */

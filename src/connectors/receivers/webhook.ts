@@ -1,7 +1,8 @@
 /** A service of the user that takes messages in JSON. */
 import { z } from 'zod';
+import type { Message } from '../../core/notification.ts';
 import { createPostReceiver } from './post.ts';
-import { commonKeys, type Message, type Receiver, urlSchema } from './receiver.ts';
+import { commonKeys, type Receiver, urlSchema } from './receiver.ts';
 
 export const webhookSchema = z
   .strictObject({

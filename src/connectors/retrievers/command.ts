@@ -114,7 +114,7 @@ const SILENT_ROUNDS = 3;
 interface Question {
   readonly request: RetrieverRequest;
   /** Completes the query with its outcome. */
-  settle(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
+  complete(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
 /** One run of the program and its pending queries. */
@@ -153,7 +153,7 @@ export function createCommandRetriever(
   const closed = { code: 'command_closed', message: `The command ${name} was stopped because recalld is stopping.` };
 
   /** Abandons the session: its pending queries fail, and the next query starts a new one. */
-  const giveUp = (given: Session, code: string, problem: string): void => {
+  const abandon = (given: Session, code: string, problem: string): void => {
     if (session !== given) return;
     session = null;
     vainStarts = given.hasAnswered ? 1 : vainStarts + 1;
@@ -161,7 +161,7 @@ export function createCommandRetriever(
     startAgainMs = performance.now() + waitMs;
     lastFailure = { code, message: `The command ${name} ${problem}.` };
     logger.warn('restarting the command of a retriever', { command: name, code, wait_ms: waitMs });
-    for (const question of given.questions.values()) question.settle({ kind: 'error', ...lastFailure });
+    for (const question of given.questions.values()) question.complete({ kind: 'error', ...lastFailure });
     const ending = given.program.kill().finally(() => endings.delete(ending));
     endings.add(ending);
   };
@@ -171,27 +171,27 @@ export function createCommandRetriever(
     from.heardMs = performance.now();
     from.silentRounds = 0;
     const answer = readAnswerLine(line);
-    if (answer.kind === 'broken') return giveUp(from, answer.code, answer.problem);
+    if (answer.kind === 'broken') return abandon(from, answer.code, answer.problem);
     const question = from.questions.get(answer.id);
     if (question !== undefined) {
       from.hasAnswered = true;
-      return question.settle(fitToShow(answer.outcome, question.request, repeatsAnswers));
+      return question.complete(fitToShow(answer.outcome, question.request, repeatsAnswers));
     }
     // A late answer does not break the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
-    if (!wasAsked) giveUp(from, 'unknown_id', 'answered with an unknown id; repeat the id of the request');
+    if (!wasAsked) abandon(from, 'unknown_id', 'answered with an unknown id; repeat the id of the request');
   };
 
   const start = (): Session => {
     const started: Session = {
       program: startProgram(config, maxLineBytes, {
         onLine: (line) => takeLine(started, line),
-        onTooLong: () => giveUp(started, 'line_too_long', 'wrote a line that is too long; return fewer results'),
+        onTooLong: () => abandon(started, 'line_too_long', 'wrote a line that is too long; return fewer results'),
         onComplaint: () =>
           logger.debug('the command of a retriever wrote to its standard error, which is discarded', {
             command: name,
           }),
-        onEnd: ({ code, reason }) => giveUp(started, code, `${reason}; try it by hand, and check retriever.command`),
+        onEnd: ({ code, reason }) => abandon(started, code, `${reason}; try it by hand, and check retriever.command`),
       }),
       questions: new Map(),
       hasAnswered: false,
@@ -202,12 +202,12 @@ export function createCommandRetriever(
   };
 
   /** Counts a timeout of a query that was sent after the last line; queries that were sent together count once. */
-  const noticeSilence = (asked: Session, sentMs: number): void => {
+  const countSilence = (asked: Session, sentMs: number): void => {
     if (sentMs < asked.heardMs) return;
     asked.heardMs = performance.now();
     asked.silentRounds += 1;
     if (asked.hasAnswered && asked.silentRounds < SILENT_ROUNDS) return;
-    giveUp(asked, 'command_hung', 'wrote nothing for too long and was stopped');
+    abandon(asked, 'command_hung', 'wrote nothing for too long and was stopped');
   };
 
   const ask = (asked: Session, request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer> => {
@@ -225,18 +225,18 @@ export function createCommandRetriever(
         end();
         reject(signal.reason as Error);
       };
-      const settle: Question['settle'] = (outcome) => {
+      const complete: Question['complete'] = (outcome) => {
         end();
         resolve({ ...outcome, latencyMs: performance.now() - sentMs, attempts: 1 });
       };
       const timer = setTimeout(() => {
-        settle({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
-        noticeSilence(asked, sentMs);
+        complete({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
+        countSilence(asked, sentMs);
       }, limitMs);
       // One signal serves many queries at once.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', abort, { once: true });
-      asked.questions.set(id, { request, settle });
+      asked.questions.set(id, { request, complete });
       asked.program.write(requestLine(id, request));
     });
   };
@@ -264,7 +264,7 @@ export function createCommandRetriever(
       isClosed = true;
       const open = session;
       session = null;
-      for (const question of open?.questions.values() ?? []) question.settle({ kind: 'error', ...closed });
+      for (const question of open?.questions.values() ?? []) question.complete({ kind: 'error', ...closed });
       await Promise.all([open?.program.stop(), ...endings]);
     },
   };

@@ -100,7 +100,9 @@ const searchEngineShape = {
   fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()
-    .describe('Query in the engine's language instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.'),
+    .describe(
+      'Query in the language of the engine instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.',
+    ),
   embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
   num_candidates: z
     .int()

@@ -71,8 +71,8 @@ export async function findRequest(
   texts: readonly [string, string],
   signal: AbortSignal,
 ): Promise<RequestSearch> {
-  let told: NotFound = { kind: 'not_found', problem: 'missing', reason: 'Nothing was asked.' };
-  let deaf: FoundRequest | null = null;
+  let best: NotFound = { kind: 'not_found', problem: 'missing', reason: 'No request was sent.' };
+  let ignoresText: FoundRequest | null = null;
   for (const attempt of attemptsFor(url)) {
     const one = await ask(attempt, headers, { text: texts[0], k: MANY }, signal);
     const other = one.kind === 'found' ? await ask(attempt, headers, { text: texts[1], k: MANY }, signal) : one;
@@ -81,13 +81,13 @@ export async function findRequest(
         const counted = await withCount(attempt, one, headers, texts[0], signal);
         return { kind: 'found', request: { ...counted, knowsText: true } };
       }
-      deaf ??= { ...attempt, results: one.results, knowsK: false, knowsText: false };
+      ignoresText ??= { ...attempt, results: one.results, knowsK: false, knowsText: false };
     } else if (other.kind === 'not_found') {
-      if (searchProblems.indexOf(other.problem) >= searchProblems.indexOf(told.problem)) told = other;
+      if (searchProblems.indexOf(other.problem) >= searchProblems.indexOf(best.problem)) best = other;
       if (final.has(other.problem)) break;
     }
   }
-  return deaf === null ? told : { kind: 'found', request: deaf };
+  return ignoresText === null ? best : { kind: 'found', request: ignoresText };
 }
 
 /** Tries a text key alone first, since a strict service rejects unknown keys; then with a count, which some require. */

@@ -57,11 +57,11 @@ function candidatesOf(
   { stages = [], latencyMs }: Extract<RetrieverAnswer, { kind: 'documents' }>,
   documents: readonly FoundDocument[],
 ): RetrieverStage {
-  const besides = stages.flatMap((stage) => (stage.isSide === true ? (stage.latencyMs ?? 0) : []));
-  const inTurn = stages.flatMap((stage) => (stage.isSide === true ? [] : (stage.latencyMs ?? 0)));
-  const told = [Math.max(0, ...besides), ...inTurn].reduce((sum, own) => sum + own, 0);
+  const parallel = stages.flatMap((stage) => (stage.isSide === true ? (stage.latencyMs ?? 0) : []));
+  const sequential = stages.flatMap((stage) => (stage.isSide === true ? [] : (stage.latencyMs ?? 0)));
+  const reportedMs = [Math.max(0, ...parallel), ...sequential].reduce((sum, own) => sum + own, 0);
   const name = stages.some((stage) => stage.name === 'candidates') ? 'first_stage' : 'candidates';
-  return { name, documents, latencyMs: Math.max(0, latencyMs - told) };
+  return { name, documents, latencyMs: Math.max(0, latencyMs - reportedMs) };
 }
 
 function hasText(text: string | null | undefined): text is string {

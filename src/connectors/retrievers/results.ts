@@ -109,8 +109,8 @@ export function compileResults(
         kind: 'documents',
         documents,
         stages: stages.flatMap(([name, read]) => {
-          const told = read(answer, depth);
-          return told === null ? [] : [{ name, ...told }];
+          const stage = read(answer, depth);
+          return stage === null ? [] : [{ name, ...stage }];
         }),
       };
     }

@@ -162,7 +162,7 @@ export function createChromaStore(config: ChromaConfig, configField: string): Ve
     credentialsKey: 'api_key',
   });
   const shapes = rememberShape(calls.service, (attempt) => findCollection(config, calls, attempt));
-  const store: Chroma = { ...config, calls, shapes, mostPerRequest: IDS_PER_REQUEST };
+  const store: Chroma = { ...config, calls, shapes, maxPerRequest: IDS_PER_REQUEST };
   return createRemoteStore({
     kind: 'chroma',
     shapes,
@@ -184,7 +184,7 @@ type Chroma = ChromaConfig & {
   /** The description of the collection, looked up by its name. */
   readonly shapes: RememberedShape<Collection>;
   /** Reduced when the server rejects a request for this many. */
-  mostPerRequest: number;
+  maxPerRequest: number;
 };
 
 async function findCollection(config: ChromaConfig, calls: StoreCalls, attempt: Attempt): Promise<Collection> {
@@ -242,7 +242,7 @@ async function getPage(
     return records;
   } catch (error) {
     if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
-    store.mostPerRequest = CLOUD_QUOTA;
+    store.maxPerRequest = CLOUD_QUOTA;
     return null;
   }
 }
@@ -250,7 +250,7 @@ async function getPage(
 /** Passes the id of every record to `take`, page by page. */
 async function listKeys(store: Chroma, take: (key: string) => void, attempt: Attempt): Promise<void> {
   for (let offset = 0; ; ) {
-    const page = await getPage(store, { include: [], limit: store.mostPerRequest, offset }, 'sample', attempt);
+    const page = await getPage(store, { include: [], limit: store.maxPerRequest, offset }, 'sample', attempt);
     if (page?.length === 0) return;
     for (const { key } of page ?? []) take(key);
     offset += page?.length ?? 0;
@@ -260,7 +260,7 @@ async function listKeys(store: Chroma, take: (key: string) => void, attempt: Att
 async function list(store: Chroma, from: string | null, attempt: Attempt): Promise<ListedIds> {
   const offset = Number(from ?? 0);
   const include = store.id === undefined ? [] : ['metadatas'];
-  const ask = () => getPage(store, { include, limit: store.mostPerRequest, offset }, 'list of ids', attempt);
+  const ask = () => getPage(store, { include, limit: store.maxPerRequest, offset }, 'list of ids', attempt);
   const page = (await ask()) ?? (await ask()) ?? [];
   const next = page.length === 0 ? null : String(offset + page.length);
   return { ids: page.flatMap(({ id }) => id ?? []), next };
@@ -269,7 +269,7 @@ async function list(store: Chroma, from: string | null, attempt: Attempt): Promi
 async function existing(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const { id: idKey } = store;
   if (idKey === undefined) return new Set((await get(store, ids, [], attempt)).map(({ key }) => key));
-  const limit = Math.min(IDS_PER_REQUEST, store.mostPerRequest);
+  const limit = Math.min(IDS_PER_REQUEST, store.maxPerRequest);
   return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
     const page = await withIds(store, { idKey, ids: wanted, limit, include: ['metadatas'] }, attempt);
     return page.flatMap(({ id }) => id ?? []);
@@ -280,7 +280,7 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
   const { id: idKey } = store;
   const include = ['documents', 'metadatas'];
   if (idKey === undefined) return toChunks(await get(store, ids, include, attempt));
-  const limit = Math.min(MAX_CHUNKS, store.mostPerRequest);
+  const limit = Math.min(MAX_CHUNKS, store.maxPerRequest);
   const entries: Stored[] = [];
   for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
     if (entries.length < MAX_CHUNKS)
@@ -307,9 +307,9 @@ async function withIds(
       .map((values) => ({ [idKey]: { $in: values } })),
   );
   const asked = { ...page, where };
-  const most = (): Page => ({ ...asked, limit: Math.min(page.limit, store.mostPerRequest) });
+  const shorter = (): Page => ({ ...asked, limit: Math.min(page.limit, store.maxPerRequest) });
   const purpose = 'look-up of ids';
-  return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, most(), purpose, attempt)) ?? [];
+  return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, shorter(), purpose, attempt)) ?? [];
 }
 
 /** Returns the existing ones of these ids, in the order of the server, with parts such as `embeddings`. */
@@ -323,7 +323,7 @@ async function get(
   const purpose = include.length === 0 ? 'check of ids' : 'sample';
   const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
   for (let start = 0; start < ids.length; ) {
-    const some = ids.slice(start, start + Math.min(most, store.mostPerRequest));
+    const some = ids.slice(start, start + Math.min(most, store.maxPerRequest));
     const page = await getPage(store, { ids: some, include, limit: some.length }, purpose, attempt);
     records.push(...(page ?? []));
     if (page !== null) start += some.length;

@@ -8,7 +8,7 @@ const version = z
   .string()
   .min(1)
   .optional()
-  .describe('Field of the version, hash or time of the chunk's document, if it is stored.');
+  .describe('Field of the version, hash or time of the document of a chunk, if it is stored.');
 
 const basicAuth = {
   username: z.string().min(1).optional().describe('User of basic authentication.'),
@@ -22,7 +22,7 @@ const pgvector = z.strictObject({
   id: z.string().min(1).default('id').describe('Column of the document id.'),
   embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
   content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the chunk's document.'),
+  version: version.describe('Column of the version, hash or time of the document of a chunk.'),
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
   timeout_ms: timeoutSchema,
 });
@@ -152,7 +152,7 @@ const lancedb = z.strictObject({
   id: z.string().min(1).default('id').describe('Column of the document id.'),
   embedding: z.string().min(1).default('vector').describe('Column of the vector.'),
   content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the chunk's document.'),
+  version: version.describe('Column of the version, hash or time of the document of a chunk.'),
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')

@@ -78,7 +78,8 @@ export function createLanceDbStore(
     shapes,
     search: (shape, request, attempt) => search(store, shape, request, attempt),
     placeOf: { score: '_distance', id: `the column ${config.id}`, vector: `the column ${config.embedding}` },
-    unexpected: (purpose, lacking) => failed('unexpected_answer', `LanceDB ${purpose} failed: a row has no ${lacking}.`),
+    unexpected: (purpose, lacking) =>
+      failed('unexpected_answer', `LanceDB ${purpose} failed: a row has no ${lacking}.`),
     sample: (request, attempt) => sample(store, request, attempt),
     describe: async ({ table }, attempt) => ({ count: await countRows(store, table, attempt), isExactCount: true }),
     existing: (ids, attempt) => existing(store, ids, attempt),
@@ -226,13 +227,13 @@ async function chunksOf(store: LanceDb, ids: readonly string[], attempt: Attempt
   const columns = columnsOf(store.id, store.content, store.version);
   const chunks: StoredChunk[] = [];
   for (const some of inPortions(ids, IDS_PER_CALL)) {
-    const left = MAX_CHUNKS - chunks.length;
-    if (left <= 0) break;
+    const remaining = MAX_CHUNKS - chunks.length;
+    if (remaining <= 0) break;
     const query = shape.table
       .query()
       .where(equals(shape, store.id, some))
       .select(columns)
-      .limit(left);
+      .limit(remaining);
     const rows = await rowsOf(store, query, 'look-up of chunks', attempt);
     chunks.push(...toChunks(rows.map((row) => entryOf(store, row))));
   }

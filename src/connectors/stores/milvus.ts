@@ -126,7 +126,9 @@ async function search(
 ): Promise<Hit[] | null> {
   const { calls, collection: collectionName, embedding, id } = store;
   if (request.exact && !shape.isFlat) {
-    throw unsupported(`The index of ${embedding} is approximate; only an index of type FLAT compares with all vectors.`);
+    throw unsupported(
+      `The index of ${embedding} is approximate; only an index of type FLAT compares with all vectors.`,
+    );
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
   if (conditions.includes(null)) return null;
@@ -269,7 +271,8 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       if (meaning !== undefined) {
         throw failed(meaning.code, `${start} ${meaning.problem}; check ${configField}.${meaning.field}.`);
       }
-      if (code === 8) throw failed('rate_limited', `${start} its rate limit was exceeded; lower ${configField}.max_per_second.`);
+      if (code === 8)
+        throw failed('rate_limited', `${start} its rate limit was exceeded; lower ${configField}.max_per_second.`);
       // The server's message is not shown, since it may repeat the request.
       throw failed(
         'request_refused',
@@ -310,8 +313,8 @@ async function readMilvusCollection(
   const fields = listOf(collection['fields']).map(fieldsOf);
   const vector = fields.find(({ name }) => name === embedding);
   if (vector === undefined) {
-    const wayOut = `check ${configField}.embedding`;
-    throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${wayOut}.`);
+    const fix = `check ${configField}.embedding`;
+    throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${fix}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
     throw unsupported(`The field ${embedding} of Milvus is of type ${textOf(vector['type'])}instead of FloatVector.`);

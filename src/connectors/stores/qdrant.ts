@@ -88,7 +88,9 @@ async function readCollection(
   const kinds = distances[name];
   if (kinds === undefined) throw unsupported(`The Qdrant distance ${name} cannot be converted to a cosine.`);
   if (vector['multivector_config'] != null) {
-    throw unsupported('A Qdrant vector with multivector_config has several vectors a point, which recalld does not support.');
+    throw unsupported(
+      'A Qdrant vector with multivector_config has several vectors a point, which recalld does not support.',
+    );
   }
   const count = numberOf(at(answer, 'result', 'points_count')) ?? 0;
   return {
@@ -224,7 +226,9 @@ async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): 
   const { n, seed, withContent } = request;
   const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
   if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(`A uniform sample over custom shards of Qdrant must read every id, and there are too many (${count}).`);
+    throw unsupported(
+      `A uniform sample over custom shards of Qdrant must read every id, and there are too many (${count}).`,
+    );
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);

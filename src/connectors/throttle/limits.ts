@@ -68,16 +68,16 @@ export function createThrottleLimits(pool: Pool) {
      *
      * @returns milliseconds until the first of them
      */
-    async reserve(pipeline: string, turns: number, perSecond: number): Promise<number> {
+    async reserve(pipeline: string, slots: number, perSecond: number): Promise<number> {
       const { rows } = await pool.query<{ wait_ms: number }>(
         // Slots that a crash of the server loses are over by then, so the insert need not wait for the disk.
         `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
-         insert into retriever_paces as p (pipeline, next_turn)
+         insert into retriever_rates as p (pipeline, next_slot)
          select $1::text, clock_timestamp() + make_interval(secs => $2::double precision) from hasty
          on conflict (pipeline) do update
-            set next_turn = greatest(p.next_turn, clock_timestamp()) + make_interval(secs => $2::double precision)
-         returning (extract(epoch from next_turn - clock_timestamp()) - $2::double precision)::double precision * 1000 as wait_ms`,
-        [pipeline, turns / perSecond],
+            set next_slot = greatest(p.next_slot, clock_timestamp()) + make_interval(secs => $2::double precision)
+         returning (extract(epoch from next_slot - clock_timestamp()) - $2::double precision)::double precision * 1000 as wait_ms`,
+        [pipeline, slots / perSecond],
       );
       return Math.max(0, rows[0]?.wait_ms ?? 0);
     },

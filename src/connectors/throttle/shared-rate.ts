@@ -3,7 +3,7 @@ import type { Clock } from '../../core/time.ts';
 import type { ThrottleLimits } from './limits.ts';
 
 /** Slots are reserved for this long at a time, so that reserving them does not limit the rate. */
-const BOOKED_SECONDS = 0.25;
+const RESERVED_SECONDS = 0.25;
 
 /**
  * A timer cannot separate slots that are this close: a late one is still used, since rescheduling each would cost more.
@@ -26,36 +26,36 @@ export function createSharedRate(
 ): (signal: AbortSignal) => Promise<void> {
   let next = 0;
   let gapMs = 0;
-  let left = 0;
-  let booked = 1;
+  let reserved = 0;
+  let batch = 1;
   let hasWasted = false;
   const take = async (): Promise<number> => {
     const lateMs = gapMs < CLOSE_MS ? MAX_LATE_MS : 0;
-    while (left > 0 && next + lateMs < clock.monotonicMs()) {
-      left -= 1;
+    while (reserved > 0 && next + lateMs < clock.monotonicMs()) {
+      reserved -= 1;
       next += gapMs;
       hasWasted = true;
     }
-    if (left === 0) {
+    if (reserved === 0) {
       const perSecond = rate.perSecond();
-      const most = Math.max(1, Math.floor(perSecond * BOOKED_SECONDS));
-      booked = hasWasted ? 1 : Math.min(most, booked * 2);
+      const maximum = Math.max(1, Math.floor(perSecond * RESERVED_SECONDS));
+      batch = hasWasted ? 1 : Math.min(maximum, batch * 2);
       hasWasted = false;
-      const waitMs = await limits.reserve(rate.name, booked, perSecond);
+      const waitMs = await limits.reserve(rate.name, batch, perSecond);
       next = clock.monotonicMs() + waitMs;
       gapMs = 1000 / perSecond;
-      left = booked;
+      reserved = batch;
     }
-    left -= 1;
-    const turn = next;
+    reserved -= 1;
+    const slot = next;
     next += gapMs;
-    return turn;
+    return slot;
   };
   let last: Promise<unknown> = Promise.resolve();
   return async (signal) => {
-    const turn = last.then(take, take);
-    last = turn;
-    const waitMs = (await turn) - clock.monotonicMs();
+    const slot = last.then(take, take);
+    last = slot;
+    const waitMs = (await slot) - clock.monotonicMs();
     if (waitMs > 0) await clock.sleep(waitMs, signal);
   };
 }

@@ -2,7 +2,7 @@
  * Finds topics with negative feedback: groups of queries that are more frequent among queries with negative feedback
  * than among others.
  */
-import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { type Subjects, subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
@@ -35,7 +35,7 @@ export interface ComplaintTopic {
   readonly subjects: Exclude<Subjects, 'several'>;
   readonly sessions: number;
   /** Share of the sessions with negative feedback, with a 95 % CI, and share of the others. */
-  readonly share: { readonly value: number } & Interval;
+  readonly share: { readonly value: number } & Bounds;
   readonly othersShare: number;
   /** Adjusted for all tested clusters. */
   readonly adjustedP: number;

@@ -7,7 +7,7 @@
  */
 
 import { DAY_MS } from '../../core/time.ts';
-import type { Interval } from '../../math/stats/intervals.ts';
+import type { Bounds } from '../../math/stats/intervals.ts';
 import type { BaselineSpread } from './baseline-spread.ts';
 import {
   densityInterval,
@@ -128,7 +128,7 @@ export interface CoverageTotals {
   readonly sumUncovered: number;
 }
 
-export interface PooledCoverage extends WindowSpan, Interval {
+export interface PooledCoverage extends WindowSpan, Bounds {
   readonly kind: 'coverage';
   readonly sessions: number;
   readonly queries: number;

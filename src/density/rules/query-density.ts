@@ -2,7 +2,7 @@
 
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
-import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 import {
   type BaselineScores,
   MAX_SURPRISE,
@@ -149,12 +149,7 @@ export function surpriseVariance(phi: number): number {
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when comparing densities of one baseline, which share its error
  */
-export function densityInterval(
-  density: number,
-  variance: number,
-  sessions: number,
-  baselineSessions: number,
-): Interval {
+export function densityInterval(density: number, variance: number, sessions: number, baselineSessions: number): Bounds {
   const error = Math.sqrt(variance * (1 / sessions + 1 / baselineSessions));
   const reach = normalQuantile((1 + CONFIDENCE) / 2) * error;
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };

@@ -8,7 +8,7 @@ import { createEvaluator } from '../../math/ir/evaluate.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { chiSquareQuantile, normalQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumberOf } from '../../math/stats/effective-number.ts';
-import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { sumSessions } from '../../math/stats/session-sums.ts';
 import { type DaysStatus, isKnown, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
@@ -169,7 +169,7 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
   return [...new Set(separator === null ? ids : ids.map((id) => documentOf(id, separator)))];
 }
 
-export interface WeightedShare extends Interval {
+export interface WeightedShare extends Bounds {
   readonly value: number;
   /** Queries. */
   readonly n: number;

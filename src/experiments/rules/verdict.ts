@@ -3,7 +3,7 @@
  * is called.
  */
 import { comparisonVerdicts } from '../../golden/rules/verdict.ts';
-import type { Interval } from '../../math/stats/intervals.ts';
+import type { Bounds } from '../../math/stats/intervals.ts';
 
 /**
  * `no_change`: no difference that matters is left possible. `inconclusive`: neither a difference that matters nor its
@@ -33,7 +33,7 @@ export interface ComparisonStatus {
   /** Day (UTC) of the analysis that called it; null while none did. */
   readonly calledOn: string | null;
   /** Candidate - baseline; null while too little is known. */
-  readonly difference: ({ readonly value: number } & Interval) | null;
+  readonly difference: ({ readonly value: number } & Bounds) | null;
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   studentTCdf,
   studentTQuantile,
 } from '../../math/stats/distributions.ts';
-import { type Interval, newcombePairedInterval, type PairedHits } from '../../math/stats/intervals.ts';
+import { type Bounds, newcombePairedInterval, type PairedHits } from '../../math/stats/intervals.ts';
 import { mcnemarExact, type PairedT, pairedT, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { acceptedDropVariance, type Expected, knownVariance, type RerunNoise } from './run-noise.ts';
@@ -136,7 +136,7 @@ function differencesFrom(before: ArrayLike<number>, after: ArrayLike<number>): F
 }
 
 /** The statistics that decide the verdict on a difference. */
-interface DifferenceTest extends Interval {
+interface DifferenceTest extends Bounds {
   readonly p: number;
   readonly ciMethod: MetricComparison['ciMethod'];
   readonly smallest: number | null;
@@ -227,7 +227,7 @@ function noisyVariance({ standardDeviation, n, df }: PairedT, noise: RerunNoise)
   return { variance, freedom: variance ** 2 / (sampling ** 2 / df + ofReruns ** 2 / (noise.reruns - 1)) };
 }
 
-function widen({ low, high }: Interval, centre: number, noisy: NoisyVariance | null): Interval {
+function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | null): Bounds {
   if (noisy === null) return { low, high };
   const reach = studentTQuantile((1 + CONFIDENCE) / 2, noisy.freedom) * Math.sqrt(noisy.variance);
   return { low: Math.min(low, centre - reach), high: Math.max(high, centre + reach) };

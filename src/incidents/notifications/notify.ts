@@ -1,8 +1,8 @@
 /** Notifies receivers of incidents. Due notifications are stored in PostgreSQL, so that none is lost with a process. */
 
 import type { Pool } from 'pg';
-import type { NotificationEvent } from '../../connectors/receivers/receiver.ts';
 import type { Context } from '../../core/context.ts';
+import type { NotificationEvent } from '../../core/notification.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';

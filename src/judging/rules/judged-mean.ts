@@ -4,7 +4,7 @@
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
-import { type Interval, wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 
 /** A drawn query with its scores. */
 export interface JudgedQuery {
@@ -80,7 +80,7 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
 }
 
 /** 95 % confidence interval of an about normal estimate: the value plus or minus t standard errors. */
-export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Interval {
+export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Bounds {
   const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return { low: value - reach, high: value + reach };
 }
@@ -105,7 +105,7 @@ const NO_SKEW = 1e-6;
  *
  * Each of them alone covered too rarely in some world of bench/judging-coverage.ts.
  */
-export function scoreBounds(mean: JudgedMean): Interval {
+export function scoreBounds(mean: JudgedMean): Bounds {
   const { value, standardError, degreesOfFreedom, skewness } = mean;
   const t = studentTQuantile(1 - TAIL, degreesOfFreedom);
   const held = Math.min(1, Math.max(0, value));

@@ -7,7 +7,7 @@
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
-import type { Interval } from '../../math/stats/intervals.ts';
+import type { Bounds } from '../../math/stats/intervals.ts';
 import { type Agreement, agreementOf, type GradedPair } from './agreement.ts';
 import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
 import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';
@@ -93,7 +93,7 @@ export function modelMean(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
   measure: ScoredMeasure,
-): (JudgedMean & Interval & { readonly n: number }) | null {
+): (JudgedMean & Bounds & { readonly n: number }) | null {
   const scored = queries.map((query) => scoredQuery(query, window));
   const own = scored.filter(({ outcome, now }) => outcome === 'ok' && now !== null);
   const failed = own.filter(({ hasFailed }) => hasFailed).length;
@@ -311,7 +311,7 @@ export interface PooledQuery {
 export function poolGap(
   queries: readonly PooledQuery[],
   counted: Readonly<Partial<Record<QueryOutcome, number>>>,
-): (JudgedMean & Interval & { readonly n: number }) | null {
+): (JudgedMean & Bounds & { readonly n: number }) | null {
   const searched = queries.filter(({ outcome }) => outcome === 'ok');
   if (new Set(searched.map(({ cluster }) => cluster)).size < 2) return null;
   const factors = factorsOf(queries, counted);

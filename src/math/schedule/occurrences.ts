@@ -21,21 +21,21 @@ export interface CronExpression {
 }
 
 interface Field {
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly names: readonly string[];
 }
 
-const second: Field = { least: 0, most: 59, names: [] };
-const hour: Field = { least: 0, most: 23, names: [] };
-const dayOfMonth: Field = { least: 1, most: 31, names: [] };
+const second: Field = { min: 0, max: 59, names: [] };
+const hour: Field = { min: 0, max: 23, names: [] };
+const dayOfMonth: Field = { min: 1, max: 31, names: [] };
 const month: Field = {
-  least: 1,
-  most: 12,
+  min: 1,
+  max: 12,
   names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
 };
 /** Sunday is 0 and 7. */
-const weekday: Field = { least: 0, most: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
+const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] };
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
@@ -74,19 +74,19 @@ function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
   for (const part of text.split(',')) {
     const [matched, first, last, step] = PART.exec(part) ?? [];
     if (matched === undefined || (first !== undefined && last === undefined && step !== undefined)) return null;
-    const from = first === undefined ? field.least : valueOf(first, field);
-    const to = first === undefined ? field.most : valueOf(last ?? first, field);
+    const from = first === undefined ? field.min : valueOf(first, field);
+    const to = first === undefined ? field.max : valueOf(last ?? first, field);
     const by = Number(step ?? 1);
-    if (from < field.least || to > field.most || !(from <= to) || by === 0) return null;
+    if (from < field.min || to > field.max || !(from <= to) || by === 0) return null;
     for (let value = from; value <= to; value += by) values.add(value);
   }
   return values;
 }
 
 /** Returns NaN for anything that is not a value of the field. */
-function valueOf(text: string, { least, names }: Field): number {
+function valueOf(text: string, { min, names }: Field): number {
   const name = names.indexOf(text.toUpperCase());
-  return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : least + name;
+  return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : min + name;
 }
 
 function inOrder(values: ReadonlySet<number>): number[] {

@@ -5,11 +5,11 @@
 import { isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';
-import { type Interval, studentTInterval, wilsonInterval } from './intervals.ts';
+import { type Bounds, studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
 
 /** Confidence interval of a mean: by Student's t, or by the BCa bootstrap where that fits the values better. */
-interface MeanInterval extends Interval {
+interface MeanInterval extends Bounds {
   readonly method: 'bca' | 't';
 }
 
@@ -52,7 +52,7 @@ function isSkewed(n: number, skewness: number): boolean {
   return n <= 25 * skewness ** 2;
 }
 
-interface BcaInterval extends Interval {
+interface BcaInterval extends Bounds {
   /** z0: normal quantile of the share of replicates below the mean, equal ones counting half. */
   readonly bias: number;
   /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
@@ -218,17 +218,17 @@ export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
   let sum = 0;
   let lost = 0;
-  let least = Number.POSITIVE_INFINITY;
-  let greatest = Number.NEGATIVE_INFINITY;
+  let smallest = Number.POSITIVE_INFINITY;
+  let largest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < values.length; i++) {
     const value = values[i] ?? 0;
     const next = sum + value;
     lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
     sum = next;
-    if (value < least) least = value;
-    if (value > greatest) greatest = value;
+    if (value < smallest) smallest = value;
+    if (value > largest) largest = value;
   }
-  return Math.min(greatest, Math.max(least, (sum + lost) / values.length));
+  return Math.min(largest, Math.max(smallest, (sum + lost) / values.length));
 }
 
 /**
@@ -323,16 +323,16 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
   let [waiting, survival, greenwood, upper] = [weights, 1, 0, 1];
   for (let next = 0; next < sorted.length && found.high === null; ) {
     const time = sorted[next]?.time ?? 0;
-    let [came, left] = [0, 0];
+    let [arrived, censored] = [0, 0];
     for (; sorted[next]?.time === time; next += 1) {
       const { hasArrived = false, weight = 0 } = sorted[next] ?? {};
-      left += weight;
-      if (hasArrived) came += weight;
+      censored += weight;
+      if (hasArrived) arrived += weight;
     }
-    if (came > 0) {
-      const rest = Math.max(0, waiting - came);
+    if (arrived > 0) {
+      const rest = Math.max(0, waiting - arrived);
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
-      greenwood += survival === 0 ? 0 : came / (waiting * rest);
+      greenwood += survival === 0 ? 0 : arrived / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
       // After the last event Greenwood's variance is zero; that the last cases coincide has an exact bound.
       upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
@@ -340,7 +340,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       if (survival <= 1 - share + 1e-12) found.value ??= time;
       if (upper <= 1 - share) found.high ??= time;
     }
-    waiting -= left;
+    waiting -= censored;
   }
   return found;
 }

@@ -240,20 +240,20 @@ interface Urn {
  *
  * @param minimum a whole number; at or below the smallest possible H gives 1, above the largest 0
  */
-export function hypergeometricUpperTail(least: number, { size, marked, draws }: Urn): number {
+export function hypergeometricUpperTail(minimum: number, { size, marked, draws }: Urn): number {
   const smallest = Math.max(0, draws + marked - size);
   const largest = Math.min(draws, marked);
-  if (least <= smallest) return 1;
-  if (least > largest) return 0;
+  if (minimum <= smallest) return 1;
+  if (minimum > largest) return 0;
   const unmarked = size - marked;
   const mean = (draws * marked) / size;
-  if (least > mean) {
+  if (minimum > mean) {
     // P(k + 1) / P(k) falls as k grows, so the terms shrink at least geometrically.
-    return tailSum(least, largest, logPmf(least), (k) => {
+    return tailSum(minimum, largest, logPmf(minimum), (k) => {
       return ((marked - k) * (draws - k)) / ((k + 1) * (unmarked - draws + k + 1));
     });
   }
-  const below = least - 1;
+  const below = minimum - 1;
   const lower = tailSum(smallest, below, logPmf(below), (step) => {
     const k = below + smallest - step;
     return (k * (unmarked - draws + k)) / ((marked - k + 1) * (draws - k + 1));

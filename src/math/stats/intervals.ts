@@ -2,7 +2,7 @@
 import { binomialUpperTail, normalQuantile, studentTQuantile } from './distributions.ts';
 
 /** The two ends of a confidence interval; `low <= high`, neither is NaN. */
-export interface Interval {
+export interface Bounds {
   readonly low: number;
   readonly high: number;
 }
@@ -13,7 +13,7 @@ export interface Interval {
  * @param standardDeviation of the values, with n - 1 in the denominator
  * @param n number of values; 1 shows no spread and gives the whole line
  */
-export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Interval {
+export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
   const reach = (-studentTQuantile((1 - confidence) / 2, n - 1) * standardDeviation) / Math.sqrt(n);
   return { low: mean - reach, high: mean + reach };
@@ -27,7 +27,7 @@ export function studentTInterval(mean: number, standardDeviation: number, n: num
  * @param rate share of successes, in [0, 1]
  * @param n number of trials, >= 1
  */
-export function wilsonInterval(rate: number, n: number, confidence: number): Interval {
+export function wilsonInterval(rate: number, n: number, confidence: number): Bounds {
   const z = -normalQuantile((1 - confidence) / 2);
   const shrink = 1 + (z * z) / n;
   const centre = (rate + (z * z) / (2 * n)) / shrink;
@@ -46,7 +46,7 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Int
  * @param successes 0 to n
  * @param n number of trials, >= 1
  */
-export function clopperPearsonInterval(successes: number, n: number, confidence: number): Interval {
+export function clopperPearsonInterval(successes: number, n: number, confidence: number): Bounds {
   const tail = (1 - confidence) / 2;
   return {
     low: successes === 0 ? 0 : shareWhere(successes, n, tail),
@@ -80,7 +80,7 @@ export interface PairedHits {
  *
  * @throws RangeError without queries
  */
-export function newcombePairedInterval(hits: PairedHits, confidence: number): Interval {
+export function newcombePairedInterval(hits: PairedHits, confidence: number): Bounds {
   const { both, onlyBaseline, onlyCandidate, neither } = hits;
   const n = both + onlyBaseline + onlyCandidate + neither;
   if (n === 0) throw new RangeError('The difference of two rates of no queries is not defined.');
@@ -89,7 +89,7 @@ export function newcombePairedInterval(hits: PairedHits, confidence: number): In
   return differenceInterval(candidate, baseline, correlation(hits, n));
 }
 
-interface ScoredRate extends Interval {
+interface ScoredRate extends Bounds {
   readonly rate: number;
 }
 
@@ -98,7 +98,7 @@ function scored(hits: number, n: number, confidence: number): ScoredRate {
   return { rate, ...wilsonInterval(rate, n, confidence) };
 }
 
-function differenceInterval(first: ScoredRate, second: ScoredRate, phi: number): Interval {
+function differenceInterval(first: ScoredRate, second: ScoredRate, phi: number): Bounds {
   const difference = first.rate - second.rate;
   const below = joined(first.rate - first.low, second.high - second.rate, phi);
   const above = joined(first.high - first.rate, second.rate - second.low, phi);
@@ -128,7 +128,7 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  * @param bounds of the share, at `confidence`
  * @param wanted the confidence of the result, in (0, 1)
  */
-export function rescaledInterval(share: number, { low, high }: Interval, confidence: number, wanted: number): Interval {
+export function rescaledInterval(share: number, { low, high }: Bounds, confidence: number, wanted: number): Bounds {
   const z = normalQuantile((1 + confidence) / 2);
   const other = normalQuantile((1 + wanted) / 2);
   if (share <= 0) return { low, high: reachFromEnd(high, z, other) };

@@ -3,7 +3,7 @@
  * given shares of counts.
  */
 import { logBeta, logMean } from './distributions.ts';
-import type { Interval } from './intervals.ts';
+import type { Bounds } from './intervals.ts';
 
 /**
  * E-detector: evidence, window after window, that the mean of scores rose above a null mean (Shin, Ramdas and Rinaldo, 2022).
@@ -101,7 +101,7 @@ function logOnePlusExp(value: number): number {
  * @param scale t, > 0, chosen before looking: about the effect that is to be found soonest
  * @param alpha in (0, 1)
  */
-export function normalMixtureInterval(estimate: number, variance: number, scale: number, alpha: number): Interval {
+export function normalMixtureInterval(estimate: number, variance: number, scale: number, alpha: number): Bounds {
   const both = variance + scale ** 2;
   const reach = Math.sqrt(((2 * variance * both) / scale ** 2) * Math.log(Math.sqrt(both / variance) / alpha));
   return { low: estimate - reach, high: estimate + reach };
@@ -119,13 +119,13 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
  */
 export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {
   let evidence = 0;
-  let [left, prior] = [counts.reduce((sum, count) => sum + count, 0), concentration];
+  let [remaining, prior] = [counts.reduce((sum, count) => sum + count, 0), concentration];
   for (const [kind, share] of shares.entries()) {
     const [count, own] = [counts[kind] ?? 0, concentration * share];
     evidence -= count * Math.log(share);
-    [left, prior] = [left - count, prior - own];
-    // What is left of a Dirichlet distribution is one of the other kinds.
-    if (kind < shares.length - 1) evidence += logBeta(own + count, prior + left) - logBeta(own, prior);
+    [remaining, prior] = [remaining - count, prior - own];
+    // The rest of a Dirichlet distribution, without this kind, is again one.
+    if (kind < shares.length - 1) evidence += logBeta(own + count, prior + remaining) - logBeta(own, prior);
   }
   return evidence;
 }

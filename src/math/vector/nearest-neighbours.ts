@@ -79,8 +79,8 @@ export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Ne
         const to = Math.min(from + QUERY_BLOCK, panelEnd);
         const cosines = blocks.cosines(from - panel, to - panel);
         for (let query = from; query < to; query++) {
-          const ofQuery = cosines.subarray((query - from) * blocks.stride);
-          keepBest(search, query, ofQuery, first, end, blocks.tolerance, result);
+          const queryCosines = cosines.subarray((query - from) * blocks.stride);
+          keepBest(search, query, queryCosines, first, end, blocks.tolerance, result);
         }
       }
     }

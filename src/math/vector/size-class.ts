@@ -17,8 +17,8 @@ export function sizeClass(count: number): string {
 /** Returns the range of counts of a class in words. */
 export function sizeClassText(size: string): string {
   if (size === 'empty') return 'none';
-  const [least, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];
-  return `about ${least} to ${next}`;
+  const [minimum, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];
+  return `about ${minimum} to ${next}`;
 }
 
 /**

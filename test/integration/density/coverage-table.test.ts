@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await database.pool.query(
-    'truncate live_queries, query_coverage, coverage_admissions, retriever_paces, density_baselines cascade',
+    'truncate live_queries, query_coverage, coverage_admissions, retriever_rates, density_baselines cascade',
   );
   clock = new HandClock(after(10 * MINUTE));
   store = new MemoryVectorStore(chunks);

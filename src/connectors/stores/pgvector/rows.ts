@@ -24,11 +24,11 @@ export async function existingIds(
   settings: TableSettings,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { column, left, cast, couldBe } = idOf(table, settings);
+  const { column, idExpression, cast, couldBe } = idOf(table, settings);
   const found = new Set<string>();
   for (const portion of inPortions(ids.filter(couldBe), IDS_PER_QUERY)) {
     const rows = await query<{ id: string }>(
-      `select distinct ${column}::text as id from ${table.name} where ${left} = any($1::text[]${cast('[]')})`,
+      `select distinct ${column}::text as id from ${table.name} where ${idExpression} = any($1::text[]${cast('[]')})`,
       [portion],
     );
     for (const { id } of rows) found.add(id);
@@ -43,12 +43,12 @@ export async function listIds(
   settings: TableSettings,
   from: string | null,
 ): Promise<ListedIds> {
-  const { left, cast } = idOf(table, settings);
+  const { idExpression, cast } = idOf(table, settings);
   const rows = await query<{ id: string }>(
     `select id::text as id
      from (
-       select distinct ${left} as id from ${table.name}
-       where ${left} is not null and ${quoted(settings.embedding)} is not null and ($1::text is null or ${left} > $1::text${cast('')})
+       select distinct ${idExpression} as id from ${table.name}
+       where ${idExpression} is not null and ${quoted(settings.embedding)} is not null and ($1::text is null or ${idExpression} > $1::text${cast('')})
        order by 1 limit $2::int
      ) as page
      order by page.id`,
@@ -64,13 +64,13 @@ export async function chunksOf(
   settings: TableSettings,
   ids: readonly string[],
 ): Promise<readonly StoredChunk[]> {
-  const { column, left, cast, couldBe } = idOf(table, settings);
+  const { column, idExpression, cast, couldBe } = idOf(table, settings);
   const content = settings.content === undefined ? 'null' : `${quoted(settings.content)}::text`;
   // Converts a timestamp to ISO 8601, whatever the settings of the session.
   const version = settings.version === undefined ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
   return query<StoredChunk>(
     `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
-     where ${quoted(settings.embedding)} is not null and ${left} = any($1::text[]${cast('[]')}) limit $2::int`,
+     where ${quoted(settings.embedding)} is not null and ${idExpression} = any($1::text[]${cast('[]')}) limit $2::int`,
     [ids.filter(couldBe), MAX_CHUNKS],
   );
 }
@@ -79,9 +79,9 @@ export async function chunksOf(
 function idOf(table: Table, { id }: TableSettings) {
   const { castTo, couldBe } = comparisons[table.idType] ?? asText;
   const column = quoted(id);
-  const left = castTo === null ? `${column}::text` : column;
+  const idExpression = castTo === null ? `${column}::text` : column;
   const cast = (list: '' | '[]'): string => (castTo === null ? '' : `::${castTo}${list}`);
-  return { column, left, cast, couldBe };
+  return { column, idExpression, cast, couldBe };
 }
 
 interface Comparison {
@@ -265,8 +265,9 @@ function conditionsOf(
   const parameter = (value: unknown): string => `$${firstParameter + values.push(value) - 1}`;
   for (const [name, value] of Object.entries(filter)) {
     const [column = '', ...path] = name.split('.');
-    const left = path.length === 0 ? `${quoted(column)}::text` : `${quoted(column)} #>> ${parameter(path)}::text[]`;
-    conditions.push(`${left} = ${parameter(value)}::text`);
+    const idExpression =
+      path.length === 0 ? `${quoted(column)}::text` : `${quoted(column)} #>> ${parameter(path)}::text[]`;
+    conditions.push(`${idExpression} = ${parameter(value)}::text`);
   }
   return { conditions, values };
 }

@@ -99,8 +99,8 @@ export function createRedisConnection(
             command.setTimeout(limitMs);
             return redis.sendCommand(command) as Promise<Reply>;
           });
-          const settled = await Promise.allSettled(pending);
-          return settled.map((result, place) => {
+          const results = await Promise.allSettled(pending);
+          return results.map((result, place) => {
             if (result.status === 'fulfilled') return result.value;
             throw refused(result.reason, purpose, commands[place] ?? first, limitMs);
           });

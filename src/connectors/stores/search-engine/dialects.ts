@@ -45,7 +45,9 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       const similarity = textOf(mapping['similarity']) ?? 'cosine';
       const kinds = similarities[similarity];
       if (kinds === undefined || (similarity === 'dot_product' && element === 'byte')) {
-        throw unsupported(`The Elasticsearch similarity ${similarity} of ${element} vectors cannot be converted to a cosine.`);
+        throw unsupported(
+          `The Elasticsearch similarity ${similarity} of ${element} vectors cannot be converted to a cosine.`,
+        );
       }
       return { dimensions: numberOf(mapping['dims']), ...kinds, isIndexed: mapping['index'] !== false };
     },
@@ -140,7 +142,9 @@ const opensearch: Dialect = {
     const kinds = spaces[space];
     if (kinds === undefined || mapping['model_id'] !== undefined) {
       const what = mapping['model_id'] === undefined ? `space ${space}` : 'trained model';
-      throw unsupported(`The ${what} of the field ${name} of OpenSearch has scores that cannot be converted to a cosine.`);
+      throw unsupported(
+        `The ${what} of the field ${name} of OpenSearch has scores that cannot be converted to a cosine.`,
+      );
     }
     const isIndexed = settings['index.knn'] === 'true' && mapping['index'] !== false;
     return { dimensions: numberOf(mapping['dimension']), ...kinds, isIndexed };

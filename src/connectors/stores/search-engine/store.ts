@@ -87,8 +87,8 @@ async function readIndex(
   const properties = at(mappings, newest, 'mappings', 'properties');
   const mapping = fieldMapping(properties, field);
   if (mapping === null) {
-    const wayOut = `check ${calls.configField}.embedding`;
-    throw failed('vector_unknown', `${calls.service} index ${newest} has no field ${field}; ${wayOut}.`);
+    const fix = `check ${calls.configField}.embedding`;
+    throw failed('vector_unknown', `${calls.service} index ${newest} has no field ${field}; ${fix}.`);
   }
   const settingsOf = (name: string): Fields => fieldsOf(at(settings, name, 'settings'));
   const vectorField = dialect.readField(field, mapping, settingsOf(newest));

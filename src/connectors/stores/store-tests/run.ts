@@ -79,7 +79,7 @@ export async function knownSubject(
   try {
     return { kind: 'subject', subject: await knowStore(tested) };
   } catch (error) {
-    const test = { test: 'describe', does: 'says what it is made of and gives some of its vectors' };
+    const test = { test: 'describe', does: 'describes itself and returns some of its vectors' };
     return { kind: 'finding', finding: findingOf(error, test) };
   }
 }
@@ -103,7 +103,7 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
     filter: filter === null ? null : { ...filter, ids: null },
     // Stores with 8 bits a number are off by about 0.01.
     tolerance: 0.05,
-    leastRecall: 0.5,
+    minRecall: 0.5,
     signal,
   };
 }
@@ -123,7 +123,10 @@ const MAX_PAGES = 20;
 
 async function described({ store, known, isWhole, description, signal }: StoreSubject): Promise<string> {
   const again: StoreDescription = valueOf(await store.describe(signal));
-  must(JSON.stringify(again.traits) === JSON.stringify(description.traits), 'Its traits change while nothing happens.');
+  must(
+    JSON.stringify(again.traits) === JSON.stringify(description.traits),
+    'Its traits change although nothing was written.',
+  );
   must(description.traits['size_class'] !== undefined, 'Its traits have no size_class.');
   const { count, isExactCount, dimensions, metric } = again;
   const length = known[0]?.vector.length ?? dimensions;
@@ -135,22 +138,22 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
-  must(valueOf(await store.existing([], signal)).size === 0, 'Of no ids it knows some.');
+  must(valueOf(await store.existing([], signal)).size === 0, 'It finds ids for an empty list.');
   const there = new Set(known.map(({ id }) => id));
   const [first] = there;
-  if (first === undefined) throw new NotTried('The store holds nothing to look up.');
+  if (first === undefined) throw new NotTried('The store is empty.');
   const near = [`${first} `, first.slice(0, -1), first.toUpperCase(), first.toLowerCase()];
   const absent = [...impossible, ...(isWhole ? near.filter((id) => !there.has(id)) : [])];
   const few = valueOf(await store.existing([first, ...absent], signal));
-  must(few.size === 1 && few.has(first), 'It knows an id that is not there, or does not know one that is.');
+  must(few.size === 1 && few.has(first), 'It finds a missing id, or does not find an existing one.');
   const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
   const found = valueOf(await store.existing([...there, ...many], signal));
-  must(found.size === there.size, `Of ${there.size} ids that are there it knows ${found.size}.`);
+  must(found.size === there.size, `It finds only ${found.size} of ${there.size} existing ids.`);
   must(
     [...found].every((id) => there.has(id)),
-    'It knows an id that is not there.',
+    'It finds a missing id.',
   );
-  return `${there.size} ids known among ${there.size + many.length}.`;
+  return `${there.size} ids found among ${there.size + many.length}.`;
 }
 
 async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -168,9 +171,9 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
   if (from !== null) return `The first ${ids.length} ids came in ${pages} pages.`;
   const all = new Set(ids);
   const lost = known.filter(({ id }) => !all.has(id)).length;
-  must(lost === 0, `${lost} documents of the store are not listed.`);
-  const strange = new Set(known.map(({ id }) => id));
-  must(!isWhole || ids.every((id) => strange.has(id)), 'It lists an id that is not there.');
+  must(lost === 0, `${lost} documents of the store are missing from the list.`);
+  const knownIds = new Set(known.map(({ id }) => id));
+  must(!isWhole || ids.every((id) => knownIds.has(id)), 'It lists an id that does not exist.');
   must(!isWhole || ids.length <= known.length, 'It lists a document more often than it has chunks.');
   return `${all.size} ids in ${pages} ${pages === 1 ? 'page' : 'pages'}.`;
 }
@@ -180,30 +183,33 @@ function textsOf(some: readonly { readonly content: string | null }[]): string {
 }
 
 async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<string> {
-  must(valueOf(await store.chunks([], signal)).length === 0, 'Of no documents it gives chunks.');
+  must(valueOf(await store.chunks([], signal)).length === 0, 'It returns chunks for an empty list of documents.');
   const ids = [...byId.keys()].slice(0, 20);
-  if (ids.length === 0) throw new NotTried('The store holds nothing to look up.');
+  if (ids.length === 0) throw new NotTried('The store is empty.');
   const found = valueOf(await store.chunks([...ids, ...impossible], signal));
-  must(found.length <= MAX_CHUNKS, `It gives more than ${MAX_CHUNKS} chunks at a time.`);
+  must(found.length <= MAX_CHUNKS, `It returns more than ${MAX_CHUNKS} chunks at a time.`);
   const asked = new Set(ids);
   must(
     found.every(({ id }) => asked.has(id)),
-    'It gives chunks of documents that were not asked for.',
+    'It returns chunks of other documents.',
   );
   const given = new Set(found.map(({ id }) => id));
-  must(given.size === ids.length || found.length === MAX_CHUNKS, `It gives chunks of ${given.size} of ${ids.length}.`);
+  must(
+    given.size === ids.length || found.length === MAX_CHUNKS,
+    `It returns chunks of ${given.size} of ${ids.length}.`,
+  );
   for (const id of isWhole ? ids : []) {
     const own = found.filter((chunk) => chunk.id === id);
-    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk comes with another text than its own.');
+    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk has the text of another one.');
   }
   return `${found.length} chunks of ${ids.length} documents.`;
 }
 
 const contentTests: readonly StoreTest[] = [
-  { name: 'describe', does: 'says what it is made of, the same as long as nothing changes', run: described },
-  { name: 'ids.existing', does: 'knows which ids are there, of none, of some and of thousands', run: existing },
+  { name: 'describe', does: 'describes itself, with the same result while nothing changes', run: described },
+  { name: 'ids.existing', does: 'finds which of no, some or thousands of ids exist', run: existing },
   { name: 'ids.list', does: 'lists the ids of all documents, page by page', run: listed },
-  { name: 'chunks', does: 'gives the chunks of some documents, and nothing of those that are not there', run: chunks },
+  { name: 'chunks', does: 'returns the chunks of some documents, and none of missing documents', run: chunks },
 ];
 
 async function draw({ store, signal }: StoreSubject, n: number, more: Partial<SampleRequest> = {}) {
@@ -217,20 +223,20 @@ function keysOf({ ids, vectors }: SampledVectors): string[] {
 
 function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: SampledVectors): void {
   const { ids, vectors, contents } = sample;
-  must(vectors.rows === ids.length && contents.length === ids.length, 'Ids, vectors and texts are not as many.');
+  must(vectors.rows === ids.length && contents.length === ids.length, 'The numbers of ids, vectors and texts differ.');
   must(vectors.data.every(Number.isFinite), 'A vector has a number that is not finite.');
   const { dimensions } = description;
-  must(ids.length === 0 || dimensions === null || vectors.columns === dimensions, 'Vectors are not of its length.');
+  must(ids.length === 0 || dimensions === null || vectors.columns === dimensions, 'Vectors have the wrong length.');
   const times = new Map<string, number>();
   for (const [row, id] of ids.entries()) {
     times.set(id, (times.get(id) ?? 0) + 1);
     const same = byId.get(id);
-    must(same !== undefined || !isWhole, 'It drew a document that is not there.');
+    must(same !== undefined || !isWhole, 'It drew a document that does not exist.');
     if (same === undefined || !isWhole) continue;
     // Some stores keep vectors of length 1 only.
     const vector = rowOf(vectors, row);
     const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
-    must(isKnown, 'A vector of a sample is not that of its document.');
+    must(isKnown, 'A vector of the sample does not belong to its document.');
     must((times.get(id) ?? 0) <= same.length, 'It drew a chunk twice.');
   }
 }
@@ -243,42 +249,44 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const { known, isWhole } = subject;
   const n = Math.min(100, known.length);
   const sample = await draw(subject, n);
-  must(sample.ids.length === n, `It drew ${sample.ids.length} where ${n} were asked for.`);
+  must(sample.ids.length === n, `It drew ${sample.ids.length} instead of ${n}.`);
   mustBeDrawn(subject, sample);
-  const nobodyAsked = sample.contents.every((content) => content === null);
-  must(nobodyAsked, 'It returns texts that were not requested.');
-  if (!isWhole) return `${n} vectors, all finite and of its length.`;
+  const hasNoTexts = sample.contents.every((content) => content === null);
+  must(hasNoTexts, 'It returns texts that were not requested.');
+  if (!isWhole) return `${n} vectors, all finite and of the right length.`;
   const all = await draw(subject, known.length + 400);
-  must(all.ids.length === known.length, `Of more than it holds it drew ${all.ids.length} of ${known.length}.`);
+  must(all.ids.length === known.length, `Asked for more than it has, it drew ${all.ids.length} of ${known.length}.`);
   mustBeDrawn(subject, all);
-  return `${n} vectors, and all ${known.length} where more are asked for.`;
+  return `${n} vectors, and all ${known.length} when asked for more.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
   const byId = chunksById(subject.known.filter(({ content }) => content !== null));
-  if (byId.size === 0) throw new NotTried('The config names no field of the text of a chunk.');
+  if (byId.size === 0) throw new NotTried('The config does not name the text field of chunks.');
   const sample = await draw(subject, 20, { withContent: true, seed: 3 });
   must(
     sample.contents.some((content) => content !== null),
-    'No text came with a sample.',
+    'A sample had no texts.',
   );
   for (const [row, id] of subject.isWhole ? sample.ids.entries() : []) {
     const isOwn = byId.get(id)?.some(({ content }) => content === sample.contents[row]) ?? false;
-    must(isOwn, 'A sample comes with another text than its own.');
+    must(isOwn, 'A sampled chunk has the text of another one.');
   }
   return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} with their texts.`;
 }
 
 async function seeded(subject: StoreSubject): Promise<string> {
   const n = Math.min(50, Math.floor(subject.known.length / 2));
-  if (n < 10) throw new NotTried('The store holds too little to tell two samples apart.');
+  if (n < 10) throw new NotTried('The store is too small to distinguish two samples.');
   const first = await draw(subject, n, { seed: 11 });
   const [again, other] = [await draw(subject, n, { seed: 11 }), await draw(subject, n, { seed: 12 })];
   const isSame = JSON.stringify(keysOf(again)) === JSON.stringify(keysOf(first));
-  must(isSame || !first.isSeeded, 'The same seed gives another sample, though it says that it has a seed.');
+  must(isSame || !first.isSeeded, 'The same seed returns another sample, although the store claims to be seeded.');
   const differs = JSON.stringify(keysOf(other).toSorted()) !== JSON.stringify(keysOf(first).toSorted());
-  must(differs, 'Another seed gives the same sample.');
-  return first.isSeeded ? 'The same seed gives the same sample, another another.' : 'It has no seed, and says so.';
+  must(differs, 'Another seed returns the same sample.');
+  return first.isSeeded
+    ? 'The same seed returns the same sample, another seed another one.'
+    : 'It has no seed and reports that.';
 }
 
 /**
@@ -288,7 +296,7 @@ async function seeded(subject: StoreSubject): Promise<string> {
 async function uniform(subject: StoreSubject): Promise<string> {
   const { known, isWhole, description } = subject;
   const n = isWhole ? Math.min(150, Math.floor(known.length / 4)) : Math.min(500, known.length);
-  if (n < 10) throw new NotTried('The store holds too little to tell whether its samples are uniform.');
+  if (n < 10) throw new NotTried('The store is too small to check whether its samples are uniform.');
   const drawn: Set<string>[] = [];
   for (let seed = 1; seed <= (isWhole ? 20 : 4); seed += 1) {
     drawn.push(new Set(keysOf(await draw(subject, n, { seed }))));
@@ -304,7 +312,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);
   const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
-  const sentence = `${drawn.length} samples of ${n} of ${description.count} have ${common} in common; chance gives ${expected.toFixed(1)}.`;
+  const sentence = `${drawn.length} samples of ${n} of ${description.count} have ${common} in common; ${expected.toFixed(1)} are expected by chance.`;
   must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
   return sentence;
 }
@@ -312,12 +320,12 @@ async function uniform(subject: StoreSubject): Promise<string> {
 const sampleTests: readonly StoreTest[] = [
   {
     name: 'sample.distinct',
-    does: 'draws as many different chunks as are asked for, with their vectors',
+    does: 'draws the requested number of different chunks with their vectors',
     run: distinct,
   },
-  { name: 'sample.texts', does: 'gives the texts of a sample when they are asked for', run: texts },
-  { name: 'sample.seed', does: 'draws the same again by the same seed, or says that it cannot', run: seeded },
-  { name: 'sample.uniform', does: 'prefers no chunk', run: uniform },
+  { name: 'sample.texts', does: 'returns the texts of a sample on request', run: texts },
+  { name: 'sample.seed', does: 'draws the same sample with the same seed, or reports that it cannot', run: seeded },
+  { name: 'sample.uniform', does: 'draws every chunk with the same probability', run: uniform },
 ];
 
 /** What every store must do. recalld's own test suite runs the same list on stores that it fills itself. */

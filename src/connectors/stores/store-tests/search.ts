@@ -33,20 +33,23 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
  */
 function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
   const { byId, isWhole, tolerance } = subject;
-  must(neighbours.length <= k, `It gave ${neighbours.length} neighbours where ${k} were asked for.`);
-  must(isShort === neighbours.length < k, 'It says that a result is short where it is not, or the other way round.');
+  must(neighbours.length <= k, `It returned ${neighbours.length} neighbours instead of ${k}.`);
+  must(isShort === neighbours.length < k, 'It reports a short result as complete, or a complete one as short.');
   const times = new Map<string, number>();
   let last = Number.NEGATIVE_INFINITY;
   const offs: number[] = [];
   for (const neighbour of neighbours) {
     const { id, similarity, score, scoreKind } = neighbour;
-    must(Number.isFinite(score) && Math.abs(similarity) <= 1 + 1e-6, 'A score or a similarity is no cosine.');
+    must(
+      Number.isFinite(score) && Math.abs(similarity) <= 1 + 1e-6,
+      'A score is not finite, or a similarity is not a cosine.',
+    );
     const badness = lowIsBetter.has(scoreKind) ? score : -score;
-    must(badness >= last, 'Neighbours do not come best first.');
+    must(badness >= last, 'Neighbours are not sorted best first.');
     last = badness;
     times.set(id, (times.get(id) ?? 0) + 1);
     const found = chunkOf(neighbour, query, byId);
-    must(found !== null || !isWhole, 'A neighbour is none of the documents of the store.');
+    must(found !== null || !isWhole, 'A neighbour is not a document of the store.');
     if (found !== null) offs.push(found.off);
   }
   // If the store is not completely known, a neighbour may be another chunk of a known document; not all of them are.
@@ -55,7 +58,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   must(isTrue, `A similarity is ${Math.max(...offs).toFixed(4)} off the cosine of what is stored.`);
   if (isWhole) {
     for (const [id, count] of times) {
-      must(count <= (byId.get(id)?.length ?? 0), 'A document comes more often than it has chunks.');
+      must(count <= (byId.get(id)?.length ?? 0), 'A document occurs more often than it has chunks.');
     }
   }
   return Math.max(0, ...near);
@@ -63,7 +66,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
 
 /** Runs searches, checks all of them, and returns their results. */
 async function trueSearches(subject: StoreSubject, exact: boolean): Promise<{ readonly all: Nearest[]; off: number }> {
-  if (subject.queries.length === 0) throw new NotTried('The store holds nothing to search for.');
+  if (subject.queries.length === 0) throw new NotTried('The store is empty.');
   const all: Nearest[] = [];
   let off = 0;
   for (const query of subject.queries) {
@@ -75,7 +78,7 @@ async function trueSearches(subject: StoreSubject, exact: boolean): Promise<{ re
 }
 
 async function recall(subject: StoreSubject): Promise<string> {
-  const { known, isWhole, queries, description, leastRecall } = subject;
+  const { known, isWhole, queries, description, minRecall } = subject;
   const { all } = await trueSearches(subject, false);
   let sum = 0;
   for (const [place, query] of queries.entries()) {
@@ -83,22 +86,22 @@ async function recall(subject: StoreSubject): Promise<string> {
     const truth = isWhole
       ? bruteForce(known, query, K, description.metric)
       : (await nearest(subject, query, { exact: true })).neighbours;
-    must(truth.length > 0, 'An exact search gives nothing.');
+    must(truth.length > 0, 'An exact search returns nothing.');
     sum += recallOf(ids, truth) / queries.length;
   }
   const sentence = `The index finds ${(100 * sum).toFixed(1)} % of the ${K} nearest of ${queries.length} queries.`;
-  must(sum >= leastRecall, sentence);
+  must(sum >= minRecall, sentence);
   return sentence;
 }
 
 async function exact(subject: StoreSubject): Promise<string> {
   const { known, byId, isWhole, queries, description, tolerance } = subject;
   const { all } = await trueSearches(subject, true);
-  if (!isWhole) return 'It gave true neighbours, best first; the store is too large to compare them with all.';
+  if (!isWhole) return 'The neighbours are valid and sorted; the store is too large for a comparison with all vectors.';
   for (const [place, query] of queries.entries()) {
     const truth = bruteForce(known, query, K, description.metric);
     const found = all[place]?.neighbours ?? [];
-    must(found.length === truth.length, `It gave ${found.length} neighbours where the store has ${truth.length}.`);
+    must(found.length === truth.length, `It returned ${found.length} neighbours; the store has ${truth.length}.`);
     for (const [rank, neighbour] of found.entries()) {
       const best = truth[rank]?.goodness ?? 0;
       const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
@@ -106,7 +109,7 @@ async function exact(subject: StoreSubject): Promise<string> {
       must(lost <= tolerance * Math.max(1, Math.abs(best)), `Place ${rank + 1} of an exact search is not the nearest.`);
     }
   }
-  return `They are those of brute force over ${known.length} vectors, for ${queries.length} queries.`;
+  return `They equal those of brute force over ${known.length} vectors, for ${queries.length} queries.`;
 }
 
 async function short(subject: StoreSubject): Promise<string> {
@@ -114,7 +117,7 @@ async function short(subject: StoreSubject): Promise<string> {
   const [query] = queries;
   if (query === undefined || !isWhole) throw new NotTried('The store is too large to ask for more than it holds.');
   const one = await nearest(subject, query, { k: 1 });
-  must(one.neighbours.length === 1 && !one.isShort, 'A search for one does not give one.');
+  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbour does not return one.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
@@ -122,15 +125,15 @@ async function short(subject: StoreSubject): Promise<string> {
   // Without an exact search, an approximate index may lose some.
   must(
     all.neighbours.length >= known.length / 2,
-    `Asked for ${k} it gave ${all.neighbours.length} of ${known.length}.`,
+    `Asked for ${k}, it returned ${all.neighbours.length} of ${known.length}.`,
   );
-  return `Asked for ${k}, it gives ${all.neighbours.length} of ${known.length} and says that it is short.`;
+  return `Asked for ${k}, it returns ${all.neighbours.length} of ${known.length} and reports a short result.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
   const byId = chunksById(subject.known.filter(({ content }) => content !== null));
   const [query] = subject.queries;
-  if (query === undefined || byId.size === 0) throw new NotTried('The config names no field of the text of a chunk.');
+  if (query === undefined || byId.size === 0) throw new NotTried('The config does not name the text field of chunks.');
   const without = await nearest(subject, query);
   must(
     without.neighbours.every(({ content }) => content === null),
@@ -143,11 +146,11 @@ async function texts(subject: StoreSubject): Promise<string> {
       if (known === undefined) continue;
       compared += 1;
       const isThere = known.some(({ content }) => content === neighbour.content) || !subject.isWhole;
-      must(isThere && neighbour.content !== null, 'A neighbour comes with another text than its own.');
+      must(isThere && neighbour.content !== null, 'A neighbour has the text of another chunk.');
     }
   }
-  must(compared > 0, 'No neighbour came with a text.');
-  return `${compared} neighbours came with their texts.`;
+  must(compared > 0, 'No neighbour had a text.');
+  return `${compared} neighbours had their own texts.`;
 }
 
 async function filtered(subject: StoreSubject): Promise<string> {
@@ -175,33 +178,33 @@ async function filtered(subject: StoreSubject): Promise<string> {
     if (outcome.kind === 'unsupported') refused += 1;
     else must(valueOf(outcome).neighbours.length === 0, 'A filter interprets its value as syntax.');
   }
-  const refusals = refused === 0 ? '' : `; ${refused} that its language cannot write are refused`;
+  const refusals = refused === 0 ? '' : `; ${refused} that its language cannot express are refused`;
   return `${found.neighbours.length} neighbours under ${name}, and none under values that no chunk has${refusals}.`;
 }
 
 async function otherLength(subject: StoreSubject): Promise<string> {
   const { dimensions } = subject.description;
-  if (dimensions === null) throw new NotTried('The store does not say how long its vectors are.');
+  if (dimensions === null) throw new NotTried('The store does not report the length of its vectors.');
   for (const length of [dimensions - 1, dimensions + 1]) {
     const outcome = await ask(subject, new Float32Array(length).fill(0.123456789));
     const isRefused = outcome.kind === 'failed' && outcome.code === 'dimension_mismatch';
-    if (!isRefused) must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It takes a vector of another length.');
+    if (!isRefused) must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It accepts a vector of another length.');
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
-    must(says && !sentence.includes('0.1234'), 'Its sentence does not name both lengths, or shows the vector.');
+    must(says && !sentence.includes('0.1234'), 'Its message does not name both lengths, or shows the vector.');
   }
   return `${dimensions - 1} and ${dimensions + 1} numbers are refused where it holds ${dimensions}.`;
 }
 
 async function manyCallers(subject: StoreSubject): Promise<string> {
   const queries = [...subject.queries, ...subject.queries];
-  if (queries.length === 0) throw new NotTried('The store holds nothing to search for.');
+  if (queries.length === 0) throw new NotTried('The store is empty.');
   const answers = await Promise.all(queries.map((query) => ask(subject, query)));
   for (const [place, query] of queries.entries()) {
     const answer = answers[place];
     if (answer !== undefined) mustBeTrue(subject, query, valueOf(answer), K);
   }
-  return `${queries.length} searches at once gave each its own.`;
+  return `${queries.length} concurrent searches each returned their own result.`;
 }
 
 async function aborted(subject: StoreSubject): Promise<string> {
@@ -221,20 +224,20 @@ async function aborted(subject: StoreSubject): Promise<string> {
 export const searchTests: readonly StoreTest[] = [
   {
     name: 'search.order',
-    does: 'gives the nearest best first, with their cosine whatever the distance of the index',
+    does: 'returns the nearest neighbours best first, with their cosine whatever the distance of the index',
     run: async (subject) => {
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
-      must(given > 0, 'No search gave a neighbour.');
+      must(given > 0, 'No search returned a neighbour.');
       return `${given} neighbours; similarities at most ${off.toFixed(5)} off the cosine of what is stored.`;
     },
   },
-  { name: 'search.recall', does: 'finds by its index what comparing all would find', run: recall },
-  { name: 'search.exact', does: 'compares with all vectors when an exact search is asked for', run: exact },
-  { name: 'search.short', does: 'says that a result is short when it holds fewer', run: short },
-  { name: 'search.texts', does: 'gives the text of a chunk when it is asked for, and only then', run: texts },
-  { name: 'search.filter', does: 'keeps to a filter, and takes its value as a value', run: filtered },
+  { name: 'search.recall', does: 'finds through its index what a comparison with all vectors finds', run: recall },
+  { name: 'search.exact', does: 'compares with all vectors in an exact search', run: exact },
+  { name: 'search.short', does: 'reports a short result when it has fewer', run: short },
+  { name: 'search.texts', does: 'returns the text of a chunk on request, and only then', run: texts },
+  { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
   { name: 'search.length', does: 'refuses a vector of another length, and does not show it', run: otherLength },
-  { name: 'search.callers', does: 'answers many callers at once, each with its own result', run: manyCallers },
+  { name: 'search.callers', does: 'answers concurrent callers, each with its own result', run: manyCallers },
   { name: 'search.cancel', does: 'ends a cancelled search with the reason', run: aborted },
 ];

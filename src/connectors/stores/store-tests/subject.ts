@@ -26,7 +26,7 @@ export interface StoreSubject {
   /** Largest accepted error of a similarity: stores that quantize are inexact. */
   readonly tolerance: number;
   /** Minimum share of the true ten nearest that a search by the index must find. */
-  readonly leastRecall: number;
+  readonly minRecall: number;
   readonly signal: AbortSignal;
 }
 

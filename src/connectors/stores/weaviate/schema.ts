@@ -39,8 +39,8 @@ export async function readSchema(
   const names = Object.keys(named).toSorted();
   const chosen = vectorName ?? (names.length === 1 ? names[0] : undefined);
   if (names.length > 0 && (chosen === undefined || named[chosen] === undefined)) {
-    const wayOut = `set ${calls.configField}.vector_name to one of: ${names.join(', ')}`;
-    throw failed('vector_unknown', `Weaviate collection ${collection} has named vectors; ${wayOut}.`);
+    const fix = `set ${calls.configField}.vector_name to one of: ${names.join(', ')}`;
+    throw failed('vector_unknown', `Weaviate collection ${collection} has named vectors; ${fix}.`);
   }
   const vector = names.length > 0 && chosen !== undefined ? fieldsOf(named[chosen]) : schema;
   const type = textOf(vector['vectorIndexType']) ?? 'hnsw';
@@ -49,7 +49,9 @@ export async function readSchema(
   const distance = textOf(config['distance']) ?? textOf(at(config, 'hnsw', 'distance')) ?? 'cosine';
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
-    throw unsupported(`Weaviate vectors with the distance ${distance}, or several for each object, cannot be converted to a cosine.`);
+    throw unsupported(
+      `Weaviate vectors with the distance ${distance}, or several for each object, cannot be converted to a cosine.`,
+    );
   }
   const properties = listOf(schema['properties']).map((property): [string, Property] => [
     textOf(at(property, 'name')) ?? '',

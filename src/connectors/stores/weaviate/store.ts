@@ -115,8 +115,8 @@ async function graphql({ calls }: Weaviate, query: string, purpose: string, atte
   const errors = listOf(at(answer, 'errors'));
   if (errors.length === 0) return at(answer, 'data');
   // The text of an error is not shown, since it may repeat the query.
-  const wayOut = `check ${calls.configField} and the properties of filters`;
-  throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${wayOut}.`);
+  const fix = `check ${calls.configField} and the properties of filters`;
+  throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${fix}.`);
 }
 
 /** A query for objects: their metadata, and the properties for id and text. */
@@ -148,7 +148,9 @@ async function readShape(store: Weaviate, attempt: Attempt): Promise<Shape> {
 
 async function search(store: Weaviate, shape: Shape, request: NearestRequest, attempt: Attempt): Promise<Hit[] | null> {
   if (request.exact && !shape.isFlat) {
-    throw unsupported('The index of this Weaviate collection is approximate; only a flat index compares with all vectors.');
+    throw unsupported(
+      'The index of this Weaviate collection is approximate; only a flat index compares with all vectors.',
+    );
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape, name, value));
   if (conditions.includes(null)) return null;

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { commandSettings } from '../../../app/commands/command-store.ts';
 import { exitCodeOfKind } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../../cli/output.ts';
-import type { Message, Receiver } from '../../../connectors/receivers/receiver.ts';
+import type { Receiver } from '../../../connectors/receivers/receiver.ts';
 import { createReceivers } from '../../../connectors/receivers/registry.ts';
+import type { Message } from '../../../core/notification.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 
 export function notifyCommand(command: Command, signal: AbortSignal): Command {

@@ -1,7 +1,8 @@
 /** Decides which notification of an incident is due to a receiver, and writes it. */
 
-import type { Message, NotificationEvent, Receiver } from '../../../connectors/receivers/receiver.ts';
 import { duration, minute } from '../../../core/format.ts';
+import type { Severity } from '../../../core/model.ts';
+import type { Message, NotificationEvent } from '../../../core/notification.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
@@ -43,7 +44,7 @@ const CAUSE_WAIT_MS = 15_000;
 export function dueMessage(
   incident: NotifiableIncident,
   known: readonly Notified[],
-  { minSeverity, takesUpdates }: Pick<Receiver, 'minSeverity' | 'takesUpdates'>,
+  { minSeverity, takesUpdates }: { readonly minSeverity: Severity; readonly takesUpdates: boolean },
   now: Date,
 ): NotificationEvent | null {
   if (incident.severity === 'warning' && minSeverity === 'critical') return null;

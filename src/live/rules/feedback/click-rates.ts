@@ -7,7 +7,7 @@
 import { MINUTE_MS } from '../../../core/time.ts';
 import { normalQuantile, studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
-import { type Interval, wilsonInterval } from '../../../math/stats/intervals.ts';
+import { type Bounds, wilsonInterval } from '../../../math/stats/intervals.ts';
 import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 
 /** A sampled query with the documents that were shown. */
@@ -274,7 +274,7 @@ function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
  * because of the limited number of sessions (Korn and Graubard 1998; Dean and Pagano 2015). If all sessions agree, there is
  * no variance, and n is their effective number.
  */
-function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Interval {
+function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Bounds {
   const spread = value * (1 - value);
   const isUnanimous = variance * MAX_GAIN * effectiveSessions <= spread;
   const trials = isUnanimous ? effectiveSessions : spread / variance;

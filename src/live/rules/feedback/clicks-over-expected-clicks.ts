@@ -6,7 +6,7 @@
  * log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
  */
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
-import type { Interval } from '../../../math/stats/intervals.ts';
+import type { Bounds } from '../../../math/stats/intervals.ts';
 import { effectiveClusters } from '../sampling/estimate.ts';
 import {
   type ClickedQuery,
@@ -280,7 +280,7 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
  * @param weight the largest possible weight of one event, > 0
  * @param z one-sided quantile: 1.96 for 95 %
  */
-export function weightedCountInterval(count: number, variance: number, weight: number, z: number): Interval {
+export function weightedCountInterval(count: number, variance: number, weight: number, z: number): Bounds {
   const low = variance === 0 || count === 0 ? count : limit(count, variance, -z);
   return {
     low: Math.min(count, low),

@@ -51,7 +51,7 @@ describe('the results of an answer', () => {
       message: expect.stringContaining('retriever.results.text is body'),
     });
     expect(() => readJson({}, { list: 'results', id: null, score: null })).toThrow(
-      'retriever.results.id: null makes ids of the texts, so results.text must say where they are.',
+      'retriever.results.id: null derives ids from the texts, so results.text is required.',
     );
   });
 
@@ -67,7 +67,7 @@ describe('the results of an answer', () => {
     expect(read({ ...body, text: '{"alice":[]}' })).toMatchObject({
       code: 'no_result_list',
       message:
-        'http://rag/search answered without a list of results: retriever.results.list (results) gives null; the answer is an object.',
+        'http://rag/search answered without a list of results: retriever.results.list (results) is null; the answer is an object.',
     });
     expect(read({ ...body, text: '{"results":[{"alice":1}]}' })).toMatchObject({
       code: 'missing_id',
@@ -162,7 +162,7 @@ describe('the results of an answer', () => {
       kind: 'error',
       code: 'missing_id',
       message:
-        'http://rag/search gave no usable id for 1 of 3 results, first at rank 2: ' +
+        'http://rag/search returned no valid id for 1 of 3 results, first at rank 2: ' +
         'retriever.results.id is id, and that result is an object with the keys doc, secret.',
     });
   });
@@ -199,14 +199,14 @@ describe('the results of an answer', () => {
   });
 
   it.each([
-    ['an object', { hits: [], took: 3 }, 'gives null; the answer is an object with the keys hits, took.'],
-    ['a list', [1, 2], 'gives null; the answer is an array of 2.'],
+    ['an object', { hits: [], took: 3 }, 'is null; the answer is an object with the keys hits, took.'],
+    ['a list', [1, 2], 'is null; the answer is an array of 2.'],
     [
       'an error in the place of the list',
       { results: 'down' },
-      'gives a string; the answer is an object with the keys results.',
+      'is a string; the answer is an object with the keys results.',
     ],
-    ['nothing', null, 'gives null; the answer is null.'],
+    ['nothing', null, 'is null; the answer is null.'],
     [
       'keys that could be data',
       { 'how do I': 1, Kubernetes: 2, kubernetes: 3 },

@@ -41,7 +41,7 @@ describe('a template', () => {
     ['an empty placeholder', ['{{}}'], 'retriever.body[0]: {{}} is not a placeholder'],
     ['a tag without a name', { a: { b: ['{{tags.}}'] } }, 'retriever.body.a.b[0]: {{tags.}} is not a placeholder'],
     ['braces in braces', '{{{{text}}}}', 'retriever.body: {{{{text}} is not a placeholder'],
-    ['a placeholder in a key', { '{{text}}': 1 }, 'retriever.body: the key "{{text}}" holds a placeholder'],
+    ['a placeholder in a key', { '{{text}}': 1 }, 'retriever.body: the key "{{text}}" contains a placeholder'],
   ];
   it.each(mistakes)('with %s is refused with the name of the field', (_name, template, message) => {
     expect(() => render(template)).toThrowError(RecalldError);

@@ -117,7 +117,7 @@ describe('the vector store of a pipeline', () => {
     expect(outcome).toMatchObject({
       kind: 'failed',
       code: 'http_401',
-      message: expect.stringContaining(`check pipelines[0].vector_store.${key}; the right`) as unknown,
+      message: expect.stringContaining(`check pipelines[0].vector_store.${key}; read permission`) as unknown,
     });
     expect(JSON.stringify(outcome)).not.toContain('k-secret');
   });

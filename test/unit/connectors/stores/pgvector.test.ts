@@ -21,7 +21,7 @@ function serverError(code: string): Error {
 describe('what PostgreSQL failed of', () => {
   it.each([
     ['57014', 'timeout', 'raise pipelines[0].vector_store.timeout_ms'],
-    ['28P01', 'authentication_failed', 'does not let the user reader in'],
+    ['28P01', 'authentication_failed', 'rejects the user reader'],
     ['3D000', 'database_missing', 'check pipelines[0].vector_store.url'],
     ['42501', 'permission_denied', 'GRANT SELECT ON rag.chunks'],
     ['42703', 'not_found', 'check pipelines[0].vector_store'],

@@ -166,7 +166,7 @@ describe('ids in Pinecone', () => {
 
 describe('a Pinecone that refuses', () => {
   it.each([
-    ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; the right to read/],
+    ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; read permission/],
     [
       'a wrong host',
       status(404),

@@ -117,7 +117,7 @@ describe('a search in Qdrant', () => {
       kind: 'failed',
       code: 'dimension_mismatch',
       message:
-        'Qdrant was asked for the neighbours of 3 numbers but holds vectors of 4; the embedder of the config must be the model that filled the store.',
+        'Qdrant got a query vector of 3 numbers, but its vectors have 4; the embedder of the config must be the model that filled the store.',
     });
   });
 });

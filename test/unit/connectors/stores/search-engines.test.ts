@@ -333,7 +333,7 @@ describe('ids in a search engine', () => {
 describe('a search engine that refuses', () => {
   it.each([
     ['a missing index', status(404), 'collection_missing', /there is no index or alias docs; check .*\.index\.$/],
-    ['a wrong key', status(403), 'http_403', /check .*vector_store\.api_key; the right to read is enough\.$/],
+    ['a wrong key', status(403), 'http_403', /check .*vector_store\.api_key; read permission is enough\.$/],
     ['an answer of another service', {}, 'unexpected_answer', /its answer has no mappings/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
     const outcome = await elasticsearch(await replay(answer, answer)).describe(never);

@@ -197,7 +197,7 @@ describe('ids in Weaviate', () => {
 describe('a Weaviate that refuses', () => {
   it.each([
     ['a missing collection', status(404), 'collection_missing', /there is no collection Docs; check .*\.collection\.$/],
-    ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; the right to read/],
+    ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; read permission/],
   ])('says what to do about %s', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);
     expect(outcome).toMatchObject({

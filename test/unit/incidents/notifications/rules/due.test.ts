@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NotificationEvent } from '../../../../../src/connectors/receivers/receiver.ts';
+import type { NotificationEvent } from '../../../../../src/core/notification.ts';
 import { dueMessage, type Notified, nextAttempt } from '../../../../../src/incidents/notifications/rules/message.ts';
 import { anIncident } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
