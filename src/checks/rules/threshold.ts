@@ -257,7 +257,7 @@ function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
 function spread(
   { ciLow, n }: Extract<Reading, { kind: 'value' }>,
   measure: ThresholdMeasureName,
-  { low, high }: Interval,
+  { low, high }: Bounds,
   family: number,
 ): string {
   if (ciLow === null) return n > 0 ? ` (n = ${n})` : '';
