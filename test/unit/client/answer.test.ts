@@ -11,7 +11,7 @@ const answer = (status: number, body: unknown = '', retryAfter: string | null = 
 });
 
 describe('a batch', () => {
-  it.each([429, 502, 503, 504])('is sent again after HTTP %d, when the daemon says', (status) => {
+  it.each([429, 502, 503, 504])('is retried after HTTP %d, at the time that the daemon requests', (status) => {
     expect(classifyReply(answer(status, '', '7'), 3)).toEqual({
       kind: 'retry',
       error: `HTTP ${status}`,
@@ -19,14 +19,14 @@ describe('a batch', () => {
     });
   });
 
-  it('is sent again when there was no answer', () => {
+  it('is retried without an answer', () => {
     expect(classifyReply({ kind: 'failure', reason: 'ECONNRESET' }, 3)).toMatchObject({
       kind: 'retry',
       error: 'ECONNRESET',
     });
   });
 
-  it.each([301, 400, 401, 403, 404, 405, 500, 501])('is given up after HTTP %d', (status) => {
+  it.each([301, 400, 401, 403, 404, 405, 500, 501])('is dropped after HTTP %d', (status) => {
     expect(classifyReply(answer(status, 'no'), 3)).toEqual({
       kind: 'processed',
       rejected: new Map([[`http_${status}`, 3]]),
@@ -40,7 +40,7 @@ describe('a batch', () => {
     expect(classifyReply(answer(415), 3).kind).toBe('encoding_refused');
   });
 
-  it('is accepted but for the items that the daemon names, counted by code', () => {
+  it('is accepted except for the rejected items, which are counted by code', () => {
     const body = {
       accepted: 2,
       duplicates: 1,
@@ -61,7 +61,7 @@ describe('a batch', () => {
     });
   });
 
-  it('is refused as a whole after HTTP 422, by the codes that it names', () => {
+  it('is rejected as a whole after HTTP 422, with the codes of the answer', () => {
     const body = { rejected: [{ index: 0, code: 'invalid_field', message: '' }] };
     expect(classifyReply(answer(422, body), 2)).toMatchObject({
       kind: 'processed',
@@ -73,7 +73,7 @@ describe('a batch', () => {
   });
 });
 
-it('never counts more refusals than items, nor codes without bound, whatever the body says', () => {
+it('never counts more rejections than items, and limits the number of codes', () => {
   const rejection = fc.oneof(
     fc.record({ code: fc.oneof(fc.string(), fc.stringMatching(/^[a-z]{1,3}$/)) }),
     fc.jsonValue(),

@@ -5,7 +5,7 @@ import { isSampled } from '../../../src/client/client.ts';
 
 const keys = Array.from({ length: 20_000 }, (_, i) => `session-${i}`);
 
-it.each([0.01, 0.1, 0.5, 0.9])('keeps a share of %d of the keys', (rate) => {
+it.each([0.01, 0.1, 0.5, 0.9])('samples a share of %d of the keys', (rate) => {
   const share = keys.filter((key) => isSampled(key, rate)).length / keys.length;
   // Five standard deviations of a binomial share.
   expect(Math.abs(share - rate)).toBeLessThan(5 * Math.sqrt((rate * (1 - rate)) / keys.length));
@@ -13,7 +13,7 @@ it.each([0.01, 0.1, 0.5, 0.9])('keeps a share of %d of the keys', (rate) => {
 
 const rate = fc.double({ min: 0, max: 1, noNaN: true });
 
-it('keeps a key at every higher rate than one at which it is kept', () => {
+it('keeps a sampled key at every higher rate', () => {
   fc.assert(
     fc.property(fc.string(), rate, rate, (key, a, b) => {
       const atRates = [Math.min(a, b), Math.max(a, b)].map((each) => isSampled(key, each));

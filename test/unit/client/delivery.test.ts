@@ -44,8 +44,8 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 
 const idsOf = (items: readonly Readonly<Record<string, unknown>>[]) => items.map((item) => item['id']);
 
-describe('a batch', patience, () => {
-  it('is sent as soon as it is full', async () => {
+describe('the delivery of a batch', patience, () => {
+  it('sends a batch as soon as it is full', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 10 });
     for (const id of range(0, 25)) client.track(aQuery(id));
@@ -60,7 +60,7 @@ describe('a batch', patience, () => {
     });
   });
 
-  it('is sent when its time has come, though it is not full', async () => {
+  it('sends a batch after the flush interval although it is not full', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { flushIntervalMs: 30 });
     client.track(aQuery('q-0'));
@@ -70,7 +70,7 @@ describe('a batch', patience, () => {
     expect(daemon.requests).toHaveLength(2);
   });
 
-  it('is sent before it is full when its items are large', async () => {
+  it('sends a smaller batch when its items are large', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 1000 });
     for (const id of range(0, 40)) client.track(aQuery(id, { text: 'x'.repeat(50_000) }));
@@ -80,7 +80,7 @@ describe('a batch', patience, () => {
     for (const { items } of daemon.requests) expect(JSON.stringify(items).length).toBeLessThanOrEqual(512 * 1024);
   });
 
-  it('goes to the path of its kind with what names and authorises the client', async () => {
+  it('posts to the path of the kind with the user agent and the API key', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(`${daemon.url}/behind/a/proxy/`, { apiKey: 'rk_1' });
     const queryId = client.track({ results: [] });
@@ -99,7 +99,7 @@ describe('a batch', patience, () => {
     ]);
   });
 
-  it('is compressed, and read by the daemon as it was tracked', async () => {
+  it('compresses a batch, and the daemon reads it unchanged', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url);
     for (const id of range(0, 50)) client.track(aQuery(id, { text: 'Wie setze ich 密码 zurück? 😀' }));
@@ -111,7 +111,7 @@ describe('a batch', patience, () => {
     expect(request?.items[49]).toMatchObject({ id: 'q-49', text: 'Wie setze ich 密码 zurück? 😀' });
   });
 
-  it('is sent again without gzip, at once and from then on, to a daemon that does not take it', async () => {
+  it('retries at once without gzip, and stays without it, when the daemon rejects gzip', async () => {
     const daemon = await startRecordingDaemon((request, response) =>
       (request.headers['content-encoding'] === undefined ? accept() : status(415))(request, response),
     );
@@ -121,7 +121,7 @@ describe('a batch', patience, () => {
     expect(daemon.requests.map((request) => request.status)).toEqual([415, 202, 202]);
   });
 
-  it('is sent again in parts when the daemon finds it too large, and given up when it is a single item', async () => {
+  it('splits a batch that the daemon rejects as too large, and drops a single item that is too large', async () => {
     const daemon = await startRecordingDaemon((request, response) =>
       (request.items.length <= 3 && request.items.every(({ text }) => text === undefined) ? accept() : status(413))(
         request,
@@ -137,7 +137,7 @@ describe('a batch', patience, () => {
     expect(client.stats().queries).toMatchObject({ sent: 30, rejectedByCode: { http_413: 1 } });
   });
 
-  it('carries nothing of the host request in which an item was tracked', async () => {
+  it('does not leak the async context of the host request into a batch', async () => {
     const daemon = await startRecordingDaemon();
     const store = new AsyncLocalStorage<string>();
     const client = openClient(daemon.url, {
@@ -155,7 +155,7 @@ describe('a batch', patience, () => {
 });
 
 describe('the work on a batch', patience, () => {
-  it('begins after the turn of the host in which it became full', async () => {
+  it('starts after the turn of the event loop in which the batch became full', async () => {
     let posts = 0;
     const connection: Connection = {
       post: async () => {
@@ -183,7 +183,7 @@ describe('the work on a batch', patience, () => {
 });
 
 describe('an item', patience, () => {
-  it('is delivered once, with the id that it had from the start, by a daemon that was overloaded', async () => {
+  it('is delivered once, with its original id, to a daemon that was overloaded', async () => {
     const daemon = await startRecordingDaemon(inTurn(status(503, { 'retry-after': '1' }), accept()));
     const client = openClient(daemon.url);
     const ids = Array.from({ length: 3 }, () => client.track({ results: [] }));
@@ -194,7 +194,7 @@ describe('an item', patience, () => {
     expect(client.stats().queries).toMatchObject({ sent: 3, requests: 2, retries: 1, lastError: null });
   });
 
-  it.each([429, 502, 503, 504])('survives HTTP %d, and newer ones wait behind it', async (code) => {
+  it.each([429, 502, 503, 504])('survives HTTP %d, while newer items wait', async (code) => {
     const daemon = await startRecordingDaemon(inTurn(status(code), status(code), accept()));
     const client = openClient(daemon.url, { batchSize: 2 });
     for (const id of range(0, 6)) client.track(aQuery(id));
@@ -202,7 +202,7 @@ describe('an item', patience, () => {
     expect(idsOf(daemon.items('/v1/queries'))).toEqual(range(0, 6));
   });
 
-  it('survives a daemon that is away and comes back', async () => {
+  it('survives an outage of the daemon', async () => {
     const first = await startRecordingDaemon();
     const port = Number(new URL(first.url).port);
     await first.close();
@@ -216,7 +216,7 @@ describe('an item', patience, () => {
     expect(idsOf(second.items('/v1/queries'))).toEqual(range(0, 3));
   });
 
-  it('survives a connection that is cut in the middle of the upload', async () => {
+  it('survives a connection that breaks during the upload', async () => {
     const client = openClient(await startCutting((socket) => socket.resetAndDestroy()));
     for (const id of range(0, 5)) client.track(aLargeQuery(id));
     await client.flush({ timeoutMs: 0 });
@@ -241,7 +241,7 @@ describe('an item', patience, () => {
     },
   );
 
-  it('that takes too long leaves no connection behind', async () => {
+  it('leaves no connection open after a timeout', async () => {
     const daemon = await startRecordingDaemon(hang());
     const client = openClient(daemon.url, { timeoutMs: 50, flushIntervalMs: 1 });
     client.track(aQuery('q-0'));
@@ -250,7 +250,7 @@ describe('an item', patience, () => {
     expect(daemon.requests.length).toBeGreaterThanOrEqual(3);
   });
 
-  it('is delivered though the answer ends in the middle', async () => {
+  it('counts as delivered although the answer breaks off', async () => {
     const daemon = await startRecordingDaemon((_request, response) => {
       response.writeHead(202, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"accepted": 1,');
@@ -261,7 +261,7 @@ describe('an item', patience, () => {
     expect(daemon.requests).toHaveLength(1);
   });
 
-  it('is delivered though the answer never ends', async () => {
+  it('counts as delivered although the answer never ends', async () => {
     const daemon = await startRecordingDaemon((_request, response) => {
       response.writeHead(202);
       const chunk = 'x'.repeat(64 * 1024);
@@ -274,7 +274,7 @@ describe('an item', patience, () => {
     expect(await client.flush({ timeoutMs: 20_000 })).toEqual({ sent: 1, pending: 0 });
   });
 
-  it('is what it was when it was tracked, whatever the host does to its objects later', async () => {
+  it('does not change when the host later changes its objects', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url);
     const embedding = [0.25, 0.5];
@@ -300,8 +300,8 @@ describe('an item', patience, () => {
   });
 });
 
-describe('what is refused', patience, () => {
-  it('is counted by the code that the daemon gives, and the rest of the batch is sent', async () => {
+describe('rejected items', patience, () => {
+  it('are counted by the code of the daemon, and the rest of the batch is accepted', async () => {
     const drops: Drop[] = [];
     const daemon = await startRecordingDaemon(
       accept([
@@ -336,7 +336,7 @@ describe('what is refused', patience, () => {
     },
   );
 
-  it('by a redirect is not sent elsewhere', async () => {
+  it('are not sent to the target of a redirect', async () => {
     const elsewhere = await startRecordingDaemon();
     const daemon = await startRecordingDaemon(status(307, { location: elsewhere.url }));
     const client = openClient(daemon.url);
@@ -348,7 +348,7 @@ describe('what is refused', patience, () => {
 });
 
 describe('Retry-After', patience, () => {
-  it('is honoured by flush and close, which give up before they ask again', async () => {
+  it('is respected by flush and close, which do not send earlier', async () => {
     const daemon = await startRecordingDaemon(status(503, { 'retry-after': '3600' }));
     const client = openClient(daemon.url);
     client.track(aQuery('q-0'));
@@ -362,7 +362,7 @@ describe('Retry-After', patience, () => {
 });
 
 describe('local sampling', patience, () => {
-  it('keeps whole sessions and tells the daemon with which probability', async () => {
+  it('samples whole sessions and reports the probability to the daemon', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0.25, batchSize: 1000 });
     for (let i = 0; i < 400; i++) {
@@ -384,7 +384,7 @@ describe('local sampling', patience, () => {
     expect(Math.abs(sessions.size - 100)).toBeLessThan(44);
   });
 
-  it('leaves feedback alone, also about a query that was not kept', async () => {
+  it('never samples feedback, also on a query that was sampled out', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { sampleRate: 0 });
     const queryId = client.track({ results: [] });
@@ -396,7 +396,7 @@ describe('local sampling', patience, () => {
 });
 
 describe('a closed client', patience, () => {
-  it('has delivered what it had, and takes nothing more', async () => {
+  it('delivers queued items and accepts no more', async () => {
     const daemon = await startRecordingDaemon();
     const client = openClient(daemon.url, { batchSize: 10 });
     for (const id of range(0, 25)) client.track(aQuery(id));
@@ -412,7 +412,7 @@ describe('a closed client', patience, () => {
     expect(await client.close()).toEqual({ sent: 25, pending: 0 });
   });
 
-  it('gives up on a daemon that never answers, and says what was lost', async () => {
+  it('stops waiting for a daemon that never answers, and reports what was lost', async () => {
     const daemon = await startRecordingDaemon(hang());
     const client = openClient(daemon.url, { timeoutMs: 60_000 });
     for (const id of range(0, 3)) client.track(aQuery(id));
@@ -421,7 +421,7 @@ describe('a closed client', patience, () => {
     await waitFor(() => daemon.connections === 0);
   });
 
-  it('has tried once more at once, when it was waiting to try again', async () => {
+  it('retries once more immediately if it was waiting for a retry', async () => {
     // A back-off as long as there is.
     vi.spyOn(Math, 'random').mockReturnValue(1000);
     onTestFinished(() => void vi.restoreAllMocks());

@@ -12,7 +12,7 @@ it('has the version of the package', () => {
   expect(version).toBe((JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version);
 });
 
-it('needs nothing but an address', () => {
+it('requires only a URL', () => {
   expect(readOptions({ url })).toMatchObject({
     maxQueue: 10_000,
     maxQueueBytes: 16 * 1024 * 1024,
@@ -28,7 +28,7 @@ it('sends a key that was read from a file with a line feed', () => {
   expect(readOptions({ url, apiKey: 'rk_123\n' }).headers).toMatchObject({ authorization: 'Bearer rk_123' });
 });
 
-describe('what cannot be used', () => {
+describe('an invalid option', () => {
   it.each<{ option: string; value: unknown; used: unknown }>([
     { option: 'maxQueue', value: 0, used: 10_000 },
     { option: 'maxQueue', value: 1e9, used: 10_000 },
@@ -43,14 +43,14 @@ describe('what cannot be used', () => {
     { option: 'url', value: 'localhost:8321', used: null },
     { option: 'url', value: 'ftp://127.0.0.1', used: null },
     { option: 'url', value: 'http://user:secret@127.0.0.1', used: null },
-  ])('is named and replaced: $option $value', ({ option, value, used }) => {
+  ])('is reported and replaced: $option $value', ({ option, value, used }) => {
     const settings = readOptions({ url, [option]: value });
     expect(settings[option as keyof typeof settings]).toBe(used);
     expect(settings.problems).toHaveLength(1);
     expect(settings.problems[0]).toMatch(new RegExp(`^${option} must be .*; .*\\.$`));
   });
 
-  it('is an API key that no header can carry, and then nothing is sent', () => {
+  it('disables the client if it is an API key that no header can contain', () => {
     const settings = readOptions({ url, apiKey: 'rk_\u00e9' });
     expect(settings.url).toBeNull();
     expect(settings.problems[0]).toMatch(/^apiKey must be /);
@@ -58,11 +58,11 @@ describe('what cannot be used', () => {
   });
 });
 
-it('reads any options without a throw', () => {
+it('never throws, whatever the options are', () => {
   expect(() => fc.assert(fc.property(junk, (make) => void readOptions(make())))).not.toThrow();
 });
 
-it('waits between no time and a minute for a flush, whatever it is told', () => {
+it('limits the wait of a flush to 0 to 60 s, whatever the option is', () => {
   expect(readFlushTimeout(undefined)).toBe(5000);
   expect(readFlushTimeout({ timeoutMs: 250 })).toBe(250);
   fc.assert(

@@ -4,7 +4,7 @@ import { Outbox, RingBuffer } from '../../../src/client/outbox.ts';
 
 const operations = fc.array(fc.constantFrom('push', 'unshift', 'shift'), { maxLength: 60 });
 
-it('gives back what it holds in order, whatever is added and removed at either end', () => {
+it('returns elements in order, whatever is added and removed at either end', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), operations, (capacity, steps) => {
       const buffer = new RingBuffer<number>(capacity);
@@ -46,19 +46,19 @@ function filled(limits: { maxItems: number; maxBytes: number }, content: readonl
 }
 
 describe('a full outbox', () => {
-  it('drops the oldest when it has too many items', () => {
+  it('drops the oldest item when it has too many', () => {
     const { outbox, dropped } = filled({ maxItems: 3, maxBytes: 1000 }, records(8));
     expect(dropped).toBe(5);
     expect(ids(outbox.take(10, 1000))).toEqual([5, 6, 7]);
   });
 
-  it('drops as many of the oldest as the bytes of the new one need', () => {
+  it('drops enough of the oldest items to fit the bytes of the new one', () => {
     const { outbox, dropped } = filled({ maxItems: 100, maxBytes: 100 }, [...records(10), { id: 10, bytes: 35 }]);
     expect(dropped).toBe(4);
     expect(ids(outbox.take(10, 1000))).toEqual([4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('never drops what is under way, but then the new one', () => {
+  it('drops the new item if only items that are being sent are left', () => {
     const { outbox } = filled({ maxItems: 3, maxBytes: 1000 }, records(3));
     const underWay = outbox.take(3, 1000);
     expect(outbox.push({ id: 3, bytes: 10 })).toBe(1);
@@ -70,18 +70,18 @@ describe('a full outbox', () => {
 });
 
 describe('a batch', () => {
-  it('ends before the record that would make it too large', () => {
+  it('stops before the record that would make it too large', () => {
     const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, records(5));
     expect(ids(outbox.take(10, 35))).toEqual([0, 1, 2]);
     expect(ids(outbox.take(10, 35))).toEqual([3, 4]);
   });
 
-  it('holds a record alone that is larger than a batch', () => {
+  it('contains only one record if that is larger than a batch', () => {
     const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, [{ id: 0, bytes: 500 }, ...records(1, 10, 1)]);
     expect(ids(outbox.take(10, 35))).toEqual([0]);
   });
 
-  it('comes out again in the same order after it was put back', () => {
+  it('keeps its order after it was put back', () => {
     const { outbox } = filled({ maxItems: 10, maxBytes: 1000 }, records(5));
     outbox.putBack(outbox.take(3, 1000));
     expect(ids(outbox.take(10, 1000))).toEqual([0, 1, 2, 3, 4]);
@@ -95,7 +95,7 @@ const step = fc.oneof(
   }),
 );
 
-it('stays within its bounds and loses count of no record, whatever happens to it', () => {
+it('stays within its limits and counts every record', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const limits = { maxItems: 6, maxBytes: 120 };

@@ -43,7 +43,7 @@ const trackTo = (url: string) => `
   for (let i = 0; i < 100; i++) client.track({ text: 'x'.repeat(1000), results: ['a'] });`;
 
 describe('a host that ends', () => {
-  it('has delivered everything that it had taken, without a word of ours', async () => {
+  it('delivers everything and prints nothing', async () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`
       const client = createClient({ url: '${daemon.url}', pipeline: 'p' });
@@ -54,7 +54,7 @@ describe('a host that ends', () => {
     expect(daemon.items('/v1/feedback')).toHaveLength(1);
   }, 30_000);
 
-  it('has delivered what the snippet of README tells, as it is pasted into a script', async () => {
+  it('delivers the items of the README snippet, pasted into a script', async () => {
     const daemon = await startRecordingDaemon();
     const [, snippet = ''] = /```js\n(import \{ createClient \}[\s\S]*?)```/.exec(readme) ?? [];
     const source = snippet.replace(/^import .*$/m, '').replace('http://127.0.0.1:8321', daemon.url);
@@ -63,21 +63,21 @@ describe('a host that ends', () => {
     expect(daemon.items('/v1/feedback')).toHaveLength(1);
   }, 30_000);
 
-  it('waits for a moment for a daemon that is away, and says what was not delivered', async () => {
+  it('waits briefly for a daemon that is down, and reports what was not delivered', async () => {
     const host = startHost(trackTo('http://127.0.0.1:9'));
     const { code, lines } = await endOf(host);
     expect(code).toBe(0);
     expect(lines.join('')).toMatch(/^recalld: 100 queries and 0 feedback items were not delivered: .*\.\n$/);
   }, 30_000);
 
-  it('waits no longer for a daemon that has read the request and never answers', async () => {
+  it('waits no longer for a daemon that reads the request and never answers', async () => {
     const daemon = await startRecordingDaemon(hang());
     const { code, lines } = await endOf(startHost(trackTo(daemon.url)));
     expect(code).toBe(0);
     expect(lines.join('')).toContain('recalld: 100 queries and 0 feedback items were not delivered');
   }, 30_000);
 
-  it('says what was not delivered when it is ended at once', async () => {
+  it('reports what was not delivered when it exits immediately', async () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`${trackTo(daemon.url)}\nprocess.exit(3);`);
     expect(await endOf(host)).toEqual({
@@ -88,14 +88,14 @@ describe('a host that ends', () => {
     });
   }, 30_000);
 
-  it('is told of each drop itself where it asked for that', async () => {
+  it('is notified of each drop if it set onDrop', async () => {
     const host = startHost(`
       const client = createClient({ url: 'http://127.0.0.1:9', pipeline: 'p', onDrop: ({ what, reason, count }) => console.log(what, reason, count) });
       client.track({ results: ['a'] });`);
     expect(await endOf(host)).toEqual({ code: 0, lines: ['queries closed 1'] });
   }, 30_000);
 
-  it('has delivered everything when it closed the client first', async () => {
+  it('delivers everything if it closes the client first', async () => {
     const daemon = await startRecordingDaemon();
     const host = startHost(`
       const client = createClient({ url: '${daemon.url}', pipeline: 'p' });
@@ -122,7 +122,7 @@ const daemonSource = `
   });
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
 
-it('keeps the bounds of a host whose daemon is frozen, and delivers once it goes on', async () => {
+it('limits memory while the daemon is frozen, and delivers when it continues', async () => {
   const daemon = startNode(['--input-type=module', '--eval', daemonSource]);
   const port = await waitFor(() => daemon.lines[0]);
   daemon.kill('SIGSTOP');
@@ -162,7 +162,7 @@ it('keeps the bounds of a host whose daemon is frozen, and delivers once it goes
 describe('the client alone', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
 
-  it('imports nothing but its own folder, how documents without an id are called, and what Node.js, Bun and Deno have built in', () => {
+  it('imports only its own folder, the rule for ids of documents without one, and modules built into Node.js, Bun and Deno', () => {
     const imported = files.flatMap((file) =>
       [...readFileSync(path.join(folder, file), 'utf8').matchAll(/\b(?:from|import)\s*\(?'([^']+)'/g)].map(
         ([, name]) => name,
@@ -174,7 +174,7 @@ describe('the client alone', () => {
     ).toEqual([]);
   });
 
-  it('uses nothing of the language that Node.js 18 lacks', async () => {
+  it('uses only language features of Node.js 18', async () => {
     const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
     const options =
       '--noEmit --target es2022 --lib es2022 --module nodenext --types node --strict --skipLibCheck --allowImportingTsExtensions --ignoreConfig';

@@ -12,7 +12,7 @@ describe('the wait before a retry', () => {
     { attempt: 4, longest: 4000 },
     { attempt: 8, longest: 60_000 },
     { attempt: 5000, longest: 60_000 },
-  ])('is spread from nothing to $longest ms after attempt $attempt', ({ attempt, longest }) => {
+  ])('is between 0 and $longest ms after attempt $attempt', ({ attempt, longest }) => {
     expect(retryDelayMs(attempt, null, 0, now)).toBe(0);
     expect(retryDelayMs(attempt, null, 0.5, now)).toBeCloseTo(longest / 2, 6);
     expect(retryDelayMs(attempt, null, almostOne, now)).toBeCloseTo(longest, 6);
@@ -33,7 +33,7 @@ describe('the wait before a retry', () => {
     );
   });
 
-  it('differs between hosts that were turned away together', () => {
+  it('differs between hosts that were rejected at the same time', () => {
     expect(retryDelayMs(1, '5', 0.1, now)).not.toBe(retryDelayMs(1, '5', 0.9, now));
   });
 });

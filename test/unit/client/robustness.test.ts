@@ -64,7 +64,7 @@ describe('no call of the host throws or waits', () => {
     );
   });
 
-  it('when it is told of a drop and throws, rejects or tracks again', async () => {
+  it('when its onDrop callback throws, rejects or tracks again', async () => {
     let told = 0;
     const client: Client = openClient({
       url: nowhere,
@@ -102,7 +102,7 @@ describe('no call of the host throws or waits', () => {
   });
 });
 
-describe('a client without a usable address', () => {
+describe('a client without a valid URL', () => {
   it('drops everything and says why', async () => {
     const client = openClient({ url: '' });
     expect(client.track({ id: 'q-0', results: [] })).toBe('q-0');
@@ -116,7 +116,7 @@ describe('a client without a usable address', () => {
 });
 
 describe('with a daemon that', () => {
-  it('never answers, the queue holds its bounds and the oldest that wait are dropped', async () => {
+  it('never answers, the queue stays within its limits and drops the oldest waiting items', async () => {
     const daemon = await startRecordingDaemon(hang());
     const drops: Drop[] = [];
     const client = openClient({
@@ -144,7 +144,7 @@ describe('with a daemon that', () => {
     expect(ids).toEqual(expected.map((i) => `q-${i}`));
   });
 
-  it('is away, the queue stays below its bytes, however large the items', () => {
+  it('is down, the queue stays below its byte limit, however large the items are', () => {
     const client = openClient({ url: nowhere, maxQueueBytes: 200_000, maxQueue: 1000 });
     fc.assert(
       fc.property(fc.nat({ max: 99_000 }), fc.nat({ max: 16_000 }), (characters, dimensions) => {

@@ -67,7 +67,7 @@ describe('a tracked query', () => {
     });
   });
 
-  it('calls a document without an id by its text, as the daemon does', () => {
+  it('derives the id of a document without one from its text, as the daemon does', () => {
     const text = 'Open\n the settings.';
     const id = contentId('Open the settings.');
     expect(sent({ results: [{ text }] })).toMatchObject({ results: [{ id, text }] });
@@ -82,7 +82,7 @@ describe('a tracked query', () => {
     }
   });
 
-  it('is dated and named by the client where the host is silent', () => {
+  it('gets a time and an id from the client if the host sets none', () => {
     expect(sent({ results: [] })).toEqual({
       id: 'q-1',
       pipeline: 'support-docs',
@@ -100,7 +100,7 @@ describe('a tracked query', () => {
     },
   );
 
-  it('needs no results when the retrieval failed', () => {
+  it('requires no results if the retrieval failed', () => {
     expect(liveQuerySchema.parse(sent({ error: 'timeout' }))).toMatchObject({
       results: [],
       error: 'timeout',
@@ -112,7 +112,7 @@ describe('a tracked query', () => {
     { error: new Error('no answer'), told: 'no answer' },
     { error: new TypeError(), told: 'TypeError' },
     { error: { message: 'of another realm' } as Error, told: 'of another realm' },
-  ])('tells the error $error as $told', ({ error, told }) => {
+  ])('reports the error $error as $told', ({ error, told }) => {
     expect(liveQuerySchema.parse(sent({ results: [], error })).error).toBe(told);
   });
 
@@ -162,7 +162,7 @@ describe('a tracked query', () => {
     { field: 'versions.index', query: { results: [], versions: { index: 7 } } },
     { field: 'sampling.probability', query: { results: [], sampling: {} } },
     { field: 'sampling.probability', query: { results: [], sampling: { probability: 0 } } },
-  ])('is invalid by its $field, which the reason names: %#', ({ field, query }) => {
+  ])('is rejected for an invalid $field, which the reason names: %#', ({ field, query }) => {
     const create = () => createQueryRecord(query as Readonly<Record<string, unknown>>, context);
     expect(create).toThrow(InvalidField);
     expect(create).toThrow(`${field} `);
@@ -215,7 +215,7 @@ const anyFeedback: fc.Arbitrary<TrackedFeedback> = fc.record({
   comment: optional(text),
 });
 
-it('is taken by the daemon whatever valid query or feedback the host tracks', () => {
+it('is accepted by the daemon for every valid query and feedback item', () => {
   fc.assert(
     fc.property(anyQuery, anyFeedback, (query, feedback) => {
       expect(liveQuerySchema.safeParse(sent(query)).error).toBeUndefined();
@@ -224,7 +224,7 @@ it('is taken by the daemon whatever valid query or feedback the host tracks', ()
   );
 });
 
-it('sends a vector as the float32 values that it has', () => {
+it('sends a vector as its exact float32 values', () => {
   fc.assert(
     fc.property(fc.float32Array({ minLength: 1, maxLength: 50, noNaN: true, noDefaultInfinity: true }), (embedding) => {
       expect(liveQuerySchema.parse(sent({ results: [], embedding })).embedding).toEqual(embedding);
@@ -269,7 +269,7 @@ describe('tracked feedback', () => {
     });
   });
 
-  it('may be of every kind that the daemon knows', () => {
+  it('accepts every kind of the daemon', () => {
     expect([...feedbackKinds]).toEqual([...kindsOfTheDaemon]);
   });
 

@@ -17,21 +17,21 @@ function aStack(...names: readonly string[]) {
   return { stack, closed, logger };
 }
 
-describe('what the program opened', () => {
-  it('is closed one after the other, last opened first', async () => {
+describe('the cleanup stack', () => {
+  it('closes resources one after the other, last opened first', async () => {
     const { stack, closed } = aStack('database', 'queue', 'server');
     await stack.run();
     expect(closed).toEqual(['server', 'queue', 'database']);
   });
 
-  it('is closed once, also when two ask for it at the same time', async () => {
+  it('closes once, also if two callers run it at the same time', async () => {
     const { stack, closed } = aStack('database', 'queue');
     await Promise.all([stack.run(), stack.run()]);
     await stack.run();
     expect(closed).toEqual(['queue', 'database']);
   });
 
-  it('is closed although something before it did not close, which is logged by its name', async () => {
+  it('continues after a resource that fails to close, and logs its name', async () => {
     const { stack, closed, logger } = aStack('database', 'broken', 'server');
     await stack.run();
     expect(closed).toEqual(['server', 'broken', 'database']);
@@ -44,7 +44,7 @@ describe('what the program opened', () => {
     ]);
   });
 
-  it('is closed too when it was opened while closing', async () => {
+  it('closes a resource that was opened during the cleanup', async () => {
     const { stack, closed } = aStack('database');
     stack.defer('late', () => {
       stack.defer('later', () => void closed.push('later'));

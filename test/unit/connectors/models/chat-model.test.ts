@@ -39,7 +39,7 @@ const aModel = (changes: Partial<NonNullable<z.input<typeof llmSchema>>> = {}) =
 const bodies = () => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
 
 describe('a chat model', () => {
-  it('is asked with a strict schema, and answers with text and what it counted', async () => {
+  it('gets a strict schema, and returns text and token usage', async () => {
     responder = said('{"a":1}');
     expect(await aModel().answer(request, never)).toEqual({
       kind: 'text',
@@ -59,7 +59,7 @@ describe('a chat model', () => {
     expect(server.requests[0]?.target).toBe('/chat/completions');
   });
 
-  it('that knows no schema is asked for any object, and the next time at once', async () => {
+  it('that rejects schemas gets a request for any JSON object, and from then on immediately', async () => {
     responder = (one, response) => (one.body.includes('json_schema') ? status(400) : said('{}'))(one, response);
     const model = aModel();
     expect(await model.answer(request, never)).toMatchObject({ kind: 'text' });
@@ -71,7 +71,7 @@ describe('a chat model', () => {
     ]);
   });
 
-  it('that is busy is asked again when it said', async () => {
+  it('that is busy is retried at the time it requested', async () => {
     responder = inTurn(tooManyRequests('0'), said('{}'));
     expect(await aModel({ retries: 1 }).answer(request, never)).toMatchObject({ kind: 'text' });
   });
@@ -79,7 +79,7 @@ describe('a chat model', () => {
   it.each<[string, Responder]>([
     ['a refusal', said(null, {}, { refusal: 'I cannot help with that.' })],
     ['a filter', said('', { finish_reason: 'content_filter' })],
-  ])('that answers with %s has refused', async (_, answer) => {
+  ])('that answers with %s counts as a refusal', async (_, answer) => {
     responder = answer;
     expect(await aModel().answer(request, never)).toEqual({
       kind: 'refused',
@@ -87,7 +87,7 @@ describe('a chat model', () => {
     });
   });
 
-  it('whose answer was cut off says so, and may count no tokens', async () => {
+  it('reports a truncated answer, also without token usage', async () => {
     responder = json({ choices: [{ message: { content: '{"a"' }, finish_reason: 'length' }] });
     expect(await aModel().answer(request, never)).toEqual({
       kind: 'text',
@@ -105,7 +105,7 @@ describe('a chat model', () => {
     ['a wrong key', status(401), 'http_401'],
     ['nothing at all', hang(), 'timeout'],
     ['a wait beyond patience', tooManyRequests('3600'), 'http_429'],
-  ])('that answers with %s has failed, with the reason and no secret', async (_, answer, code) => {
+  ])('that answers with %s is a failure with its reason and without secrets', async (_, answer, code) => {
     responder = answer;
     const failed = await aModel({ timeout_ms: 1000, headers: { authorization: 'Bearer top-secret' } }).answer(
       request,

@@ -51,7 +51,7 @@ const kinds: Kind[] = [
 ];
 
 describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
-  it('gives the candidates by score, in whatever order they were answered', async () => {
+  it('returns the candidates by score, whatever the order of the answer', async () => {
     server.respondWith(scores([0, 0.1], [2, 0.9], [1, 0.5]));
     expect(await create().rerank(question, never)).toMatchObject({
       kind: 'ranking',
@@ -69,7 +69,7 @@ describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
     expect(ranking).toMatchObject({ documents: [{ id: 'd1' }, { id: 'd2' }, { id: 'd3' }] });
   });
 
-  it('is tried again when it is busy', async () => {
+  it('retries a busy service', async () => {
     server.respondWith(inTurn(tooManyRequests('0'), scores([0, 1])));
     expect(await create().rerank(question, never)).toMatchObject({ kind: 'ranking' });
   });
@@ -83,14 +83,14 @@ describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
     ['an index of no candidate', 'missing_index', () => scores([3, 0.5])],
     ['an index twice', 'missing_index', () => scores([1, 0.5], [1, 0.4])],
     ['no score', 'missing_score', () => scores([1, null])],
-  ])('has a code for %s, and no text in its message', async (_, code, respond) => {
+  ])('reports %s with a code, and without texts in its message', async (_, code, respond) => {
     server.respondWith(respond());
     const failed = await create().rerank(question, never);
     expect(failed).toMatchObject({ kind: 'failed', code });
     expect(JSON.stringify(failed)).not.toMatch(/secret|text of/);
   });
 
-  it('is a timeout when it hangs, and rejects with the reason of an abort', async () => {
+  it('times out on a service that hangs, and rejects with the reason of an abort', async () => {
     server.respondWith(hang());
     expect(await create(50).rerank(question, never)).toMatchObject({ kind: 'failed', code: 'timeout' });
     const stop = new AbortController();
@@ -104,7 +104,7 @@ describe.each(kinds)('the reranker of $name', ({ create, scores }) => {
 describe('the request of a reranker', () => {
   const body = () => JSON.parse(server.requests.at(-1)?.body ?? '') as unknown;
 
-  it('is that of Text Embeddings Inference', async () => {
+  it('follows the API of Text Embeddings Inference', async () => {
     await kinds[0]?.create().rerank(question, never);
     expect(server.requests[0]).toMatchObject({ method: 'POST', target: '/rerank' });
     expect(body()).toStrictEqual({
@@ -114,7 +114,7 @@ describe('the request of a reranker', () => {
     });
   });
 
-  it('is that of Cohere', async () => {
+  it('follows the API of Cohere', async () => {
     await kinds[1]?.create().rerank(question, never);
     expect(server.requests[0]).toMatchObject({ method: 'POST', target: '/v2/rerank' });
     expect(body()).toStrictEqual({
@@ -125,7 +125,7 @@ describe('the request of a reranker', () => {
     });
   });
 
-  it('holds no more texts than Text Embeddings Inference takes at a time, and the scores are joined', async () => {
+  it('is split at the batch size of Text Embeddings Inference, and the scores are combined', async () => {
     const many = Array.from({ length: 70 }, (_, index) => ({ id: `d${index}`, text: `${index}` }));
     server.respondWith((request, response) => {
       const { texts } = JSON.parse(request.body) as { texts: string[] };

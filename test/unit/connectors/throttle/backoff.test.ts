@@ -13,36 +13,36 @@ const windows = (start: Backoff, ...latencies: readonly number[]): Backoff =>
     .flatMap((latency) => Array.from({ length: WINDOW }, () => latency))
     .reduce((backoff, latency) => observeLatency(backoff, latency), start);
 
-describe('the pace of asking', () => {
-  it('is halved each time that the retriever takes more than twice as long as usual, down to a quarter', () => {
+describe('the adaptive rate', () => {
+  it('is halved each time the retriever takes more than twice as long as usual, down to a quarter', () => {
     const usual = startBackoff(100);
     expect(windows(usual, 201).factor).toBe(0.5);
     expect(windows(usual, 201, 500, 500, 500).factor).toBe(0.25);
   });
 
-  it('comes back step by step when the retriever does', () => {
+  it('rises step by step when the retriever recovers', () => {
     const slowed = windows(startBackoff(100), 500, 500);
     expect(windows(slowed, 150).factor).toBe(0.375);
     expect(windows(slowed, 100, 100, 100, 100, 100, 100, 100).factor).toBe(1);
   });
 
-  it('stays between the two, so that it does not swing', () => {
+  it('does not change in between, to avoid oscillation', () => {
     expect(windows(startBackoff(100), 500, 180, 180).factor).toBe(0.5);
   });
 
-  it('learns what is usual from the first answers when no run has completed before', () => {
+  it('learns the usual latency from the first answers if no run has completed before', () => {
     const learned = windows(startBackoff(null), 80);
     expect(learned).toMatchObject({ factor: 1, reference: 80 });
     expect(windows(learned, 161).factor).toBe(0.5);
   });
 
-  it('lets a single slow answer pass, and a quick retriever that is a few milliseconds slower', () => {
+  it('tolerates a single slow answer, and a fast retriever that is a few milliseconds slower', () => {
     const one = [...Array.from({ length: WINDOW - 1 }, () => 100), 60_000];
     expect(one.reduce((backoff, latency) => observeLatency(backoff, latency), startBackoff(100)).factor).toBe(1);
     expect(windows(startBackoff(2), 15).factor).toBe(1);
   });
 
-  it('is always between a quarter and the whole, whatever the latencies', () => {
+  it('is always between a quarter and 1, whatever the latencies', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 400 }), (latencies) => {
         const { factor } = latencies.reduce((backoff, latency) => observeLatency(backoff, latency), startBackoff(50));
@@ -53,25 +53,25 @@ describe('the pace of asking', () => {
   });
 });
 
-describe('the share of a retriever', () => {
-  it('is everything for one who asks alone', () => {
+describe('the share of the concurrency limit', () => {
+  it('is the whole limit for a single process', () => {
     expect(shareOf({ concurrency: 4, using: 0, others: [], rank: 0 })).toEqual({ slots: 4, counted: 4 });
   });
 
-  it('waits while another uses everything, and is equal once that one has come down', () => {
+  it('is 0 while another process uses the whole limit, and equal once that one has reduced its use', () => {
     expect(shareOf({ concurrency: 4, using: 0, others: [4], rank: 1 })).toEqual({ slots: 0, counted: 0 });
     expect(shareOf({ concurrency: 4, using: 4, others: [0], rank: 0 })).toEqual({ slots: 2, counted: 4 });
     expect(shareOf({ concurrency: 4, using: 2, others: [0], rank: 0 })).toEqual({ slots: 2, counted: 2 });
     expect(shareOf({ concurrency: 4, using: 0, others: [2], rank: 1 })).toEqual({ slots: 2, counted: 2 });
   });
 
-  it('gives the remainder to the first, and one to each as long as there is one', () => {
+  it('gives the remainder to the first processes, and one to each as long as possible', () => {
     const ranks = [0, 1, 2].map((rank) => shareOf({ concurrency: 4, using: 0, others: [0, 0], rank }).slots);
     expect(ranks).toEqual([2, 1, 1]);
     expect(shareOf({ concurrency: 1, using: 1, others: [0, 0], rank: 2 }).slots).toBe(1);
   });
 
-  it('never lets those who ask have more in flight than the concurrency, in whatever order they speak', () => {
+  it('never lets all processes together exceed the limit, in whatever order they renew', () => {
     const anyStep = fc.record({ who: fc.nat(4), inFlight: fc.nat(10) });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.array(anyStep, { maxLength: 60 }), (concurrency, steps) => {

@@ -5,7 +5,7 @@ import { MemoryRetriever } from '../../../support/memory-retriever.ts';
 import { SteerableClock } from '../../../support/steerable-clock.ts';
 import { aGate } from '../../../support/throttle.ts';
 
-it('a retriever that slows down is asked more slowly, and again as before when it has come back', async () => {
+it('reduces the rate of calls to a retriever that slows down, and restores it when it recovers', async () => {
   const clock = new SteerableClock();
   const settings = { concurrency: 4, maxPerSecond: 1000 };
   const gate = await aGate(clock, settings);

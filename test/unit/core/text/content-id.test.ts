@@ -17,7 +17,7 @@ it.each(vectors)('the id of a text, $name', ({ text, id }) => {
   expect(contentId(text)).toBe(id);
 });
 
-it('is one for texts that differ in white space and composition alone', () => {
+it('is equal for texts that differ only in white space and Unicode composition', () => {
   const ids = (...names: string[]) => vectors.filter(({ name }) => names.includes(name)).map(({ id }) => id);
   expect(new Set(ids('plain', 'the same with other white space')).size).toBe(1);
   expect(new Set(ids('composed', 'decomposed, as some editors write it')).size).toBe(1);

@@ -5,29 +5,29 @@ import { contextSize } from '../../../../src/core/text/context-size.ts';
 const leave = 'Parents may take up to three years of leave for each child';
 
 describe('the context of an answer', () => {
-  it('is as long as its texts, and repeats nothing that no two of them say', () => {
+  it('has the total length of its texts, and no repeats if they have nothing in common', () => {
     const other = 'Invoices are paid within thirty days of their receipt by us';
     expect(contextSize([leave, other])).toEqual({ characters: leave.length + other.length, repeated: 0 });
   });
 
-  it('is half repeated where a text comes twice, whatever its case and punctuation', () => {
+  it('is half repeated if a text occurs twice, whatever its case and punctuation', () => {
     expect(contextSize([leave, `« ${leave.toUpperCase()}! »`])?.repeated).toBe(0.5);
     expect(contextSize(['yes', 'Yes.'])?.repeated).toBe(0.5);
   });
 
-  it('is repeated in part where chunks overlap', () => {
+  it('is partly repeated if chunks overlap', () => {
     // Twelve words have eight runs of five; the second has six words and two of these runs.
     const words = leave.split(' ');
     expect(words).toHaveLength(12);
     expect(contextSize([leave, words.slice(6).join(' ')])?.repeated).toBe(2 / 10);
   });
 
-  it('says nothing of a list whose own text repeats itself, nor of words that only share letters', () => {
+  it('ignores repeats within one text, and words that only share letters', () => {
     expect(contextSize([`${leave} ${leave}`])?.repeated).toBe(0);
     expect(contextSize(['abcde', 'a b c d e'])?.repeated).toBe(0);
   });
 
-  it('tells the letters of scripts without spaces apart', () => {
+  it('treats letters of scripts without spaces as words', () => {
     expect(contextSize(['育児休業は三年まで', '育児休業は三年まで'])?.repeated).toBe(0.5);
     expect(contextSize(['育児休業は三年まで', '請求書は三十日以内に'])?.repeated).toBe(0);
   });
@@ -36,15 +36,15 @@ describe('the context of an answer', () => {
     ['no document came', []],
     ['one came without its text', [leave, null]],
     ['no text is given', [undefined]],
-  ])('is not known where %s', (_, texts) => {
+  ])('is unknown if %s', (_, texts) => {
     expect(contextSize(texts)).toBeNull();
   });
 
-  it('is nothing where all texts are empty', () => {
+  it('is 0 if all texts are empty', () => {
     expect(contextSize(['', ' '])).toEqual({ characters: 1, repeated: 0 });
   });
 
-  it('is repeated by a share, which grows with every text that came before', () => {
+  it('has a repeated share that grows with every earlier text', () => {
     const texts = array(array(constantFrom('a', 'b', 'c', '三'), { maxLength: 12 }), { minLength: 1, maxLength: 5 });
     assert(
       property(texts, string(), (lists, last) => {

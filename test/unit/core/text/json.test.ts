@@ -18,7 +18,7 @@ const anyLeaf = fc.oneof(
 const anyJson = fc.array(fc.oneof(anyLeaf, fc.array(anyLeaf), fc.dictionary(anyText, anyLeaf)));
 
 describe('JSON with long integers', () => {
-  it('keeps every digit of an id, and the other values as they are', () => {
+  it('keeps every digit of an id, and all other values', () => {
     const text = '{"id": 1234567890123456789, "n": [-9007199254740993, 9007199254740991], "f": 0.1234567890123456}';
     expect(parseExactJson(text)).toStrictEqual({
       id: '1234567890123456789',
@@ -27,7 +27,7 @@ describe('JSON with long integers', () => {
     });
   });
 
-  it('does not touch digits inside strings, behind escapes or in keys', () => {
+  it('does not change digits in strings, after escapes or in keys', () => {
     const value = {
       '1234567890123456789': 'say \\"1234567890123456789\\',
       b: '\\',
@@ -36,7 +36,7 @@ describe('JSON with long integers', () => {
     expect(parseExactJson(JSON.stringify(value))).toStrictEqual(value);
   });
 
-  it('gives what JSON.parse gives when all integers are safe', () => {
+  it('equals JSON.parse if all integers are safe', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         // The long run of digits makes it take the exact way.
@@ -46,7 +46,7 @@ describe('JSON with long integers', () => {
     );
   });
 
-  it('gives back every integer in digits', () => {
+  it('returns every unsafe integer as digits', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
         expect(parseExactJson(`[${integer}]`)).toStrictEqual([
@@ -62,7 +62,7 @@ describe('JSON with long integers', () => {
 });
 
 describe('writing JSON', () => {
-  it('is that of JSON.stringify', () => {
+  it('equals JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(formatExactJson(value)).toBe(JSON.stringify(value));
@@ -70,7 +70,7 @@ describe('writing JSON', () => {
     );
   });
 
-  it('gives back the digits of long ids that were read', () => {
+  it('writes the digits of long ids that were parsed', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }), (id) => {
         const text = formatExactJson({ ids: [id, 1, `${id}`] });
@@ -94,8 +94,8 @@ function codeOf(text: string, within = limits): string {
   }
 }
 
-describe('JSON of others', () => {
-  it('is parsed as JSON.parse does, when it is within the limits', () => {
+describe('untrusted JSON', () => {
+  it('is parsed like JSON.parse within the limits', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 20 }), (text) => {
         expect(parseBoundedJson(text)).toStrictEqual(JSON.parse(text));
@@ -114,11 +114,11 @@ describe('JSON of others', () => {
     ['', 'not_json'],
     ['[[', 'not_json'],
     ['"[[[[', 'not_json'],
-  ])('is judged before it is parsed: %s is %s', (text, code) => {
+  ])('is rejected before it is parsed: %s is %s', (text, code) => {
     expect(codeOf(text)).toBe(code);
   });
 
-  it('may have any brackets in its strings and keys, behind any escapes', () => {
+  it('may contain any brackets in strings and keys, after any escapes', () => {
     const brackets = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a', '\n', '€') });
     fc.assert(
       fc.property(brackets, brackets, (key, text) => {
@@ -128,7 +128,7 @@ describe('JSON of others', () => {
     );
   });
 
-  it('is refused when it is deeper by one than is taken, whatever stands before', () => {
+  it('is rejected one level beyond the limit, whatever precedes it', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 2 }), fc.constantFrom('[', '{"a":'), (before, open) => {
         const deep = `[${before},${open.repeat(jsonLimits.depth)}`;

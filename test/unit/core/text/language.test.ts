@@ -9,7 +9,7 @@ it.each([
     'jpn',
     'パスワードはアカウントページでリセットできます。リンクを送ります。一時間有効ですので、早めに開いてください。',
   ],
-])('%s is told by its runs of three letters', (code, text) => {
+])('detects %s by its trigrams', (code, text) => {
   expect(languageOf(text)).toBe(code);
 });
 
@@ -17,15 +17,15 @@ it.each([
   ['few letters', 'Reset your password'],
   ['code', 'w1x0 w1x1 w1x2 w1x3 w1x4 w1x5 w1x6 w1x7 w1x8 w1x9 w1x10 w1x11 w1x12 w1x13 w1x14 w1x15'],
   ['numbers', '10:40 2026-11-24 4711 0815 99.95 10:40 2026-11-24 4711 0815 99.95'],
-])('of %s nothing is told', (_, text) => {
+])('detects no language in %s', (_, text) => {
   expect(languageOf(text)).toBeNull();
 });
 
-it('the same text is told apart by how many letters are asked for', () => {
+it('respects the minimum number of letters', () => {
   const text = 'Wir senden einen Link, der gilt';
   expect([languageOf(text, 10), languageOf(text), languageOf(text, 10)]).toEqual(['deu', null, 'deu']);
 });
 
-it('a language is called by its English name, or by its code', () => {
+it('names a language in English, or by its code', () => {
   expect([languageName('deu'), languageName('hms')]).toEqual(['German', 'hms']);
 });

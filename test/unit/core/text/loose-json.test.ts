@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { JsonBeyondLimit } from '../../../../src/core/text/json.ts';
 import { endsEarly, findJsonFault, parseLooseJson } from '../../../../src/core/text/loose-json.ts';
 
-describe('text that is nearly JSON', () => {
+describe('parseLooseJson', () => {
   it.each<[string, string, unknown]>([
     ['NaN and the infinities of Python', '[NaN, Infinity, -Infinity, nan, -inf]', [null, null, null, null, null]],
     ['words of Python', "{'a': None, 'b': True, 'c': False}", { a: null, b: true, c: false }],
@@ -26,7 +26,7 @@ describe('text that is nearly JSON', () => {
     ['calls that wrap a value', "[UUID('a'), np.float64(0.5), array([0.1], dtype=float32)]", ['a', 0.5, [0.1]]],
     ['an object that Python only names', "{'o': <X object at 0x7f>, 'p': 1}", { o: null, p: 1 }],
     ['a name that is the prototype', "{'__proto__': {'a': 1}}", JSON.parse('{"__proto__": {"a": 1}}')],
-  ])('is read: %s', (_, text, value) => {
+  ])('parses %s', (_, text, value) => {
     expect(parseLooseJson(text)).toEqual(value);
   });
 
@@ -37,12 +37,12 @@ describe('text that is nearly JSON', () => {
     },
   );
 
-  it('is not read when it nests without an end', () => {
+  it('rejects text that nests too deeply', () => {
     expect(() => parseLooseJson('['.repeat(5000))).toThrow(JsonBeyondLimit);
     expect(() => parseLooseJson('('.repeat(5000))).toThrow(JsonBeyondLimit);
   });
 
-  it('means what JSON says wherever it is JSON', () => {
+  it('agrees with JSON.parse on valid JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
@@ -52,7 +52,7 @@ describe('text that is nearly JSON', () => {
     );
   });
 
-  it('never fails in another way than by refusing', () => {
+  it('throws only SyntaxError or JsonBeyondLimit', () => {
     const pieces = fc.constantFrom(...Array.from('[](){}<>\'":,.-\\ aN1x\n'), 'NaN', 'None', 'id=', "b'");
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
@@ -83,7 +83,7 @@ function withLongIntegersAsText(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withLongIntegersAsText(one)]));
 }
 
-describe('the first fault of text that is no JSON', () => {
+describe('the first fault of text that is not JSON', () => {
   it.each<[string, string, object]>([
     [
       'NaN',
@@ -98,14 +98,14 @@ describe('the first fault of text that is no JSON', () => {
     ['nothing', '', { line: 1, column: 1, problem: /end where a value/ }],
     ['more than a value', '{} {}', { column: 4, problem: /more than one value/ }],
     ['a line feed in text', '["a\nb"]', { path: '[0]', problem: /line feed/ }],
-  ])('is named with its place: %s', (_, text, { problem, ...place }: { problem?: RegExp }) => {
+  ])('is reported with its position: %s', (_, text, { problem, ...place }: { problem?: RegExp }) => {
     const fault = findJsonFault(text);
     expect(fault).toMatchObject(place);
     expect(fault?.problem).toMatch(problem as RegExp);
     expect(fault?.problem).not.toContain('secret');
   });
 
-  it('is found in all that JSON.parse refuses, and in nothing that it takes', () => {
+  it('is found exactly in the texts that JSON.parse rejects', () => {
     const pieces = fc.constantFrom(...Array.from('[]{}":,.-\\ 10e\n'), 'null', 'true', '"a"', '"b":1', 'NaN');
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {

@@ -2,7 +2,7 @@ import { assert, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
 import { promptData } from '../../../../src/core/text/prompt-data.ts';
 
-it('a text in a prompt is the same when it is read again, and holds no tag, chat mark or invisible character', () => {
+it('a text in a prompt parses to the original, and contains no tag, chat mark or invisible character', () => {
   assert(
     property(string({ unit: 'binary' }), (text) => {
       const data = promptData({ document: text });
@@ -27,6 +27,6 @@ it.each([
   expect(data).not.toMatch(/<\||<\/|\[\/?INST|<<|\u200b/);
 });
 
-it('reads as it was where nothing has to be escaped', () => {
+it('leaves text without special characters unchanged', () => {
   expect(promptData({ source: 'Zürich [1], 東京 & "x"' })).toBe('{"source":"Zürich [1], 東京 & \\"x\\""}');
 });

@@ -11,7 +11,7 @@ const texts = [
 ];
 const membersOf = (name: string) => queryKinds(texts).find((kind) => kind.name === name)?.members;
 
-it('sorts queries by script, language, length and traits of their texts', () => {
+it('groups queries by script, language, length and traits of their texts', () => {
   expect(membersOf('in Cyrillic script')).toEqual([3]);
   expect(membersOf('in German')).toEqual([2]);
   expect(membersOf('in English')).toEqual([0]);
@@ -21,12 +21,12 @@ it('sorts queries by script, language, length and traits of their texts', () => 
   expect(membersOf('with accents')).toEqual([2]);
 });
 
-it('takes the shortest and the longest third, and neither where all are as long', () => {
+it('groups the shortest and the longest third, unless all have the same length', () => {
   expect(membersOf('of 3 words and fewer')).toEqual([1, 3, 5]);
   expect(queryKinds(['a b', 'c d', 'e f']).filter(({ name }) => name.includes('words'))).toEqual([]);
 });
 
-it('knows scripts by their first letter, and Japanese by its own characters', () => {
+it('detects a script by the first letter, and Japanese by its own characters', () => {
   expect(['123', 'abc', 'Привет', '東京タワー', '北京', '안녕'].map(scriptOf)).toEqual([
     null,
     'Latin',

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { closest, editDistance } from '../../../../src/core/text/spelling.ts';
 
-describe('what was meant by a misspelt word', () => {
+describe('the closest candidate for a misspelt word', () => {
   const keys = ['timeout_ms', 'retries', 'results', 'url', 'method'];
 
   it.each([
@@ -18,16 +18,16 @@ describe('what was meant by a misspelt word', () => {
     expect(closest(word, keys)).toBe(meant);
   });
 
-  it('is the word itself when it is known', () => {
+  it('is the word itself if it is a candidate', () => {
     for (const key of keys) expect(closest(key, keys)).toBe(key);
   });
 
-  it('is the nearer of two, and the first of two that are equally near', () => {
+  it('is the closer of two, and the first of two that are equally close', () => {
     expect(closest('reslts', ['results', 'resets'])).toBe('results');
     expect(closest('cat', ['bat', 'hat'])).toBe('bat');
   });
 
-  it('is nothing when there is nothing to choose from', () => {
+  it('is null without candidates', () => {
     expect(closest('url', [])).toBeNull();
   });
 });
@@ -43,7 +43,7 @@ describe('the edit distance', () => {
     expect(editDistance(a, b)).toBe(distance);
   });
 
-  it('is a metric: 0 for equal words alone, the same both ways, and no detour is shorter', () => {
+  it('is a metric: 0 only for equal words, symmetric, and within the triangle inequality', () => {
     const word = fc.string({ maxLength: 8, unit: fc.constantFrom('a', 'b', 'c') });
     fc.assert(
       fc.property(word, word, word, (a, b, c) => {

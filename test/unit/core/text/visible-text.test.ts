@@ -17,7 +17,7 @@ it.each([
   expect(visibleText(text)).toBe(shown);
 });
 
-it('no text reaches a terminal with what it would obey', () => {
+it('no text reaches a terminal with control characters', () => {
   assert(
     property(string({ unit: 'binary' }), (text) => {
       expect(visibleText(text)).not.toMatch(obeyed);
@@ -25,7 +25,7 @@ it('no text reaches a terminal with what it would obey', () => {
   );
 });
 
-it('JSON is the same when it is read again', () => {
+it('escaped JSON parses to the original value', () => {
   assert(
     property(jsonValue({ stringUnit: 'binary' }), (value) => {
       const json = JSON.stringify(value, null, 2);
