@@ -74,13 +74,13 @@ class Channel {
       record = make();
     } catch (error) {
       // The message of any other error comes from the host, so it may quote personal data.
-      this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'it cannot be read');
+      this.#tally.drop('invalid', 1, error instanceof InvalidField ? error.message : 'the item is malformed');
       return;
     }
     if (record === null) {
       this.#tally.sampledOut += 1;
     } else if (record.bytes > this.#maxRecordBytes) {
-      this.#tally.drop('oversized', 1, `it takes more than ${this.#maxRecordBytes} bytes`);
+      this.#tally.drop('oversized', 1, `it is larger than ${this.#maxRecordBytes} bytes`);
     } else {
       this.#tally.drop('overflow', this.#outbox.push(record), 'the queue was full');
       this.#delivery?.wake();

@@ -220,20 +220,20 @@ export const rejectionTable = {
   unknown_field: 'A field is not part of the contract.',
   unknown_pipeline: 'The config has no pipeline of that name.',
   text_too_long: 'A text is longer than its limit.',
-  control_characters: 'A text or an id holds control characters or broken Unicode.',
+  control_characters: 'A text or an id contains control characters or broken Unicode.',
   embedding_malformed: 'The embedding is neither a list of numbers nor base64 of float32 values.',
-  embedding_not_finite: 'The embedding holds NaN or an infinity.',
+  embedding_not_finite: 'The embedding contains NaN or an infinity.',
   embedding_zero: 'The embedding is the zero vector, which has no direction.',
-  embedding_wrong_dimension: 'The embedding has another length than the vectors of its pipeline.',
+  embedding_wrong_dimension: 'The length of the embedding differs from the vectors of its pipeline.',
   occurred_in_future: 'occurred_at is in the future; the clock of the service is wrong.',
   occurred_too_long_ago: 'occurred_at is before the retention of the pipeline.',
   span_without_id: 'A span has no valid trace id and span id, which are 32 and 16 hexadecimal digits in JSON.',
-  span_malformed: 'A span, a log record or a list of them is not what OTLP says.',
-  resource_malformed: 'The resource of spans or log records cannot be read; they were read without it.',
+  span_malformed: 'A span, a log record or a list of them does not conform to OTLP.',
+  resource_malformed: 'The resource of spans or log records is malformed; they were accepted without it.',
   attribute_malformed:
-    'An attribute, event, link or status of a span, or a part of one, cannot be read; the span was read without it.',
-  attribute_too_deep: 'An attribute of a span nests too deep; what is deeper than 16 levels was left out.',
-  retriever_unreadable: 'The span of a retriever does not say what was retrieved, or not in a form that is known.',
+    'An attribute, event, link or status of a span, or a part of one, is malformed; the span was accepted without it.',
+  attribute_too_deep: 'An attribute of a span is nested too deeply; levels beyond 16 were left out.',
+  retriever_unreadable: 'The span of a retriever does not contain its results, or not in a known form.',
 } as const;
 
 export type RejectionCode = keyof typeof rejectionTable;

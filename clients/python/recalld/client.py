@@ -152,7 +152,7 @@ class Client:
         except InvalidField as error:
             self._delivery.refuse("invalid", str(error))
         except Exception:  # The message of any other error is the host's, so it may quote personal data.
-            self._delivery.refuse("invalid", "it cannot be read")
+            self._delivery.refuse("invalid", "the item is malformed")
         else:
             self._delivery.offer(path, item)
 

@@ -89,7 +89,7 @@ class Delivery:
         if self._url is None:
             self.refuse("disabled", "the client has no usable url or api_key")
         elif len(item) > most:
-            self.refuse("oversized", f"it takes more than {most} bytes")
+            self.refuse("oversized", f"it is larger than {most} bytes")
         elif self._closing:
             self.refuse("closed", "the client is closed")
         else:

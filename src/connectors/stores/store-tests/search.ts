@@ -193,7 +193,7 @@ async function otherLength(subject: StoreSubject): Promise<string> {
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
     must(says && !sentence.includes('0.1234'), 'Its message does not name both lengths, or shows the vector.');
   }
-  return `${dimensions - 1} and ${dimensions + 1} numbers are refused where it holds ${dimensions}.`;
+  return `${dimensions - 1} and ${dimensions + 1} numbers are rejected; its vectors have ${dimensions}.`;
 }
 
 async function manyCallers(subject: StoreSubject): Promise<string> {
