@@ -52,16 +52,20 @@ const quotations: readonly RegExp[] = [
 ];
 
 /** `inAlarm` and `in_alarm` become `in Alarm` and `in alarm`, so that a term is found in identifiers too. */
-export function splitWords(text: string): string {
+function splitWords(text: string): string {
   return text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|_/g, ' ');
 }
 
-/** Returns one line for each forbidden term: where it stands, and what to write instead. */
+const patterns = terms.map(({ avoid, instead }) => ({ pattern: new RegExp(avoid, 'i'), instead }));
+
+/** Returns one line for each forbidden term: its position, and what to write instead. */
 export function forbiddenTerms(file: string, text: string): string[] {
-  const quoted = quotations.reduce((rest, quotation) => rest.replaceAll(quotation, ''), text);
-  return quoted.split('\n').flatMap((line, index) =>
-    terms.flatMap(({ avoid, instead }) => {
-      const found = new RegExp(avoid, 'i').exec(splitWords(line));
+  const words = splitWords(quotations.reduce((rest, quotation) => rest.replaceAll(quotation, ''), text));
+  const used = patterns.filter(({ pattern }) => pattern.test(words));
+  if (used.length === 0) return [];
+  return words.split('\n').flatMap((line, index) =>
+    used.flatMap(({ pattern, instead }) => {
+      const found = pattern.exec(line);
       return found === null ? [] : [`${file}:${index + 1}: "${found[0]}": write ${instead}`];
     }),
   );
