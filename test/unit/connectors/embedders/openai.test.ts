@@ -69,7 +69,7 @@ function embedder({ path = '/v1', batchSize = 64, timeoutMs = 5000, retries = 0,
 const bodies = () => server.requests.map(({ body }) => JSON.parse(body) as unknown);
 
 describe('an OpenAI-compatible embedder', () => {
-  it('is asked as the API says', async () => {
+  it('follows the API', async () => {
     await embedder({ headers: { authorization: 'Bearer k' } }).embed(['a text'], never);
     expect(server.requests[0]).toMatchObject({
       method: 'POST',
@@ -79,12 +79,12 @@ describe('an OpenAI-compatible embedder', () => {
     expect(bodies()).toStrictEqual([{ model: 'text-embedding-3-small', input: ['a text'], encoding_format: 'float' }]);
   });
 
-  it('is asked for a length when the config names one', async () => {
+  it('requests the configured length', async () => {
     await embedder({ dimensions: 2 }).embed(['a'], never);
     expect(bodies()).toMatchObject([{ dimensions: 2 }]);
   });
 
-  it('is asked as Azure wants it: the API version in the address, the key in a header', async () => {
+  it('follows the API of Azure: the API version in the address, the key in a header', async () => {
     const azure = embedder({
       path: '/openai/deployments/small?api-version=2024-10-21',
       headers: { 'api-key': 'k' },
@@ -96,12 +96,12 @@ describe('an OpenAI-compatible embedder', () => {
     });
   });
 
-  it('names model and length in its identity, since both make other vectors', () => {
+  it('has model and length in its identity, since both change the vectors', () => {
     expect(embedder().identity).toBe('openai text-embedding-3-small');
     expect(embedder({ dimensions: 256 }).identity).toBe('openai text-embedding-3-small 256');
   });
 
-  it('gives the vectors in the order of the texts, whatever their order in the answer and over all batches', async () => {
+  it('returns the vectors in the order of the texts, whatever the order of the answer, over all batches', async () => {
     server.respondWith(backwards);
     const texts = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
     const embedded = await embedder({ batchSize: 2 }).embed(texts, never);
@@ -109,19 +109,19 @@ describe('an OpenAI-compatible embedder', () => {
     expect(bodies()).toMatchObject([{ input: ['a', 'bb'] }, { input: ['ccc', 'dddd'] }, { input: ['eeeee'] }]);
   });
 
-  it('asks nothing for no texts', async () => {
+  it('sends no request without texts', async () => {
     expect(await embedder().embed([], never)).toEqual({ kind: 'vectors', vectors: [], latencyMs: 0 });
     expect(server.requests).toHaveLength(0);
   });
 
-  it('reads base64 of little-endian float32, which some gateways answer whatever they are asked', async () => {
+  it('reads base64 of little-endian float32, which some gateways always return', async () => {
     server.respondWith(answer([entry(0, base64(0.25, -1.5, 3e-9)), entry(1, [1, 2, 3])]));
     expect(await embedder().embed(['a', 'b'], never)).toMatchObject({
       vectors: [new Float32Array([0.25, -1.5, 3e-9]), new Float32Array([1, 2, 3])],
     });
   });
 
-  it('is tried again when it is busy', async () => {
+  it('is retried when it is busy', async () => {
     server.respondWith(inTurn(tooManyRequests('0'), status(503), answer([entry(0, [1])])));
     expect(await embedder({ retries: 2 }).embed(['a'], never)).toMatchObject({ kind: 'vectors' });
   });
@@ -169,19 +169,19 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     expect(JSON.stringify(failed)).not.toContain('secret');
   });
 
-  it('is told when vectors have another length than was asked for', async () => {
+  it('is reported when vectors do not have the requested length', async () => {
     expect(await embedder({ dimensions: 3 }).embed(['a'], never)).toMatchObject({
       code: 'dimension_mismatch',
       message: expect.stringContaining('embedder.dimensions is 3'),
     });
   });
 
-  it('is a timeout when it hangs', async () => {
+  it('is a timeout for a hung service', async () => {
     server.respondWith(hang());
     expect(await embedder({ timeoutMs: 50 }).embed(['a'], never)).toMatchObject({ code: 'timeout' });
   });
 
-  it('in a later batch fails the whole and asks no further', async () => {
+  it('of a later batch fails the call without further requests', async () => {
     server.respondWith(inTurn(backwards, status(500), backwards));
     expect(await embedder({ batchSize: 1 }).embed(['a', 'b', 'c'], never)).toMatchObject({
       code: 'http_500',
@@ -189,7 +189,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is noticed when batches differ in length', async () => {
+  it('is reported when vector lengths differ between batches', async () => {
     server.respondWith(inTurn(answer([entry(0, [1])]), answer([entry(0, [1, 2])])));
     expect(await embedder({ batchSize: 1 }).embed(['a', 'b'], never)).toMatchObject({
       code: 'length_mismatch',

@@ -18,7 +18,7 @@ const embedder = (promptName?: string, batchSize = 32) =>
   openEmbedder({ kind: 'tei', base_url: server.url, retries: 0, prompt_name: promptName, batch_size: batchSize });
 
 describe('the embedder of Text Embeddings Inference', () => {
-  it('is asked as its API says, batch by batch', async () => {
+  it('follows its API, batch by batch', async () => {
     expect(await embedder('query', 2).embed(['a', 'bb', 'ccc'], never)).toMatchObject({
       vectors: [new Float32Array([1, 1]), new Float32Array([2, 1]), new Float32Array([3, 1])],
     });
@@ -29,7 +29,7 @@ describe('the embedder of Text Embeddings Inference', () => {
     ]);
   });
 
-  it('names its prompt in its identity, and sends none without one', async () => {
+  it('has its prompt in its identity, and sends none by default', async () => {
     expect([embedder().identity, embedder('query').identity]).toEqual(['tei', 'tei query']);
     await embedder().embed(['a'], never);
     expect(JSON.parse(server.requests[0]?.body ?? '')).toStrictEqual({ inputs: ['a'], truncate: true });

@@ -7,7 +7,7 @@ import { anyText } from './any-text.ts';
 const request = { text: 'a&b=c #1?', k: 5, tags: { course: 'x/y', up: '..' } };
 
 describe('the address of a retriever', () => {
-  it('takes the query, k and tags percent-encoded', () => {
+  it('contains the query, k and tags percent-encoded', () => {
     const address = compileAddress('http://rag.internal/{{tags.course}}/search?q={{text}}&k={{k}}&t={{tags.none}}');
     expect(address.render(request)).toBe('http://rag.internal/x%2Fy/search?q=a%26b%3Dc%20%231%3F&k=5&t=');
   });
@@ -23,7 +23,7 @@ describe('the address of a retriever', () => {
     expect(address.render({ ...request, tags: { up: 'a..b' } })).toBe('http://rag.internal/courses/a..b/search');
   });
 
-  it('knows where a redirect leads, and shows a path only when it is the configured one', () => {
+  it('names the target of a redirect, and its path only if it is the configured one', () => {
     const address = compileAddress('http://rag.internal/search?q={{text}}');
     expect(address.describeRedirect('https://rag.internal/search/?q=refund')).toBe('https://rag.internal/search/');
     expect(address.describeRedirect('/search/')).toBe('http://rag.internal/search/');
@@ -36,7 +36,7 @@ describe('the address of a retriever', () => {
     expect(inPath.describeRedirect('https://rag.internal/x')).not.toContain('/x');
   });
 
-  it('carries any text to the parameter it stands in', () => {
+  it('carries any text in its parameter', () => {
     const address = compileAddress('http://rag.internal/search?a=1&q={{text}}&z=2');
     fc.assert(
       fc.property(anyText, (text) => {

@@ -79,7 +79,7 @@ function isAlive(pid: number): boolean {
 const answering = 'write(found(request));';
 
 describe('a program as a retriever', () => {
-  it('is started by the first query, and is the same for all', async () => {
+  it('is started by the first query and serves all', async () => {
     const { ask } = aRetriever(answering);
     expect(starts()).toEqual([]);
     expect(await ask('a')).toStrictEqual({
@@ -92,7 +92,7 @@ describe('a program as a retriever', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('is given id, text, k and tags on one line, whatever the text holds', async () => {
+  it('gets id, text, k and tags on one line, whatever the text contains', async () => {
     const { ask } = aRetriever(`
       fs.appendFileSync('requests', line + '\\n');
       ${answering}`);
@@ -106,7 +106,7 @@ describe('a program as a retriever', () => {
     });
   });
 
-  it('may answer many queries at once, in any order', async () => {
+  it('can answer concurrent queries in any order', async () => {
     const { ask } = aRetriever(`
       (globalThis.held ??= []).push(request);
       if (held.length === 20) for (const one of held.reverse()) write(found(one));`);
@@ -115,7 +115,7 @@ describe('a program as a retriever', () => {
     expect(answers).toMatchObject(texts.map((text) => ({ documents: [{ id: `d-${text}` }] })));
   });
 
-  it('is not quoted where nothing that it says may be repeated', async () => {
+  it('is not quoted if messages must not repeat its output', async () => {
     const failing = `write({ id: request.id, error: { code: 'index_down', message: 'no index for Alice' } });`;
     expect(await aRetriever(failing).ask('where')).toMatchObject({ code: 'index_down', message: 'no index for Alice' });
     await close();
@@ -125,12 +125,12 @@ describe('a program as a retriever', () => {
     });
   });
 
-  it('gives texts where a reranker needs them', async () => {
+  it('returns texts if a reranker needs them', async () => {
     const { ask } = aRetriever(answering);
     expect(await ask('a', { withText: true })).toMatchObject({ documents: [{ text: 'text of a' }] });
   });
 
-  it('may have numbers as ids, of any length, and no scores', async () => {
+  it('can use numbers of any length as ids, and no scores', async () => {
     const { ask } = aRetriever(
       `write('{"id":' + request.id + ',"documents":[{"id":12345678901234567890},{"id":7,"score":"high"}]}');`,
     );
@@ -142,7 +142,7 @@ describe('a program as a retriever', () => {
     });
   });
 
-  it('has our environment and its own variables', async () => {
+  it('gets the environment of recalld and its own variables', async () => {
     const { ask } = aRetriever(
       'write({ id: request.id, documents: [{ id: process.env.EXTRA }, { id: process.env.PATH }] });',
       { environment: { STARTS: startsFile(), EXTRA: 'extra' } },
@@ -152,7 +152,7 @@ describe('a program as a retriever', () => {
 });
 
 describe('an error that a program reports', () => {
-  it('is that of the query, and the next one goes on', async () => {
+  it('fails the query, and the next one succeeds', async () => {
     const { ask } = aRetriever(`
       if (count === 1) write({ id: request.id, error: { code: 'index_missing', message: 'no\\nindex' } });
       else ${answering}`);
@@ -161,7 +161,7 @@ describe('an error that a program reports', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('never shows the text of the query, and has a code of its own when it has none that fits', async () => {
+  it('never shows the text of the query, and gets a default code without a valid one', async () => {
     const { ask } = aRetriever(
       `write({ id: request.id, error: { code: 'No Index!', message: 'cannot find ' + request.text.toUpperCase() } });`,
     );
@@ -182,7 +182,7 @@ describe('an error that a program reports', () => {
 });
 
 describe('a program that breaks down', () => {
-  it('fails the queries that it had not answered, and is started again for the next', async () => {
+  it('fails its pending queries and is restarted for the next one', async () => {
     const { ask, log } = aRetriever(`
       if (request.text === 'poison') process.exit(7);
       if (request.text !== 'waits') ${answering}`);
@@ -195,7 +195,7 @@ describe('a program that breaks down', () => {
     expect(log.entries).toMatchObject([{ level: 'warn', fields: { code: 'command_exited', wait_ms: 1 } }]);
   });
 
-  it('is not started again before its back-off is over, which doubles with each start in vain', async () => {
+  it('is not restarted before its back-off is over, which doubles with each failed start', async () => {
     const { ask, log } = aRetriever('process.exit(1);', { timeout_ms: 250 }, { backoffMs: 100 });
     for (let query = 0; query < 3; query += 1) expect(await ask('a')).toMatchObject({ code: 'command_exited' });
     // The next start is further away than a query may take.
@@ -212,7 +212,7 @@ describe('a program that breaks down', () => {
     ['does not exist', ['/nowhere/to/be/found'], 'ENOENT'],
     ['may not be run', [tmpdir()], 'EACCES'],
     ['has arguments that no system takes', [process.execPath, 'x'.repeat(10_000_000)], 'E2BIG'],
-  ])('is told when it %s', async (_, command, reason) => {
+  ])('is reported when it %s', async (_, command, reason) => {
     const { ask } = aRetriever('', { command });
     expect(await ask('a')).toMatchObject({
       kind: 'error',
@@ -221,12 +221,12 @@ describe('a program that breaks down', () => {
     });
   });
 
-  it('is told when its folder does not exist', async () => {
+  it('is reported when its folder does not exist', async () => {
     const { ask } = aRetriever(answering, { directory: path.join(folder, 'nowhere') });
     expect(await ask('a')).toMatchObject({ code: 'command_not_started' });
   });
 
-  it('is restarted when it hangs, after three timeouts in a row without a word', async () => {
+  it('is restarted when it hangs: after three consecutive timeouts without output', async () => {
     const { ask } = aRetriever(`if (request.text !== 'hang') ${answering}`, { timeout_ms: 30 });
     await ask('a');
     const [first = 0] = starts();
@@ -236,7 +236,7 @@ describe('a program that breaks down', () => {
     expect(starts()).toHaveLength(2);
   });
 
-  it('is not restarted for slow queries among others that it answers', async () => {
+  it('is not restarted for slow queries while it answers others', async () => {
     const { ask } = aRetriever(`if (request.text !== 'slow') ${answering}`, { timeout_ms: 500 });
     await ask('a');
     for (let query = 0; query < 3; query += 1) {
@@ -270,7 +270,7 @@ describe('a program that breaks down', () => {
     ['an answer without an id', 'write({ documents: [] });', 'unknown_id'],
     ['an answer to what it was never asked', 'write({ id: "99", documents: [] });', 'unknown_id'],
     ['a flood without a line end', 'setInterval(() => process.stdout.write("x".repeat(65536)), 0);', 'line_too_long'],
-  ])('is started anew after %s, because nobody knows which answer is whose', async (_, nonsense, code) => {
+  ])('is restarted after %s, because answers can no longer be assigned', async (_, nonsense, code) => {
     const { ask, log } = aRetriever(
       `if (request.text === 'bad') { ${nonsense} } else if (request.text !== 'waits') ${answering}`,
       {},
@@ -288,7 +288,7 @@ describe('a program that breaks down', () => {
     expect(JSON.stringify([answers, log.entries])).not.toContain('Loading');
   });
 
-  it('may write what it likes to its standard error, of which nothing is kept', async () => {
+  it('can write anything to its standard error, which is discarded', async () => {
     const { ask, log } = aRetriever(
       `process.stderr.write((request.text + ' ').repeat(500_000), () => ${answering.slice(0, -1)});`,
     );
@@ -299,7 +299,7 @@ describe('a program that breaks down', () => {
 });
 
 describe('the end of a program', () => {
-  it('comes when the retriever is closed; queries that wait are told, later ones too', async () => {
+  it('follows the close of the retriever; pending and later queries fail', async () => {
     const { ask, retriever } = aRetriever(`if (request.text !== 'waits') ${answering}`);
     await ask('a');
     const waiting = ask('waits');
@@ -310,7 +310,7 @@ describe('the end of a program', () => {
     expect(starts()).toHaveLength(1);
   });
 
-  it('comes by force when it does not heed the signal, also for what it started itself', async () => {
+  it('is forced if it ignores the signal, also for its child processes', async () => {
     const { ask, retriever } = aRetriever(`
       process.on('SIGTERM', () => undefined);
       process.stdin.on('end', () => undefined);
@@ -324,12 +324,12 @@ describe('the end of a program', () => {
     await expect.poll(() => starts().filter(isAlive)).toEqual([]);
   });
 
-  it('is nothing when it was never started', async () => {
+  it('is a no-op if it was never started', async () => {
     await aRetriever(answering).retriever.close();
     expect(starts()).toEqual([]);
   });
 
-  it('is not brought by one query that is aborted', async () => {
+  it('is not caused by one aborted query', async () => {
     const { ask } = aRetriever(`if (request.text !== 'waits') ${answering}`);
     await ask('a');
     const stop = new AbortController();
@@ -373,7 +373,7 @@ describe('a stream of lines', () => {
   const aLine = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map((text) => JSON.stringify(text));
   const sizes = fc.array(fc.integer({ min: 1, max: 17 }), { minLength: 1 });
 
-  it('comes out line by line, however it was cut on the way', () => {
+  it('is emitted line by line, however it was split', () => {
     fc.assert(
       fc.property(fc.array(aLine), sizes, fc.constantFrom('\n', '\r\n', '\n\n'), (lines, sizes, end) => {
         const text = lines.map((line) => line + end).join('');
@@ -382,12 +382,12 @@ describe('a stream of lines', () => {
     );
   });
 
-  it('keeps an unfinished line back', () => {
+  it('holds back an unfinished line', () => {
     expect(cut([Buffer.from('one\ntw')]).lines).toEqual(['one']);
     expect(cut([Buffer.from('one\ntw'), Buffer.from('o\n')]).lines).toEqual(['one', 'two']);
   });
 
-  it('ends for good when a line grows too long, said once', () => {
+  it('ends when a line is too long, reported once', () => {
     const chunks = ['short\n', '123456', '789012', '\nshort again\n'].map((text) => Buffer.from(text));
     expect(cut(chunks, 10)).toEqual({ lines: ['short'], tooLong: 1 });
     expect(cut([Buffer.from('1234567890\n')], 10)).toEqual({ lines: ['1234567890'], tooLong: 0 });

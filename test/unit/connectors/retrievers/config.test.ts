@@ -29,7 +29,7 @@ const overStore = { kind: 'vector_store' };
 const reranker = { kind: 'tei', url: 'http://models' };
 const reranked = (of: object) => ({ kind: 'rerank', of, reranker });
 
-describe('a retriever that stands on other parts of its pipeline', () => {
+describe('a retriever that requires other parts of its pipeline', () => {
   it.each<[what: string, pipeline: object, problem: string | null]>([
     [
       'a vector store without one',
@@ -135,12 +135,12 @@ describe('the printed config', () => {
         },
       },
     ],
-  ])('holds no secret of %s', (_, pipeline) => {
+  ])('contains no secret of %s', (_, pipeline) => {
     const redacted = redactConfig(parse(pipeline));
     expect(`${stringify(redacted)}${JSON.stringify(redacted)}`).not.toContain(secret);
   });
 
-  it('still shows which program it is', () => {
+  it('still shows the program', () => {
     expect(redactConfig(parse({ retriever: { kind: 'command', command: ['./find', '--fast'] } }))).toMatchObject({
       pipelines: [{ retriever: { command: ['./find', '[redacted]'] } }],
     });

@@ -30,7 +30,7 @@ const service =
 const bodyOf = ({ body }: ReceivedRequest) => (body === '' ? {} : (JSON.parse(body) as Record<string, unknown>));
 const paramsOf = ({ target }: ReceivedRequest) => new URL(target, 'http://x').searchParams;
 
-describe('how a service wants to be asked', () => {
+describe('the request format of a service', () => {
   it.each<[form: string, responder: Responder, expected: object]>([
     [
       'by another name of the question and of the count',
@@ -56,7 +56,7 @@ describe('how a service wants to be asked', () => {
       service((request) => ({ text: paramsOf(request).get('q'), k: paramsOf(request).get('size') ?? 5 })),
       { method: 'GET', body: null, knowsK: true },
     ],
-  ])('is found out: %s', async (_, responder, expected) => {
+  ])('is detected: %s', async (_, responder, expected) => {
     server.respondWith(responder);
     const found = await findRequest(`${server.url}/search`, {}, texts, never);
     expect(found).toMatchObject({
@@ -65,7 +65,7 @@ describe('how a service wants to be asked', () => {
     });
   });
 
-  it('is not what brings the same answer to every question, unless nothing else brings one', async () => {
+  it('is not one with the same answer to every query, unless there is no other', async () => {
     const deaf = json({ items: [{ id: 'always' }] });
     server.respondWith((request, response) =>
       bodyOf(request)['question'] === undefined
@@ -81,7 +81,7 @@ describe('how a service wants to be asked', () => {
     });
   });
 
-  it('is told with your headers, and what the last attempt met when nothing works', async () => {
+  it('is tested with your headers, and the most informative problem is reported if nothing works', async () => {
     expect(await findRequest(server.url, { authorization: 'Bearer x' }, texts, never)).toMatchObject({
       kind: 'not_found',
     });
@@ -95,7 +95,7 @@ describe('how a service wants to be asked', () => {
   });
 });
 
-describe('a service that gives no list of results', () => {
+describe('a service that returns no list of results', () => {
   const html: Responder = (_, response) => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
     response.end('<!doctype html><title>Sign in</title>');
@@ -115,13 +115,13 @@ describe('a service that gives no list of results', () => {
     ['empty', json({ results: [], total: 0 }), 50],
     ['other', json({ answer: 'yes' }), 50],
     ['other', status(500), 50],
-  ])('is told as %s, and not asked in vain', async (problem, responder, mostRequests) => {
+  ])('is reported as %s, without useless requests', async (problem, responder, mostRequests) => {
     server.respondWith(responder);
     expect(await findRequest(`${server.url}/search`, {}, texts, never)).toMatchObject({ kind: 'not_found', problem });
     expect(server.requests.length).toBeLessThanOrEqual(mostRequests);
   });
 
-  it('is told by its most telling answer', async () => {
+  it('is reported by its most informative answer', async () => {
     server.respondWith((request, response) =>
       (request.method === 'GET' ? json({ hits: [] }) : status(405))(request, response),
     );

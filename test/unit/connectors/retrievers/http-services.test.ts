@@ -24,7 +24,7 @@ describe('a GraphQL service', () => {
     results: { list: 'data.search.edges', id: 'node.id', score: 'rank' },
   };
 
-  it('is asked by template: the query stays, the variables are filled in', async () => {
+  it('is queried by template: the query is constant, the variables are filled in', async () => {
     server = await startFaultServer(
       json({
         data: {
@@ -58,8 +58,8 @@ describe('a GraphQL service', () => {
   });
 });
 
-describe('a service that gives texts', () => {
-  it('is read for them only when a reranker needs them', async () => {
+describe('a service that returns texts', () => {
+  it('is parsed for texts only if a reranker needs them', async () => {
     server = await startFaultServer(json({ results: [{ id: 'a', score: 1, passage: 'one' }] }));
     const retriever = openHttpRetriever(server.url, {
       results: { list: 'results', id: 'id', score: 'score', text: 'passage' },
@@ -134,7 +134,7 @@ describe('a service behind TLS with certificates on both sides', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('answers when it trusts our certificate and we trust its authority', async () => {
+  it('answers if it trusts the client certificate and recalld trusts its authority', async () => {
     const tls = { ca_file: file('service.pem'), client: ours() };
     expect(await openHttpRetriever(url, { tls }).retrieve(request, never)).toMatchObject({
       kind: 'documents',
@@ -142,12 +142,12 @@ describe('a service behind TLS with certificates on both sides', () => {
     });
   });
 
-  it('is refused when we do not trust it', async () => {
+  it('is rejected if recalld does not trust it', async () => {
     const tls = { client: ours() };
     expect(await openHttpRetriever(url, { tls }).retrieve(request, never)).toMatchObject({ code: 'tls_error' });
   });
 
-  it('refuses us without a certificate of ours', async () => {
+  it('rejects recalld without a client certificate', async () => {
     const answer = await openHttpRetriever(url, { tls: { ca_file: file('service.pem') } }).retrieve(request, never);
     expect(answer).toMatchObject({ kind: 'error' });
   });

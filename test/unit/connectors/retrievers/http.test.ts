@@ -66,7 +66,7 @@ const retrieve = (changes: Partial<HttpInput> = {}, signal = never) =>
   openRetriever(settings(changes)).retrieve(request, signal);
 
 describe('a query', () => {
-  it('arrives as configured, and its answer is ranked documents', async () => {
+  it('is sent as configured and returns ranked documents', async () => {
     const answer = await retrieve();
     expect(answer).toStrictEqual({
       kind: 'documents',
@@ -95,7 +95,7 @@ describe('a query', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('content-type');
   });
 
-  it('arrives character for character in the body, the URL and a header, whatever it holds', async () => {
+  it('arrives unchanged in the body, the URL and a header, whatever it contains', async () => {
     const retriever = openRetriever(
       settings({
         url: `${server.url}/{{text}}/search?q={{text}}`,
@@ -124,7 +124,7 @@ describe('a query', () => {
     );
   });
 
-  it('keeps even half a surrogate pair in the body', async () => {
+  it('keeps a lone surrogate in the body', async () => {
     const retriever = openRetriever(settings({ body: '{{text}}' }));
     await retriever.retrieve({ ...request, text: 'a\ud800b' }, never);
     expect(JSON.parse(server.requests[0]?.body ?? '')).toBe('a\ud800b');
@@ -150,7 +150,7 @@ describe('a query', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('can be one of many at once on the signal of one run, without a warning of a leak', async () => {
+  it('can share the signal of a run with many others, without a leak warning', async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error) => warnings.push(warning);
     process.on('warning', listen);
@@ -193,7 +193,7 @@ describe('an answer', () => {
     expect(await retrieve()).toMatchObject({ kind: 'documents', documents: ranked });
   });
 
-  it('takes as long as its last attempt, without those before it', async () => {
+  it('has the latency of its last attempt', async () => {
     server.respondWith(inTurn(slow(200, status(500)), slow(20, documents(ranked))));
     const started = performance.now();
     const answer = await retrieve({ retries: 1 });
@@ -234,7 +234,7 @@ describe('a fault', () => {
     expect(answer).not.toHaveProperty('message', expect.stringMatching(/s3cret|refund/));
   });
 
-  it('of size is noticed after decompression, and its connection closed', async () => {
+  it('of size is detected after decompression, and closes the connection', async () => {
     const bomb = gzipSync(Buffer.alloc(9_000_000, ' '));
     server.respondWith(raw(bomb, { 'content-encoding': 'gzip' }));
     expect(await retrieve()).toMatchObject({ code: 'too_large', attempts: 1 });
@@ -243,25 +243,25 @@ describe('a fault', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('of a server that is down is connection_refused', async () => {
+  it('is connection_refused for a server that is down', async () => {
     await server.close();
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'connection_refused', attempts: 3 });
     expect(answer).toHaveProperty('message', expect.stringContaining('refused the connection'));
   });
 
-  it('of a host that does not exist is dns_not_found', async () => {
+  it('is dns_not_found for a host that does not exist', async () => {
     expect(await retrieve({ url: 'http://recalld-test.invalid/search' })).toMatchObject({
       code: 'dns_not_found',
     });
   });
 
-  it('of TLS spoken to a server without it is tls_error, once', async () => {
+  it('is tls_error for a server without TLS, without a retry', async () => {
     const answer = await retrieve({ url: server.url.replace('http:', 'https:'), retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'tls_error', attempts: 1 });
   });
 
-  it('of a server that speaks no HTTP is not_http', async () => {
+  it('is not_http for a server without HTTP', async () => {
     const other = createServer((socket) => socket.end('220 mail ready\r\n'));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const address = other.address();
@@ -271,7 +271,7 @@ describe('a fault', () => {
     expect(answer).toMatchObject({ kind: 'error', code: 'not_http', attempts: 1 });
   });
 
-  it('of a redirect is not followed, and says where to', async () => {
+  it('names the target of a redirect, which is not followed', async () => {
     server.respondWith(redirect('/search/?q=refund', 307));
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'http_redirect', attempts: 1 });
@@ -282,7 +282,7 @@ describe('a fault', () => {
   it.each([
     ['hangs', hang()],
     ['stops in the middle of its body', hangInBody()],
-  ])('of a service that %s is a timeout, not tried again, and closes the connection', async (_name, fault) => {
+  ])('of a service that %s is a timeout without a retry, and closes the connection', async (_name, fault) => {
     server.respondWith(fault);
     expect(await retrieve({ timeout_ms: 1000, retries: 3 })).toStrictEqual({
       kind: 'timeout',
@@ -294,7 +294,7 @@ describe('a fault', () => {
     await expect.poll(() => server.openConnections).toBe(0);
   });
 
-  it('whose error page never ends is told by its status, and its connection closed', async () => {
+  it('with an endless error page is reported by its status, and closes the connection', async () => {
     server.respondWith((_request, response) => {
       response.writeHead(503).write('one moment');
     });
@@ -307,7 +307,7 @@ describe('a fault', () => {
     await expect.poll(() => server.openConnections).toBe(0);
   });
 
-  it('that hits a share of the queries is counted once for each', async () => {
+  it('of a share of the queries is counted once for each', async () => {
     const retriever = openRetriever(settings());
     server.respondWith(share(0.29, status(500), documents(ranked)));
     const answers = [];
@@ -325,7 +325,7 @@ describe('a retry', () => {
     ['504', status(504)],
     ['a reset', reset()],
     ['a body that stops short', truncated()],
-  ])('mends %s', async (_name, fault) => {
+  ])('recovers from %s', async (_name, fault) => {
     server.respondWith(inTurn(fault, fault, documents(ranked)));
     expect(await retrieve({ retries: 2 })).toMatchObject({
       kind: 'documents',
@@ -338,7 +338,7 @@ describe('a retry', () => {
     ['a client error', status(400), 'http_400'],
     ['a web page', html(), 'not_json'],
     ['a missing list', json({}), 'no_result_list'],
-  ])('is not made after %s, which would be the same again', async (_name, fault, code) => {
+  ])('is not made after %s, which would not change', async (_name, fault, code) => {
     server.respondWith(fault);
     expect(await retrieve({ retries: 2 })).toMatchObject({ code, attempts: 1 });
     expect(server.requests).toHaveLength(1);
@@ -350,14 +350,14 @@ describe('a retry', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('is not made when the service asks to wait for long', async () => {
+  it('is not made if Retry-After is long', async () => {
     server.respondWith(tooManyRequests('3600'));
     const answer = await retrieve({ retries: 2 });
     expect(answer).toMatchObject({ kind: 'error', code: 'http_429', attempts: 1 });
     expect(answer).toHaveProperty('message', expect.stringContaining('Retry-After is above 30 s'));
   });
 
-  it('finds a service that was restarted between two queries', async () => {
+  it('succeeds with a service that was restarted between two queries', async () => {
     const retriever = openRetriever(settings({ retries: 1 }));
     await retriever.retrieve(request, never);
     const port = Number(new URL(server.url).port);
@@ -390,7 +390,7 @@ describe('an abort', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('during the wait for a retry rejects with its reason, long before the wait is over', async () => {
+  it('during the wait for a retry rejects immediately with its reason', async () => {
     server.respondWith(tooManyRequests('30'));
     const controller = new AbortController();
     const listeners = () => getEventListeners(controller.signal, 'abort');
@@ -411,7 +411,7 @@ describe('settings that can never work', () => {
     ['a body for a GET', { method: 'GET' }, 'retriever.body: a GET request has no body'],
     ['a list that is no JMESPath', { results: { list: '[', id: 'id', score: null } }, 'retriever.results.list: "["'],
     ['a header that cannot be sent', { headers: { 'bad name': 'x' } }, 'retriever.headers.bad name: '],
-  ])('are refused at once: %s', (_name, changes, message) => {
+  ])('are rejected when the retriever is created: %s', (_name, changes, message) => {
     expect(() => openRetriever(settings(changes))).toThrowError(RecalldError);
     expect(() => openRetriever(settings(changes))).toThrowError(message);
   });

@@ -50,7 +50,7 @@ describe('a retriever of the config', () => {
     ['opensearch', { api_key: 'k' }, 'Bearer k'],
     ['elasticsearch', { username: 'ann', password: 'pw' }, 'Basic YW5uOnB3'],
     ['opensearch', { username: 'ann', password: 'pw', headers: { Authorization: 'Own' } }, 'Own'],
-  ])('over %s signs in by %o', async (kind, credentials, authorization) => {
+  ])('over %s authenticates with %o', async (kind, credentials, authorization) => {
     server.respondWith(hits);
     await ask({ retriever: { kind, url: server.url, index: 'docs', ...credentials } });
     expect(server.requests[0]).toMatchObject({ target: '/docs/_search', headers: { authorization } });
@@ -59,7 +59,7 @@ describe('a retriever of the config', () => {
   it.each([
     ['elasticsearch', { knn: { field: 'embedding', query_vector: [1, 2], num_candidates: 100 } }],
     ['opensearch', { query: { knn: { embedding: { vector: [1, 2], k: 100 } } } }],
-  ])('over %s asks its embedder for vectors', async (kind, search) => {
+  ])('over %s gets vectors from its embedder', async (kind, search) => {
     server.respondWith((request, response) =>
       (request.target === '/v1/embeddings' ? vectors : hits)(request, response),
     );
@@ -87,7 +87,7 @@ describe('a retriever of the config', () => {
     expect(server.requests[1]).toMatchObject({ target, headers: { authorization: 'Bearer k' } });
   });
 
-  it('may be a program, which ends with its pipeline', async () => {
+  it('can be a program, which stops with its pipeline', async () => {
     const source = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
       const { id } = JSON.parse(line);
       console.log(JSON.stringify({ id, documents: [{ id: String(process.pid) }] }));
@@ -137,7 +137,7 @@ describe('a pipeline that cannot be built', () => {
       },
       'retriever.reranker.headers.a b: ',
     ],
-  ])('is refused with its place and name: %j', (pipeline, message) => {
+  ])('is rejected with its position and name: %j', (pipeline, message) => {
     const build = () => createPipelines(configOf(pipeline), silentLogger);
     expect(build).toThrow(
       expect.objectContaining({

@@ -60,7 +60,7 @@ function aRetriever(first: Retriever, reranker: Reranker, timeoutMs = 5000) {
 }
 
 describe('retrieve and rerank', () => {
-  it('tells its candidates where they are asked for, behind the stages of the first', async () => {
+  it('returns its candidates on request, after the stages of the first retriever', async () => {
     const earlier = [{ name: 'words', documents: found(1) }];
     const first = aFirstStage({ kind: 'documents', documents: found(6), stages: earlier, latencyMs: 1, attempts: 1 });
     const retriever = aRetriever(first.retriever, aReranker().reranker);
@@ -70,7 +70,7 @@ describe('retrieve and rerank', () => {
     expect(await retriever.retrieve(request, never)).not.toHaveProperty('stages');
   });
 
-  it('asks the first stage for candidates with texts and gives the best k by the reranker', async () => {
+  it('gets candidates with texts from the first stage and returns the best k by the reranker', async () => {
     const first = aFirstStage(found(6));
     const second = aReranker();
     expect(await aRetriever(first.retriever, second.reranker).retrieve(request, never)).toStrictEqual({
@@ -86,14 +86,14 @@ describe('retrieve and rerank', () => {
     expect(second.asked[0]).toEqual(found(4).map(({ id, text }) => ({ id, text })));
   });
 
-  it('gives texts to one who asks for them', async () => {
+  it('returns texts on request', async () => {
     const retriever = aRetriever(aFirstStage(found(2)).retriever, aReranker().reranker);
     expect(await retriever.retrieve({ ...request, withText: true }, never)).toMatchObject({
       documents: [{ text: 'text 2' }, { text: 'text 1' }],
     });
   });
 
-  it('asks no reranker when there is nothing to order', async () => {
+  it('does not call the reranker without candidates', async () => {
     const second = aReranker();
     const answer = await aRetriever(aFirstStage([]).retriever, second.reranker).retrieve(request, never);
     expect(answer).toMatchObject({ kind: 'documents', documents: [] });
@@ -104,7 +104,7 @@ describe('retrieve and rerank', () => {
     ['no text', undefined],
     ['null', null],
     ['an empty one', ' '],
-  ])('fails when a candidate has %s, since without it another thing would be measured', async (_, text) => {
+  ])('fails when a candidate has %s, since leaving it out would change the measurement', async (_, text) => {
     const documents = [...found(2), { id: 'd3', score: 0, ...(text === undefined ? {} : { text }) }];
     const answer = await aRetriever(aFirstStage(documents).retriever, aReranker().reranker).retrieve(request, never);
     expect(answer).toMatchObject({
@@ -114,7 +114,7 @@ describe('retrieve and rerank', () => {
     });
   });
 
-  it('passes the failure of either stage on', async () => {
+  it('reports the failure of either stage', async () => {
     const down = { kind: 'error', code: 'http_503', message: 'down', latencyMs: 1, attempts: 3 } as const;
     expect(await aRetriever(aFirstStage(down).retriever, aReranker().reranker).retrieve(request, never)).toBe(down);
     const late = { kind: 'timeout', message: 'It did not answer.', latencyMs: 1, attempts: 1 } as const;
@@ -129,7 +129,7 @@ describe('retrieve and rerank', () => {
     });
   });
 
-  it('is a timeout when both stages take too long together', async () => {
+  it('times out when both stages together take too long', async () => {
     const retriever = aRetriever(aFirstStage(found(1)).retriever, aReranker('hangs').reranker, 20);
     expect(await retriever.retrieve(request, never)).toMatchObject({ kind: 'timeout' });
   });

@@ -26,7 +26,7 @@ const readJson = (value: unknown, expressions = plain) => read(JSON.stringify(va
 const idOf = (idAsJson: string) => read(`{"results":[{"id":${idAsJson}}]}`);
 
 describe('the results of an answer', () => {
-  it('are the documents in the order of the answer, duplicates kept', () => {
+  it('are the documents in the order of the answer, including duplicates', () => {
     const results = [
       { id: 'b', score: 0.5 },
       { id: 'a', score: 0.9 },
@@ -35,7 +35,7 @@ describe('the results of an answer', () => {
     expect(readJson({ results })).toStrictEqual({ kind: 'documents', documents: results });
   });
 
-  it('are called by their texts where the service has no ids', () => {
+  it('get ids from their texts if the service has none', () => {
     const results = [{ body: 'Open the settings.', score: 1 }, { body: ' Open\nthe settings. ' }];
     const id = contentId('Open the settings.');
     const byText = { list: 'results', id: null, score: 'score', text: 'body' };
@@ -55,7 +55,7 @@ describe('the results of an answer', () => {
     );
   });
 
-  it('are told without the keys of an answer where nothing that a service says may be repeated', () => {
+  it('are described without the keys of an answer if messages must not repeat it', () => {
     const body = {
       contentType: 'application/json',
       label: 'http://rag/search',
@@ -75,7 +75,7 @@ describe('the results of an answer', () => {
     });
   });
 
-  it('come with what earlier stages had, where that is asked for and told', () => {
+  it('include the results of earlier stages on request', () => {
     const stage = { list: 'debug.first', id: 'doc', score: 'sim' };
     const read = compileResults({
       ...plain,
@@ -109,7 +109,7 @@ describe('the results of an answer', () => {
     });
   });
 
-  it('may be none', () => {
+  it('can be empty', () => {
     expect(readJson({ results: [] })).toStrictEqual({ kind: 'documents', documents: [] });
   });
 
@@ -152,11 +152,11 @@ describe('the results of an answer', () => {
     ['a boolean', 'true'],
     ['an object', '{"oid": "x"}'],
     ['text with a NUL character', '"a\\u0000b"'],
-  ])('do not take %s as an id', (_name, json) => {
+  ])('do not accept %s as an id', (_name, json) => {
     expect(idOf(json)).toMatchObject({ kind: 'error', code: 'missing_id' });
   });
 
-  it('void the answer when one has no id, so that those behind it do not move up', () => {
+  it('make the answer an error if one has no id, so that later ones do not move up', () => {
     const answer = { results: [{ id: 'a' }, { doc: 'b', secret: 'value' }, { id: 'c' }] };
     expect(readJson(answer)).toStrictEqual({
       kind: 'error',
@@ -185,7 +185,7 @@ describe('the results of an answer', () => {
     });
   });
 
-  it('have no scores when the service gives none', () => {
+  it('have no scores if the service returns none', () => {
     const expected = { kind: 'documents', documents: [{ id: 'a', score: null }] };
     expect(readJson({ results: [{ id: 'a' }] })).toStrictEqual(expected);
     expect(readJson({ results: [{ id: 'a', score: 1 }] }, { ...plain, score: null })).toStrictEqual(expected);
@@ -212,7 +212,7 @@ describe('the results of an answer', () => {
       { 'how do I': 1, Kubernetes: 2, kubernetes: 3 },
       'is an object without keys that can be shown.',
     ],
-  ])('that are missing from %s are an error that tells its shape and no value', (_name, answer, message) => {
+  ])('that are missing from %s are an error with its shape and without values', (_name, answer, message) => {
     const reading = readJson(answer);
     expect(reading).toMatchObject({ kind: 'error', code: 'no_result_list' });
     expect(reading).toHaveProperty('message', expect.stringContaining(message));
@@ -231,7 +231,7 @@ describe('the results of an answer', () => {
     expect(read(text, plain, contentType)).toHaveProperty('message', expect.stringContaining(message));
   });
 
-  it('are read whatever the content type says', () => {
+  it('are read whatever the content type is', () => {
     expect(read('{"results":[{"id":"a"}]}', plain, 'text/plain').kind).toBe('documents');
   });
 
@@ -256,7 +256,7 @@ describe('the texts of an answer', () => {
   });
   const withText = { ...plain, text: 'passage.body' };
 
-  it('are read where they are needed, and null where there is none', () => {
+  it('are read if needed, and null if missing', () => {
     expect(read(body, withText, null, true)).toEqual({
       kind: 'documents',
       documents: [

@@ -62,8 +62,8 @@ const ask = (changes: Partial<EngineInput> = {}, withText = false) =>
 const bodies = () => server.requests.map(({ body }) => JSON.parse(body) as unknown);
 const isKnn = ({ body }: { readonly body: string }) => body.includes('"knn"');
 
-describe('a search by words', () => {
-  it('matches the text with the fields and gives the hits with their scores', async () => {
+describe('a keyword search', () => {
+  it('matches the text with the fields and returns the hits with their scores', async () => {
     expect(await ask()).toStrictEqual({
       kind: 'documents',
       documents: [
@@ -83,7 +83,7 @@ describe('a search by words', () => {
     ]);
   });
 
-  it('is filtered by what the tags say', async () => {
+  it('is filtered by the tags', async () => {
     await ask({ filter: { lang: '{{tags.lang}}', course: '{{tags.course}}' } });
     expect(bodies()).toMatchObject([
       {
@@ -97,7 +97,7 @@ describe('a search by words', () => {
     ]);
   });
 
-  it('takes a query of the config in place of the match', async () => {
+  it('uses a configured query instead of the match', async () => {
     const query = { match: { body: { query: '{{text}}', operator: 'and' } } };
     await ask({ query, filter: { lang: 'en' } });
     expect(bodies()).toStrictEqual([
@@ -114,20 +114,20 @@ describe('a search by words', () => {
     ]);
   });
 
-  it('is asked at the same address, whatever the name of the index holds', async () => {
+  it('escapes the name of the index in the address', async () => {
     await ask({ index: 'logs-*,a/../b' });
     expect(server.requests[0]?.target).toBe('/logs-*%2Ca%2F..%2Fb/_search');
   });
 
-  it('refuses a placeholder that it does not know, with its place', () => {
+  it('rejects an unknown placeholder with its position', () => {
     expect(() => aRetriever({ query: { match: { text: '{{query}}' } } })).toThrow(
       'retriever.query.match.text: {{query}} is not a placeholder',
     );
   });
 });
 
-describe('a search by vectors', () => {
-  it('is asked as Elasticsearch wants it', async () => {
+describe('a vector search', () => {
+  it('follows the API of Elasticsearch', async () => {
     await ask({ mode: 'knn', filter: { lang: 'en' } });
     expect(bodies()).toStrictEqual([
       {
@@ -144,7 +144,7 @@ describe('a search by vectors', () => {
     ]);
   });
 
-  it('is asked as OpenSearch wants it, with the filter inside', async () => {
+  it('follows the API of OpenSearch, with the filter inside', async () => {
     await ask({ mode: 'knn', kind: 'opensearch', filter: { lang: 'en' } });
     await ask({ mode: 'knn', kind: 'opensearch' });
     expect(bodies()).toStrictEqual([
@@ -161,12 +161,12 @@ describe('a search by vectors', () => {
     ]);
   });
 
-  it('never asks for fewer candidates than documents', async () => {
+  it('never requests fewer candidates than documents', async () => {
     await ask({ mode: 'knn', num_candidates: 5 });
     expect(bodies()).toMatchObject([{ knn: { k: 10, num_candidates: 10 } }]);
   });
 
-  it('keeps the code of the embedder and does not ask the engine', async () => {
+  it('keeps the code of the embedder and does not query the engine', async () => {
     const unknown = { ...request, text: 'unknown' };
     expect(await aRetriever({ mode: 'knn' }).retrieve(unknown, never)).toMatchObject({
       kind: 'error',
@@ -176,11 +176,11 @@ describe('a search by vectors', () => {
   });
 });
 
-describe('a search by both', () => {
+describe('a hybrid search', () => {
   const words = hits([aHit('w1', 9), aHit('both', 8), aHit('w3', 7)]);
   const vectors = hits([aHit('v1', 0.9), aHit('v2', 0.8), aHit('both', 0.7)]);
 
-  it('joins them by reciprocal rank fusion', async () => {
+  it('combines both by reciprocal rank fusion', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await aRetriever({ mode: 'hybrid' }).retrieve({ ...request, k: 4 }, never)).toMatchObject({
       kind: 'documents',
@@ -194,7 +194,7 @@ describe('a search by both', () => {
     expect(bodies()).toMatchObject([{ size: 100 }, { size: 100 }]);
   });
 
-  it('tells what each side had, where that is asked for', async () => {
+  it('returns the results of each side on request', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await aRetriever({ mode: 'hybrid' }).retrieve({ ...request, withStages: true }, never)).toMatchObject({
       stages: [
@@ -204,7 +204,7 @@ describe('a search by both', () => {
     });
   });
 
-  it('has the constant of the config', async () => {
+  it('uses the configured constant', async () => {
     server.respondWith(when(isKnn, vectors, words));
     expect(await ask({ mode: 'hybrid', rank_constant: 1 })).toMatchObject({
       documents: [{ id: 'both', score: 1 / 3 + 1 / 4 }, { id: 'w1', score: 1 / 2 }, {}, {}, {}],
@@ -214,7 +214,7 @@ describe('a search by both', () => {
   it.each([
     ['words', (fault: Responder) => when(isKnn, vectors, fault)],
     ['vectors', (fault: Responder) => when(isKnn, fault, words)],
-  ])('fails when the search by %s does, since half of it would be another retriever', async (_, faulty) => {
+  ])('fails if the search by %s fails, since half of it would be another retriever', async (_, faulty) => {
     server.respondWith(faulty(status(400)));
     expect(await ask({ mode: 'hybrid' })).toMatchObject({ kind: 'error', code: 'http_400' });
   });
@@ -223,7 +223,7 @@ describe('a search by both', () => {
 describe('the documents of a search', () => {
   const content = 'passage.body';
 
-  it('have their texts where a reranker needs them', async () => {
+  it('include their texts if a reranker needs them', async () => {
     server.respondWith(
       hits([
         aHit('d1', 3, { passage: { body: 'one' } }),
@@ -240,7 +240,7 @@ describe('the documents of a search', () => {
     expect(bodies()).toMatchObject([{ _source: ['passage.body'] }, { _source: false }]);
   });
 
-  it('may have their id in a field, as text or as a number of any length', async () => {
+  it('can have their id in a field, as text or as a number of any length', async () => {
     server.respondWith(
       raw(
         '{"hits":{"hits":[{"_id":"x","_score":1,"_source":{"meta":{"doc":"a"}}},{"_score":null,"_source":{"meta":{"doc":12345678901234567890}}},{"_score":0.5,"_source":{"meta":{"doc":7}}}]}}',
@@ -276,12 +276,12 @@ describe('a failure of a search', () => {
     expect(JSON.stringify(failed)).not.toContain('question');
   });
 
-  it('is mended by another attempt when the engine was busy', async () => {
+  it('is retried when the engine is busy', async () => {
     server.respondWith(inTurn(tooManyRequests('0'), hits([aHit('d1', 1)])));
     expect(await ask()).toMatchObject({ kind: 'documents' });
   });
 
-  it('is a timeout when it hangs, and rejects with the reason of an abort', async () => {
+  it('is a timeout for a hung engine, and an abort rejects with its reason', async () => {
     server.respondWith(hang());
     expect(await aRetriever({}, 50).retrieve(request, never)).toMatchObject({ kind: 'timeout' });
     const stop = new AbortController();

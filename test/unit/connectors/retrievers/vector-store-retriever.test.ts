@@ -55,7 +55,7 @@ function aRetriever(
 const request = { text: 'question', k: 2, tags: { course: 'ml-101' } };
 
 describe('a retriever over a vector store', () => {
-  it('embeds the text and gives the nearest with their similarity, in the time of both', async () => {
+  it('embeds the text and returns the nearest with their similarity; its latency includes both', async () => {
     const { store, asked } = aStore(found());
     expect(await aRetriever(store).retrieve(request, never)).toStrictEqual({
       kind: 'documents',
@@ -69,14 +69,14 @@ describe('a retriever over a vector store', () => {
     expect(asked).toEqual([{ vector: new Float32Array([3, 4]), k: 2, filter: {}, exact: false, withContent: false }]);
   });
 
-  it('gives texts when a reranker needs them', async () => {
+  it('returns texts if a reranker needs them', async () => {
     const { store, asked } = aStore(found());
     const answer = await aRetriever(store).retrieve({ ...request, withText: true }, never);
     expect(answer).toMatchObject({ documents: [{ text: 'one' }, { text: null }] });
     expect(asked[0]?.withContent).toBe(true);
   });
 
-  it('takes fewer than k for an answer', async () => {
+  it('accepts fewer than k results', async () => {
     const { store } = aStore(found(true));
     expect(await aRetriever(store).retrieve({ ...request, k: 10 }, never)).toMatchObject({
       kind: 'documents',
@@ -84,14 +84,14 @@ describe('a retriever over a vector store', () => {
     });
   });
 
-  it('fills tags into the filter and leaves out what comes out empty', async () => {
+  it('fills tags into the filter and leaves out empty values', async () => {
     const { store, asked } = aStore(found());
     const filter = { course: '{{tags.course}}', year: '{{tags.year}}', kind: 'chunk-{{tags.year}}' };
     await aRetriever(store, { filter }).retrieve(request, never);
     expect(asked[0]?.filter).toStrictEqual({ course: 'ml-101', kind: 'chunk-' });
   });
 
-  it('refuses a placeholder that it does not know, with its place', () => {
+  it('rejects an unknown placeholder with its position', () => {
     const { store } = aStore(found());
     expect(() => aRetriever(store, { filter: { a: '{{query}}' } })).toThrow(
       'retriever.filter.a: {{query}} is not a placeholder',
@@ -121,7 +121,7 @@ describe('a retriever over a vector store', () => {
     });
   });
 
-  it('is a timeout when embedding and search take too long together, or the store says so', async () => {
+  it('times out when embedding and search together take too long, or the store times out', async () => {
     const hanging = aRetriever(aStore('hangs').store, { timeoutMs: 20 });
     expect(await hanging.retrieve(request, never)).toMatchObject({ kind: 'timeout', attempts: 1 });
     const late = aStore({ kind: 'failed', code: 'timeout', message: 'late', latencyMs: 2 });
