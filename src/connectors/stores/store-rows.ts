@@ -164,7 +164,7 @@ export function failureCode(error: unknown): string | null {
   return error instanceof Refused && error.refusal.kind === 'failed' ? error.refusal.code : null;
 }
 
-/** True if a code means that the store did not answer in time, and not that the request is wrong. */
+/** True if a code means that the store did not respond in time, and not that the request is wrong. */
 export function isAway(code: string): boolean {
   return /^(timeout|connection_\w+|host_unreachable|dns_\w+|tls_error|busy|rate_limited|too_many_connections|http_429|http_5\d\d)$/.test(
     code,
