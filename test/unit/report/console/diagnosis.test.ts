@@ -85,7 +85,7 @@ describe('a diagnosis on a page', () => {
       'Latest measures': '/pipelines/docs?range=7d#measures',
       'Uncovered topics': '/pipelines/docs/density?range=7d#topics',
       'the good run': '/runs/run-0?range=7d',
-      'what was deployed': '/deployments?pipeline=docs&range=7d',
+      deployments: '/deployments?pipeline=docs&range=7d',
     });
   });
 
@@ -98,7 +98,7 @@ describe('a diagnosis on a page', () => {
 
   it('says that the cause is unknown when it is, and what comes next to it', () => {
     const text = textOf(html({ cause: 'unknown', confidence: 'low', probability: 0.5 }));
-    expect(text).toContain('Cause unknown : what was measured does not tell. Likeliest: the retriever is down');
+    expect(text).toContain('Cause unknown : the evidence does not identify it. Most likely: the retriever is down');
     expect(text).not.toContain('Likely cause');
     expect(text).not.toContain('confidence');
   });
@@ -114,9 +114,9 @@ describe('a diagnosis on a page', () => {
     expect(textOf(html({ closedAt }))).toContain('Fired from 2026-11-20 12:00 to 2026-11-20 13:00 :');
   });
 
-  it('that is missing says why where something is in alarm, and nothing where all is well', () => {
+  it('explains why it is missing while an alert fires, and is empty otherwise', () => {
     const none = (state: 'critical' | 'ok') => markup(diagnosisOf(state, null));
-    expect(none('critical')).toContain('causes are looked for every 15 seconds');
+    expect(none('critical')).toContain('looks for causes every 15 seconds');
     expect(none('ok')).toBe('');
   });
 });

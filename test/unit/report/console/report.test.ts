@@ -224,7 +224,7 @@ describe('the weekly report', () => {
       '1.2 % 14 of 1 180 gone, 0 lost; 3 queries lost all',
       '69 %',
       '71 %',
-      'Nobody tells recalld which pages were false',
+      'recalld does not know which pages were false',
       'accepts 0.019 false ones in this time: 1 page in 365 d',
     ];
     expect(words.filter((one) => !text.includes(one))).toEqual([]);
@@ -268,10 +268,10 @@ describe('the weekly report', () => {
     });
     const words = [
       'No golden set is measured',
-      'Nothing was in alarm in this time',
+      'No alerts fired in this time',
       'Query density of this pipeline is not monitored',
       'The search for topics starts once there is a baseline',
-      'no budget of false pages is set',
+      'there is no budget of false pages',
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);
     expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this time');
