@@ -1,8 +1,6 @@
 /** Daily cost of model grades in PostgreSQL. Money is reserved before each call, so that the daily limit holds. */
 import type { Pool } from 'pg';
 
-export type JudgeSpending = ReturnType<typeof createJudgeSpending>;
-
 export function createJudgeSpending(pool: Pool) {
   return {
     /**

@@ -109,8 +109,6 @@ const drawnColumns = {
   needsSecondHuman: 'boolean',
 } as const;
 
-export type JudgedTable = ReturnType<typeof createJudgedTable>;
-
 export function createJudgedTable(pool: Pool) {
   return {
     /**

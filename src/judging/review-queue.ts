@@ -86,8 +86,6 @@ const documents = `
 
 const windowStart = (now: Date): Date => new Date(now.getTime() - durationMs(LONGEST_WINDOW));
 
-export type ReviewQueue = ReturnType<typeof createReviewQueue>;
-
 export function createReviewQueue(pool: Pool) {
   const read = async (
     pipeline: string,

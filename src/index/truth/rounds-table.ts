@@ -76,8 +76,6 @@ export interface Step {
 
 const roundColumns = 'pipeline, started_at, phase, position, read_at';
 
-export type RoundsTable = ReturnType<typeof createRoundsTable>;
-
 export function createRoundsTable(pool: Pool) {
   return {
     /**

@@ -122,8 +122,6 @@ export interface Observation extends Pick<Fingerprint, 'pipeline' | 'component' 
   readonly at: Date;
 }
 
-export type Deployments = ReturnType<typeof createDeployments>;
-
 export const annotationSubjects = ['run', 'deployment'] as const;
 
 export type AnnotationSubject = (typeof annotationSubjects)[number];
@@ -138,8 +136,6 @@ export interface Annotation {
   readonly author: string | null;
   readonly createdAt: Date;
 }
-
-export type Annotations = ReturnType<typeof createAnnotations>;
 
 const existing: Record<AnnotationSubject, string> = {
   run: 'select pipeline from golden_runs where id = $2::text',

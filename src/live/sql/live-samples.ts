@@ -225,5 +225,3 @@ export interface CoverageHistogram {
   /** Number of measured queries. */
   readonly queries: number;
 }
-
-export type TrafficReads = ReturnType<typeof createTrafficReads>;

@@ -56,8 +56,6 @@ export async function recordActs(client: PoolClient, acts: readonly Act[]): Prom
   await insertRows(client, 'audit_log', columns, acts);
 }
 
-export type AuditLog = ReturnType<typeof createAuditLog>;
-
 export interface AuditFilter {
   readonly pipeline?: string | undefined;
   readonly since?: Date | undefined;
