@@ -275,14 +275,13 @@ function sectionsOf(schema: JsonSchema, path: string, described: Map<string, str
 
 /** Refers a union whose forms another union describes to that one, and drops the sections of its mappings. */
 function withoutRepeatedForms(sections: readonly Section[]): Section[] {
-  const signatureOf = (form: Form) => JSON.stringify(form);
   const repeated = new Set<string>();
   return sections.flatMap((section, index): Section[] => {
     if ([...repeated].some((path) => section.path.startsWith(`${path}.`))) return [];
     if (section.forms.length < 2) return [section];
-    const wanted = section.forms.map(signatureOf);
+    const wanted = section.forms.map((form) => JSON.stringify(form));
     const source = sections.slice(0, index).find(({ forms }) => {
-      const offered = new Set(forms.map(signatureOf));
+      const offered = new Set(forms.map((form) => JSON.stringify(form)));
       return wanted.every((signature) => offered.has(signature));
     });
     if (source === undefined) return [section];

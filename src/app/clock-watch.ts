@@ -9,7 +9,7 @@ import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight }
 
 export interface ClockWatch {
   /** Returns the problem as a sentence; null while the clock is right. */
-  problem(): string | null;
+  readonly problem: () => string | null;
   /** Compares the clocks first if the local clock was set since the last comparison. */
   isRight(): Promise<boolean>;
   /** Registers a callback for each time that the clock is right again after it was wrong. */

@@ -60,7 +60,7 @@ export interface HttpParts {
   /** Returns the error for a temporary outage of the database; null for any other error. */
   outageOf(error: Error): RecalldError | null;
   /** Counts a request that was shed. */
-  onShed(reason: ShedReason): void;
+  readonly onShed: (reason: ShedReason) => void;
 }
 
 export interface HttpAddress {

@@ -139,6 +139,8 @@ const numberTemplate =
   '{{ define "n" }}{{ if eq .arg0 "seconds" }}{{ humanizeDuration .arg1 }}{{ else if eq .arg0 "share" }}{{ humanizePercentage .arg1 }}{{ else }}{{ printf "%.3g" .arg1 }}{{ end }}{{ end }}';
 const written = '{{ template "n" (args $unit (. | first | value)) }}';
 
+const since = (word: string): string => ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
+
 /**
  * Makes the sentence of `alertText` from metrics, for the check that the labels `pipeline` and `check` name. Only replicas
  * that see the check fail count, so that one which already knows of its recovery does not put its value into the text.
@@ -147,8 +149,6 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');
   const notOk = selectorVariable('$notOk', groupLabels, check).replace('}"', `,state!='ok'}"`);
-  const since = (word: string): string =>
-    ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
   const threshold = ifSeries('$in $of', 'recalld_threshold', written);
   const change = [
     ifSeries(

@@ -14,7 +14,7 @@ interface Product {
   readonly headers?: Readonly<Record<string, string>>;
   /** Identifies the receiver together with the URL, where one URL serves many. */
   readonly key?: string | undefined;
-  bodyOf(message: Message): object;
+  readonly bodyOf: (message: Message) => object;
 }
 
 const TIMEOUT_MS = 10_000;

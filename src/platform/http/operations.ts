@@ -63,7 +63,7 @@ export interface Readiness {
 
 export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
-  readiness(): Promise<Readiness>;
+  readonly readiness: () => Promise<Readiness>;
 }
 
 declare module 'fastify' {
