@@ -213,5 +213,5 @@ export async function addHumanJudgments({ db, url }: SimulatedDaemon, now: Date)
     body: JSON.stringify(judgments),
   });
   if (!response.ok)
-    throw new RecalldError('demo_failed', `recalld rejected the human judgments with status ${response.status}.`);
+    throw new RecalldError('demo_failed', `The daemon rejected the human judgments with status ${response.status}.`);
 }

@@ -189,7 +189,7 @@ async function ofRun(
   return { newest, earlier };
 }
 
-/** Null when the texts were first embedded after the alarm: then nobody knows what vectors they had. */
+/** Null when the texts were first embedded after the onset: their earlier vectors are unknown. */
 export async function observeCanary(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],

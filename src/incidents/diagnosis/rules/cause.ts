@@ -1,55 +1,53 @@
-/** What can be behind an alarm: a closed list, so that it can be a label of a metric. */
+/** Possible causes of an alert. The list is closed, so that a cause can be a metric label. */
 
 export interface CauseText {
-  /** What to call it. */
   readonly title: string;
-  /** What to do first, one sentence. */
+  /** First step, one or two sentences. */
   readonly action: string;
-  /** What a person sees if it is this one and not another, as the end of a sentence that begins with "if". */
+  /** Observation that tells it from other causes; continues a sentence that starts with "if". */
   readonly shows: string;
 }
 
-/** Every cause, in the order in which equally likely ones are listed. */
+/** All causes, in the order in which equally likely ones are listed. */
 export const causeTexts = {
   retriever_outage: {
     title: 'the retriever is down',
-    action: 'Look at the retriever and what it calls; scores come back with it.',
+    action: 'Check the retriever and the services it calls. Scores recover with it.',
     shows: 'calls from elsewhere fail too',
   },
   retriever_failing: {
-    title: 'some calls to the retriever fail',
-    action:
-      'Look at the log of the retriever for what the failed calls share: an instance, a shard, a kind of question.',
-    shows: 'the same call, made again, is answered',
+    title: 'some retriever calls fail',
+    action: 'Check the retriever log for what the failed calls share: an instance, a shard, a kind of query.',
+    shows: 'a retry of the same call succeeds',
   },
   retriever_slow: {
     title: 'the retriever is slow',
-    action: 'Look at the load of the retriever and its store, and at timeout_ms.',
-    shows: 'answers take long and do not get faster',
+    action: 'Check the load of the retriever and its store, and `timeout_ms`.',
+    shows: 'responses stay slow throughout a run',
   },
   cold_cache: {
-    title: 'the caches of the retriever are cold',
-    action: 'Wait for the next run; if a restart or an eviction comes often, warm the caches before traffic.',
+    title: 'the retriever caches are cold',
+    action: 'Wait for the next run. If restarts or evictions are frequent, warm the caches before traffic.',
     shows: 'the next run is fast again',
   },
   access_denied: {
-    title: 'the retriever refuses the credentials',
-    action: 'Renew the key or token in `retriever.headers`; it expired, was revoked or lost a right.',
-    shows: 'the same call with a new key is answered',
+    title: 'the retriever rejects the credentials',
+    action: 'Renew the key or token in `retriever.headers`: it expired, was revoked or lost a permission.',
+    shows: 'the same call succeeds with a new key',
   },
   rate_limited: {
-    title: 'the retriever limits the rate of calls',
-    action: 'Raise the limit of the retriever for recalld, or lower `max_per_second` of the golden set.',
-    shows: 'a call a minute later is answered',
+    title: 'the retriever rate-limits calls',
+    action: 'Raise the rate limit of the retriever for recalld, or lower `max_per_second` of the golden set.',
+    shows: 'the same call succeeds a minute later',
   },
   error_page: {
-    title: 'an error page comes in place of answers',
-    action: 'Look at the proxy, gateway or login before the retriever: something answers in its place.',
-    shows: 'the body of an answer is no result list',
+    title: 'the retriever returns an error page',
+    action: 'Check the proxy, gateway or login in front of the retriever: it responds in place of the retriever.',
+    shows: 'the response body is not a result list',
   },
   empty_lists: {
-    title: 'the search answers with empty lists',
-    action: 'Look for an error that the search service swallows, and at the name of the index that it asks.',
+    title: 'the search returns empty lists',
+    action: 'Check the search service for an error that it hides, and the index name that it queries.',
     shows: 'a call without any filter is empty too',
   },
   filter: {
@@ -58,155 +56,156 @@ export const causeTexts = {
     shows: 'a call without the filter finds them',
   },
   live_traffic: {
-    title: 'only live queries are hurt',
-    action: 'Compare a live call with a golden one: its filter, tenant, length and credentials; golden ones are well.',
-    shows: 'a live query, asked again, is hurt again',
+    title: 'only live queries are affected',
+    action: 'Compare a live call with a golden call: filter, tenant, length and credentials. Golden calls work.',
+    shows: 'a replayed live query fails again',
   },
   repeated_query: {
     title: 'one query floods the traffic',
     action:
-      'Find the caller that repeats it (a health check, a crawler, a retry loop) and stop it or leave it out of what recalld gets.',
-    shows: 'most of the load ends when one caller stops',
+      'Find the caller that repeats it (a health check, a crawler, a retry loop) and stop it, or exclude it from what you send to recalld.',
+    shows: 'the load drops when one caller stops',
   },
   other_language: {
-    title: 'people ask in another language',
+    title: 'users ask in another language',
     action:
       'Index documents in that language or translate queries, and add such queries to the golden set with `recalld golden promote`.',
-    shows: 'queries in the usual language are answered as before',
+    shows: 'queries in the usual language work as before',
   },
   index_parameters: {
-    title: 'the index misses near neighbours',
-    action: 'Undo the change of index or search parameters (ef, nprobe, quantisation), or rebuild the index.',
+    title: 'the index misses near neighbors',
+    action: 'Revert the change of index or search parameters (ef, nprobe, quantization), or rebuild the index.',
     shows: 'an exact search of the store finds more',
   },
   index_lost_documents: {
-    title: 'documents are gone from the index',
-    action: 'Find the job that deleted or did not finish indexing, and index the missing documents again.',
-    shows: 'the store does not have them by their ids',
+    title: 'documents are missing from the index',
+    action: 'Find the job that deleted documents or did not finish indexing, and index the missing documents again.',
+    shows: 'the store does not have them by id',
   },
   index_behind: {
-    title: 'changes of documents reach the index late',
-    action:
-      'Look at the queue and the errors of the job that indexes; `recalld index check` lists what is not there yet.',
+    title: 'document changes reach the index late',
+    action: 'Check the queue and the errors of the indexing job. `recalld index check` lists what is missing.',
     shows: 'new versions of documents wait to be indexed',
   },
   truncated_texts: {
-    title: 'chunk texts were cut short at indexing',
+    title: 'chunk texts were truncated at indexing',
     action:
-      'Look at the length limit of the job that indexes (chunk size, tokens of the embedder, a column), and index the full texts again.',
+      'Check the length limit of the indexing job (chunk size, embedder tokens, a column), and index the full texts again.',
     shows: 'stored texts end in the middle of a sentence',
   },
   duplicate_results: {
-    title: 'answers hold the same text several times',
+    title: 'answers repeat the same text',
     action:
-      'Look for documents that were indexed twice, or a join or merge that repeats results, and remove duplicates before the cut-off.',
-    shows: 'the same text stands at several places of an answer',
+      'Find documents that were indexed twice, or a join or merge that repeats results. Remove duplicates before the cut-off.',
+    shows: 'the same text has several ranks in an answer',
   },
   corpus_changed: {
-    title: 'the documents were chunked anew',
-    action: 'Carry the labels over with `recalld golden check`, then pin a new baseline.',
+    title: 'the documents were re-chunked',
+    action: 'Move the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
     shows: 'the new ids hold parts of the old texts',
   },
   ids_renamed: {
-    title: 'the documents have other ids',
+    title: 'the document ids changed',
     action:
-      'Mend `results.id` of the retriever if it reads another field, else carry the labels over with `recalld golden check`.',
+      'Correct `results.id` of the retriever if it reads another field. Otherwise move the judgments to the new ids with `recalld golden check`.',
     shows: 'the new ids hold the same texts',
   },
   old_index: {
     title: 'an old index answers',
-    action: 'Point the alias of the index to the current one, and find out why it moved back.',
-    shows: 'the alias leads to an index from before',
+    action: 'Point the index alias to the current index, and find out why it moved back.',
+    shows: 'the alias points to an earlier index',
   },
   split_index: {
     title: 'a second index answers part of the time',
-    action: 'Find the replica or index that differs from the others, and take it out until it holds the same.',
-    shows: 'one question, asked twice, has two answers',
+    action:
+      'Find the replica or index that differs from the others, and take it out of service until it has the same content.',
+    shows: 'one query returns two different answers when repeated',
   },
   one_segment: {
-    title: 'one segment alone is hurt',
-    action: 'Look at what only this segment goes through: its filter, its tenant, its shard or its index.',
-    shows: 'all other segments are as before',
+    title: 'one segment is affected',
+    action: 'Check what only this segment uses: its filter, its tenant, its shard or its index.',
+    shows: 'all other segments are unchanged',
   },
   one_kind_of_query: {
-    title: 'one kind of query alone is hurt',
+    title: 'one kind of query is affected',
     action:
-      'Look at what treats such queries otherwise: the analyser or tokeniser, a length limit, language detection, a rewriting or routing rule.',
-    shows: 'the same need, asked in another way, is answered',
+      'Check what treats such queries differently: the analyzer or tokenizer, a length limit, language detection, a rewriting or routing rule.',
+    shows: 'the same need in other words is answered',
   },
   foreign_answers: {
     title: 'queries get the answers of other queries',
-    action: 'Look at the key of the cache (text, filter, tenant, k) and its similarity threshold, and empty the cache.',
-    shows: 'a call that bypasses the cache is right',
+    action:
+      'Check the cache key (text, filter, tenant, k) and the similarity threshold of the cache, and clear the cache.',
+    shows: 'a call that bypasses the cache is correct',
   },
   random_answers: {
-    title: 'answers do not depend on the question',
+    title: 'answers do not depend on the query',
     action:
-      'Look at what the search gets of a question: an empty text, a vector of zeros, an order that is not by relevance.',
-    shows: 'the question does not reach the search',
+      'Check what the search receives: an empty or shortened text, a constant vector, or an order that ignores relevance.',
+    shows: 'the search does not receive the query',
   },
   cut_off_answers: {
     title: 'answers have fewer results than before',
-    action: 'Look at top_k and other limits of the retriever: it returns fewer documents than it is asked for.',
-    shows: 'fewer documents come than were asked for',
+    action: 'Check `top_k` and other limits of the retriever: it returns fewer documents than requested.',
+    shows: 'fewer documents arrive than were requested',
   },
   ranking: {
-    title: 'the order of the results changed',
+    title: 'the order of results changed',
     action:
-      'Look at the reranker, the sort order and the weights of the search; the same documents come in another order.',
-    shows: 'nothing was deployed that can be undone',
+      'Check the reranker, the sort order and the weights of the search. The same documents arrive in another order.',
+    shows: 'no deployment can be rolled back',
   },
   deployment: {
     title: 'a deployment made it worse',
     action: 'Roll the deployment back, or compare the runs before and after it query by query.',
-    shows: 'rolling it back brings the scores back',
+    shows: 'scores recover after a rollback',
   },
   embedding_model: {
-    title: 'another embedding model answers',
-    action: 'Embed questions and documents by the same model and revision again.',
-    shows: 'a stored text, embedded anew, differs',
+    title: 'the embedding models differ',
+    action: 'Embed queries and documents with the same model and revision.',
+    shows: 'a stored text has another vector when embedded again',
   },
   uncovered_topic: {
-    title: 'people ask what the store does not hold',
-    action: 'Write or index documents for the uncovered topics; `recalld topics list` shows them.',
+    title: 'users ask for content that the store lacks',
+    action: 'Write or index documents for the uncovered topics. `recalld topics list` shows them.',
     shows: 'no document has the answer',
   },
   unlike_golden: {
-    title: 'live questions are unlike the golden ones',
+    title: 'live queries are unlike the golden queries',
     action:
-      'Promote the worst judged ones into the golden set with `recalld golden promote`, and look for what they share.',
-    shows: 'promoted live questions score badly too',
+      'Promote the worst judged queries to the golden set with `recalld golden promote`, and look for what they share.',
+    shows: 'promoted live queries score badly too',
   },
   generator: {
-    title: 'the answers got worse, but what is retrieved did not',
-    action: 'Look at the model, the prompt and the context limit of the generator; the retriever is not at fault.',
-    shows: 'the retrieved documents hold the answer',
+    title: 'answers got worse, retrieval did not',
+    action: 'Check the model, the prompt and the context limit of the generator. The retriever is not at fault.',
+    shows: 'the retrieved documents contain the answer',
   },
   judge: {
     title: 'the judge of live queries changed',
-    action: 'Name a fixed version of its model; the retriever is not at fault.',
+    action: 'Pin a version of its model. The retriever is not at fault.',
     shows: 'fixed pairs get other grades than at first',
   },
   forbidden_documents: {
-    title: 'documents come back that must not',
+    title: 'forbidden documents are returned',
     action:
-      'Look at the filter by tenant or right that the search applies, and delete from the index what was withdrawn; the run lists what came back.',
-    shows: 'a call from another tenant brings them too',
+      'Check the tenant or permission filter of the search, and delete withdrawn documents from the index. The run lists the documents.',
+    shows: 'a call from another tenant returns them too',
   },
   golden_labels: {
-    title: 'the labels of the golden set are wrong or out of date',
-    action: 'Correct the labels with `recalld golden check`; the retriever is not at fault.',
-    shows: 'people find the new answers right',
+    title: 'the golden judgments are wrong or outdated',
+    action: 'Correct the judgments with `recalld golden check`. The retriever is not at fault.',
+    shows: 'people find the new answers correct',
   },
   recalld: {
-    title: 'recalld itself does not work',
-    action: 'Look at the scheduler, the workers and the queue of recalld: `recalld doctor`.',
-    shows: '`recalld doctor` finds what is broken',
+    title: 'recalld itself is not working',
+    action: 'Check the scheduler, the workers and the queue of recalld with `recalld doctor`.',
+    shows: '`recalld doctor` finds a problem',
   },
   unknown: {
     title: 'unknown',
-    action: 'Compare the runs query by query, and look at what changed around then.',
-    shows: 'none of the causes on the list fits',
+    action: 'Compare the runs query by query, and check what changed around that time.',
+    shows: 'no listed cause fits',
   },
 } as const satisfies Readonly<Record<string, CauseText>>;
 
@@ -218,17 +217,17 @@ export type NamedCause = Exclude<Cause, 'unknown'>;
 
 export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
-/** The look that tells two causes apart. */
+/** Returns the observation that tells two causes apart. */
 export function tellApart(first: Cause, second: Cause): string {
   return `Tell them apart: if ${causeTexts[first].shows}, the first; if ${causeTexts[second].shows}, the second.`;
 }
 
-/** In whole percent, and never 100: nothing that follows from judged weights is certain. */
+/** Formats as whole percent, at most 99: no diagnosis is certain. */
 export function probabilityText(probability: number): string {
   return `${Math.min(99, Math.round(100 * probability))} %`;
 }
 
-/** How far to trust a diagnosis; see docs/explanation/diagnosis.md. */
+/** Trust levels of a diagnosis; see docs/explanation/diagnosis.md. */
 export const confidences = ['high', 'medium', 'low'] as const;
 
 export type Confidence = (typeof confidences)[number];

@@ -58,7 +58,7 @@ export type ScoreChange = ReturnType<typeof scoreChange>;
  * what else changed.
  *
  * @param stale ids of queries whose labels are not alive: their scores fall without any fault of the retriever
- * @param key the measure that the score is told by
+ * @param key the measure of the score
  */
 export function changedAnswers(
   before: ComparedSide,
@@ -111,7 +111,7 @@ export function changedAnswers(
   };
 }
 
-/** The measure that runs are told by unless a check in alarm has another. */
+/** The measure that runs are compared by unless a failing check has another. */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
   return { measure: 'ndcg', k };
@@ -273,10 +273,10 @@ const foundIn = (lost: readonly (readonly number[])[]) =>
 /** Null for few questions that both runs answered, telling of stages. */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
-  const told = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
+  const reporting = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
   const k = Math.min(...[before, now].map(({ settings }) => Math.max(...settings.cutoffs)));
   const level = now.settings.relevanceLevel;
-  const [old, current] = [before, now].map((side) => stagedQueries(told, side.answers, side.stages, level));
+  const [old, current] = [before, now].map((side) => stagedQueries(reporting, side.answers, side.stages, level));
   if (old === undefined || current === undefined || old.length < MIN_QUESTIONS) return null;
   const { names, losses } = lossesByStep([...old, ...current], k);
   const [lostBefore, lostNow] = [losses.slice(0, old.length), losses.slice(old.length)];

@@ -173,7 +173,7 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
     const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
     // Last, since there may be more of them than have room.
-    return ['Cause unknown: what is in alarm is much as it was in the last good run.', action, ...figures];
+    return ['Cause unknown: the failing measures are close to the last good run.', action, ...figures];
   }
   const guesses = ranked
     .filter(({ cause, probability }) => cause !== 'unknown' && probability >= MIN_GUESS)
@@ -215,8 +215,8 @@ const alwaysReported: readonly EffectKind[] = [
 ];
 
 /**
- * The effects that are in alarm. One that was in alarm but is as it was before has the size 0: no cause explains it. One
- * that cannot be held against before is left out. Empty when it is not known what is in alarm.
+ * Effects of the firing alerts. An effect that is back at its earlier value has size 0: no cause explains it. An effect
+ * without an earlier value is left out. Empty if the alerts are unknown.
  */
 function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];

@@ -26,7 +26,7 @@ export function foreignLists(lists: readonly Lists[]) {
     if (key !== own && before.has(key)) foreign += 1;
   }
   return {
-    /** Answers that are long enough to be told apart. */
+    /** Answers that are long enough to differ. */
     compared: compared.length,
     /**
      * Of those, not what the query got before, and what another query got before. Lists that several queries share now and

@@ -1,7 +1,4 @@
-/**
- * The record of a time in which something is in alarm on a pipeline: what rang, what was said of it, and when it was
- * over.
- */
+/** The record of an incident: alerts that fired on a pipeline, their diagnoses, and the resolution. */
 import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { MEASURE_CHANGED } from '../../../measures/rules/measure-change.ts';
@@ -43,7 +40,7 @@ export interface Diagnosis
     | 'failedShare'
   > {
   readonly pipeline: string;
-  /** Names of what was in alarm. */
+  /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
   /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
   readonly runId: string | null;
@@ -88,7 +85,7 @@ export interface Incident extends Diagnosis {
   readonly closedBecause: ClosingReason | null;
   /** The worst that it came to. */
   readonly severity: Severity;
-  /** When what is said of the cause had been looked at twice, and may be told; null until then. */
+  /** When a second evaluation confirmed the diagnosis, so that it may be sent; null until then. */
   readonly confirmedAt: Date | null;
   readonly diagnosedAt: Date;
   readonly timeline: readonly AlertTimeline[];
@@ -258,17 +255,19 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
 
 const topicId = /\bt-[0-9a-f]{10}\b/g;
 
-type ToldBefore = Pick<Diagnosis, 'summary' | 'signs'>;
-type Told = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'> & { readonly earlier?: readonly ToldBefore[] };
+type SummaryTexts = Pick<Diagnosis, 'summary' | 'signs'>;
+type DiagnosisTexts = Pick<Diagnosis, 'summary' | 'ranked' | 'signs'> & {
+  readonly earlier?: readonly SummaryTexts[];
+};
 
-export function topicIdsIn({ summary, signs, earlier = [] }: Omit<Told, 'ranked'>): string[] {
+export function topicIdsIn({ summary, signs, earlier = [] }: Omit<DiagnosisTexts, 'ranked'>): string[] {
   const own = [summary, ...signs.map(({ sentence }) => sentence)].flatMap((text) => text.match(topicId) ?? []);
   return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
 }
 
 /** @param names by id; a topic without one keeps its id */
-export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap<string, string>): Said {
-  if (names.size === 0) return said;
+export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names: ReadonlyMap<string, string>): Texts {
+  if (names.size === 0) return texts;
   const named = (text: string): string =>
     text.replaceAll(topicId, (id) => {
       const name = names.get(id);
@@ -276,17 +275,17 @@ export function withTopicNames<Said extends Told>(said: Said, names: ReadonlyMap
     });
   const read = (signs: readonly Sign[]): Sign[] => signs.map((sign) => ({ ...sign, sentence: named(sign.sentence) }));
   return {
-    ...said,
-    summary: named(said.summary),
-    signs: read(said.signs),
-    ranked: said.ranked.map((one) => ({
+    ...texts,
+    summary: named(texts.summary),
+    signs: read(texts.signs),
+    ranked: texts.ranked.map((one) => ({
       ...one,
       supporting: read(one.supporting),
       opposing: read(one.opposing),
     })),
-    ...(said.earlier === undefined
+    ...(texts.earlier === undefined
       ? {}
-      : { earlier: said.earlier.map((one) => ({ ...one, summary: named(one.summary), signs: read(one.signs) })) }),
+      : { earlier: texts.earlier.map((one) => ({ ...one, summary: named(one.summary), signs: read(one.signs) })) }),
   };
 }
 

@@ -1,8 +1,8 @@
-/** Which sign shows that what is in alarm moved. */
+/** The sign that shows that a failing measure changed. */
 import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 
-/** The signs that say that something moved, by what can be in alarm. */
+/** Signs and their states that show a change, by the effect that can fire. */
 export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
   latency: ['latency', 'rose'],
   labels: ['labels', 'some_gone', 'many_gone'],

@@ -37,13 +37,13 @@ import type { EffectKind } from './effects.ts';
 import type { Samples } from './samples.ts';
 
 export interface Observations {
-  /** What the checks in alarm are about; null when that is not known. */
+  /** Effects of the failing checks; null if unknown. */
   readonly firing: readonly EffectKind[] | null;
   /** When it was first bad, as far as that is known; null when it is not. */
   readonly onset: Date | null;
   /** What the measured signs were measured on. */
   readonly samples: Samples;
-  /** The golden run that is looked at; null when none is in alarm and none ended. */
+  /** The golden run to explain; null if no set fails and no run ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
   /** Null where live queries are not judged, or nothing can be said of them now. */
@@ -56,14 +56,14 @@ export interface Observations {
   readonly storeAgreement: ObservedAgreement | null;
   readonly missedVectors: ObservedMissed | null;
   readonly canary: ObservedCanary | null;
-  /** What is wrong with the index against its manifest, by kind; empty where nobody looks. */
+  /** Differences between index and manifest, by kind; empty without index checks. */
   readonly index: readonly WrongShare[];
-  /** Of changes in the manifest; null where nobody looks, or few came. */
+  /** Delay of manifest changes; null without index checks, or with few changes. */
   readonly arrivals: ArrivalLag | null;
   /** Annotated and detected, since the last good look at the pipeline, newest first. */
   readonly deployments: readonly Deployment[];
   readonly density: ObservedDensity | null;
-  /** Open topics that nobody has acknowledged, largest first; null when density is not watched. */
+  /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
   readonly topics: readonly ObservedTopic[] | null;
   readonly sentinel: { readonly hasFallen: boolean } | null;
   readonly ownWork: OwnWork | null;
@@ -109,7 +109,7 @@ export interface ObservedReference {
   readonly version: number;
   readonly isSameVersion: boolean;
   readonly answers: ChangedAnswers;
-  /** Of the measure in alarm; null without queries. */
+  /** Of the failing measure; null without queries. */
   readonly loss: ScoreLoss | null;
   /** Null where the retriever tells of no stages, then or now. */
   readonly stages: StageLoss | null;
@@ -275,7 +275,7 @@ export interface RunsSeen {
   readonly forbidden: ObservedRun['forbidden'];
   /** Ids of queries whose labels are not alive. */
   readonly stale: ReadonlySet<string>;
-  /** The measure in alarm, if it is one of a golden run. */
+  /** The failing measure, if a golden run has it. */
   readonly key: RunMetricKey | null;
   readonly level: ObservedLevel | null;
   readonly reference: {

@@ -7,7 +7,7 @@ import { fittedEstimates } from './fitted-weights.ts';
 import { isHealthy, mostNats } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 
-/** A cause, or two that are not told apart, must be likelier than everything else together. */
+/** Minimum probability of the named cause, or of two that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
 /** A second cause that is at least so likely is named beside the first. */
@@ -46,7 +46,7 @@ export interface CauseRanking {
  * weaker signs fit it. How weights, priors and temperature were estimated: docs/explanation/diagnosis.md.
  *
  * @param signs of each name at most one
- * @param effects what is in alarm; none when that is not known
+ * @param effects of the firing alerts; empty if unknown
  * @param failedShare of the golden queries; null without a run
  * @param by other estimates than the fitted ones
  * @throws RangeError for a name that comes twice

@@ -129,7 +129,7 @@ function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
 const OTHER_LANGUAGE = 0.08;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percentage(value)} of live queries are in the usual language (${n} told apart), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of live queries are in the usual language (${n} recognized), ${percentage(before)} before.`;
   if (ciHigh < before && value <= before - OTHER_LANGUAGE) return [sign('language', 'changed', sentence)];
   return value > before - OTHER_LANGUAGE ? [sign('language', 'as_before', sentence)] : [];
 }

@@ -217,7 +217,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
   ];
 }
 
-/** What somebody said to have changed; of several the last. */
+/** The last annotated change. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
     // Who grades changes no answer.
@@ -243,7 +243,7 @@ function readTopics(topics: readonly ObservedTopic[]): Sign {
   const fresh = topics.filter(({ cause }) => cause === 'new_demand');
   const lost = topics.filter(({ cause }) => cause === 'lost_content');
   if (fresh.length > 0)
-    return sign('topics', 'new_demand', `Nobody asked about these uncovered topics before: ${namesOf(fresh)}.`);
+    return sign('topics', 'new_demand', `Users did not ask about these uncovered topics before: ${namesOf(fresh)}.`);
   if (lost.length > 0)
     return sign('topics', 'lost_content', `These uncovered topics were covered before: ${namesOf(lost)}.`);
   return sign('topics', 'none', 'No uncovered topic is open.');

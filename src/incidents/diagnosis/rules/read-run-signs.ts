@@ -39,8 +39,8 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
     const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, ${error} failed`}.`;
     return [sign('failures', extent, sentence), sign('failure_kind', 'timeouts', 'Most failures are timeouts.')];
   }
-  const told = failure === null ? '.' : `: ${failure.message.replace(/\.$/, '')}.`;
-  const sentence = `${error + timeout} of ${total} golden queries failed${told}`;
+  const reason = failure === null ? '.' : `: ${failure.message.replace(/\.$/, '')}.`;
+  const sentence = `${error + timeout} of ${total} golden queries failed${reason}`;
   return [sign('failures', extent, sentence), kindOf(failure)];
 }
 

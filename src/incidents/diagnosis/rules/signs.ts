@@ -38,7 +38,7 @@ export const signStates = {
   foreign_lists: ['none', 'some'],
   /** Whether one document came new to many queries. */
   common_document: ['as_before', 'rose'],
-  /** The measure in alarm, over the queries that were answered in both runs and whose labels are alive. */
+  /** The failing measure, over queries that both runs answered and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of the documents of a query that it still gets. */
   results: ['intact', 'disturbed', 'scrambled'],

@@ -34,7 +34,7 @@ describe('a retriever config without the query', () => {
     expect(build(retriever)).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
-        message: expect.stringContaining(`${field}: no part of the request holds {{text}}`) as string,
+        message: expect.stringContaining(`${field}: no part of the request contains {{text}}`) as string,
       }),
     );
   });

@@ -84,6 +84,6 @@ describe('the density drift check', () => {
   it('does not report unchanged coverage while the evidence suffices but no alert has fired', () => {
     const { verdict, explanation } = judge(watched, 1.3);
     expect(verdict).toBe('ok');
-    expect(explanation).toMatch(/^Drift not confirmed yet: .* at 130 % of its threshold\.$/);
+    expect(explanation).toMatch(/^Drift not confirmed yet: .* 130 % of the alert level\.$/);
   });
 });

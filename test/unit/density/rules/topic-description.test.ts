@@ -196,7 +196,9 @@ describe('a label', () => {
 });
 
 it('advice to bring documents back follows from chunks that are known to be gone, and from nothing else', () => {
-  expect(topicAdvice({ cause: 'lost_content', lostChunks: ['chunk 5.1'] })).toContain('bring their documents back');
-  expect(topicAdvice({ cause: 'lost_content', lostChunks: [] })).toContain('No chunk of theirs is known to be gone');
+  expect(topicAdvice({ cause: 'lost_content', lostChunks: ['chunk 5.1'] })).toContain('Restore their documents');
+  expect(topicAdvice({ cause: 'lost_content', lostChunks: [] })).toContain(
+    'none of their chunks is known to be missing',
+  );
   expect(topicAdvice({ cause: 'new_demand', lostChunks: [] })).toContain('Add documents');
 });

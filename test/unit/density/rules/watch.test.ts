@@ -163,7 +163,7 @@ describe('the watch', () => {
     expect(state.closedMs).toBe(NOW + HOUR);
     const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alert' ? [effect.alert] : []));
     expect(raised.map(({ level }) => level)).toEqual(['page', 'ticket']);
-    expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('A window counts once as evidence');
+    expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('Each window is tested once');
   });
 
   it('measures density, sessions and evidence of a window that closes', () => {

@@ -61,9 +61,9 @@ describe('a diagnosis on a page', () => {
   it('names the cause, how far to trust it, what to do and since when, and never claims to be certain', () => {
     const text = textOf(html());
     expect(text).toContain('Likely cause: the retriever is down high confidence, 99 %');
-    expect(text).toContain('What to do: Look at the retriever');
+    expect(text).toContain('What to do: Check the retriever');
     expect(text).toContain('Firing since 2026-11-20 12:00 : golden queries of faq fail.');
-    expect(text).toContain('people ask what the store does not hold 2 %');
+    expect(text).toContain('users ask for content that the store lacks 2 %');
     expect(text).not.toContain('recalld itself');
   });
 

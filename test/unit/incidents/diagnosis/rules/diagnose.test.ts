@@ -696,7 +696,7 @@ describe('a diagnosis', () => {
     const found = diagnose(observing(twoCauses));
     const { summary } = found;
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
-    expect(summary).toContain('the search answers with empty lists');
+    expect(summary).toContain('the search returns empty lists');
     expect(summary).toContain('a filter drops documents');
     expect(summary).toContain('Tell them apart: if a call without');
   });
@@ -717,7 +717,7 @@ describe('a diagnosis', () => {
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
-      /^Cause unknown: what is in alarm is much as it was in the last good run\. Compare .* Answers took 58 ms .*, 30 ms before\.$/,
+      /^Cause unknown: the failing measures are close to the last good run\. Compare .* Answers took 58 ms .*, 30 ms before\.$/,
     );
   });
 
@@ -734,6 +734,6 @@ describe('a diagnosis', () => {
     const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }));
     expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
     expect(summary).toContain('100 of 100 golden queries failed: http://rag:9000/search failed with http_503.');
-    expect(summary).toContain('Look at the retriever');
+    expect(summary).toContain('Check the retriever');
   });
 });
