@@ -181,11 +181,11 @@ describe.skipIf(isMissing)('the pager', () => {
     await told(stack, EMPTY, ['trigger']);
     await kill();
     services.mend();
-    const absent = 'Prometheus reaches no replica of a recalld.';
+    const absent = 'recalld: no replica can be scraped';
     await told(stack, absent, ['trigger']);
     await start('--roles', 'api,worker');
     await told(stack, absent, ['trigger', 'resolve']);
-    const idle = 'A golden set of fallen is no longer run.';
+    const idle = 'fallen: golden runs are overdue';
     await told(stack, idle, ['trigger']);
     await kill();
     await start();

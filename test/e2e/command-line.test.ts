@@ -101,7 +101,7 @@ describe('the command line', () => {
       name: 'a pipeline that is not there',
       line: 'golden run --pipeline dogs --set faq',
       code: 2,
-      says: /^recalld: The config has no pipeline "dogs"; it has docs\.$/m,
+      says: /^recalld: The config has no pipeline "dogs"\. It has docs\.$/m,
     },
     {
       name: 'a golden file that is not there',
@@ -113,7 +113,7 @@ describe('the command line', () => {
       name: 'a run that is not there',
       line: 'runs show nope',
       code: 2,
-      says: /^recalld: There is no golden run nope; `recalld runs list` shows the runs that exist\.$/m,
+      says: /^recalld: There is no golden run nope\. `recalld runs list` shows the runs that exist\.$/m,
     },
   ];
   it.each(mistakes)('explains $name', async ({ line, files, code, says }) => {
@@ -275,7 +275,7 @@ describe('the command line', () => {
 
     expect(await recalld('dashboards --out recalld.yaml')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('cannot be written to recalld.yaml') as string,
+      stderr: expect.stringContaining('could not be written to recalld.yaml') as string,
     });
   });
 

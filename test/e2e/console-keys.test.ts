@@ -129,7 +129,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
       const own = { form_token: await token(admin) };
       expect(await send(admin, action, own, 'https://elsewhere.example'), action).toEqual([
         403,
-        expect.stringContaining('did not come from a page'),
+        expect.stringContaining('was not sent from a page'),
       ]);
     }
     await reader.context().close();
@@ -194,7 +194,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     expect(await page.locator('main').textContent()).toContain('the same text');
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByLabel('Accept proposal 1').check();
-    await page.getByRole('button', { name: 'Accept the chosen ones' }).click();
+    await page.getByRole('button', { name: 'Accept the selected proposals as a new version' }).click();
     expect(await page.getByRole('status').textContent()).toContain('A new version of the golden set');
     const { stdout } = await runRecalld(['golden', 'list', '--json'], folder);
     expect(JSON.stringify(JSON.parse(stdout))).toContain('"version":2');

@@ -47,7 +47,7 @@ describe('the daemon', () => {
   it('makes nothing in a folder without a config, and says the way out', async () => {
     const folder = await aFolder();
     const { code, stderr } = await runRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('name the file with --config') });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('set --config') });
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe('the daemon', () => {
     const { code, stderr, stdout } = await daemon.stop();
     expect(code).toBe(0);
     expect(stdout).toBe('');
-    expect(stderr).toContain('the environment alone is the config');
+    expect(stderr).toContain('the config is read from the environment');
     expect(logLines(stderr).filter((line) => line['level'] === 'error' || line['level'] === 'warn')).toEqual([]);
     expect(stderr).not.toMatch(/^ {4}at /m);
     expect(family.filter(isAlive)).toEqual([]);

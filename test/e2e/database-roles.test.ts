@@ -252,7 +252,7 @@ describe('the role that migrates', () => {
     const ran = await runRecalld(['migrate', '--grant'], folder, { RECALLD_STORAGE_URL: url }, atEnd);
     expect(ran).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('no role recalld_app to give rights to; run deploy/postgres/roles.sql'),
+      stderr: expect.stringContaining('role recalld_app does not exist on the server; run deploy/postgres/roles.sql'),
     });
   });
 });

@@ -44,7 +44,7 @@ describe('recalld drift', () => {
   it('ends with 1 for queries that the store does not cover, and says so first', async () => {
     const folder = await aFolderWith(lines(fan(250, 1, 3)));
     const { code, stdout } = await runRecalld(['drift', ...FILES], folder);
-    expect(stdout).toMatch(/^Worse covered\. Query density 0\./);
+    expect(stdout).toMatch(/^Coverage is worse\. Query density 0\./);
     expect(code).toBe(1);
   });
 

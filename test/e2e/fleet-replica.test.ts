@@ -169,7 +169,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     const { query } = databases.primary;
     expect(await onDatabase()).toMatchObject({
       code: 0,
-      said: [expect.stringContaining('answers'), 'Autovacuum is on and no table has many dead rows.'],
+      said: [expect.stringContaining('responds'), 'Autovacuum is on and no table has many dead rows.'],
     });
     await query('alter system set autovacuum = off');
     await query('select pg_reload_conf()');
@@ -181,9 +181,9 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
       expect(await onDatabase()).toEqual({
         code: 1,
         said: [
-          expect.stringContaining('answers'),
+          expect.stringContaining('responds'),
           autovacuum,
-          'Autovacuum is off for the table golden_sets; `alter table golden_sets reset (autovacuum_enabled)` turns it on.',
+          'Autovacuum is off for the table golden_sets; turn it on with `alter table golden_sets reset (autovacuum_enabled)`.',
           expect.stringMatching(/^100 % of the rows of churned are dead and no vacuum has run; run `vacuum churned`/),
         ],
       });

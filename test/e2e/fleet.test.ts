@@ -107,7 +107,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     });
     expect(await repeated.json()).toMatchObject({ duplicates: 20, rejected: [] });
     const doctor = await runRecalld(['doctor', '--json'], folder, fleet);
-    expect(doctor.stdout).toContain('holds an embedded database that this config does not use');
+    expect(doctor.stdout).toContain('contains an embedded database that this config does not use');
     for (const role of roles) expect(await role.stop()).toMatchObject({ code: 0 });
   });
 });

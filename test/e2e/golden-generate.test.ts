@@ -182,7 +182,7 @@ describe('golden generate', () => {
     const { recalld } = await aStore();
     const failed = await recalld(generate(5));
     expect(failed.code).toBe(3);
-    expect(failed.stderr).toMatch(/The chat model .*--resume to continue/);
+    expect(failed.stderr).toMatch(/The chat model .*--resume/);
     expect(failed.stderr).not.toContain('secret');
     await recalld('golden import human.csv --set human');
     const human = await recalld(generate(5, 'human'));

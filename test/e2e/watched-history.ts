@@ -122,7 +122,7 @@ export function describeHistory(watched: () => WatchedService): void {
 
     it('the drill-down names the queries that got worse, the worst first', async () => {
       const { rows } = await database.query<{ query: string; difference: number; 'stale label': boolean }>(
-        fillInSql(tableOf('Most regressed queries against the baseline'), values, {
+        fillInSql(tableOf('Most regressed queries since the baseline'), values, {
           from: new Date(0),
           to: new Date(),
         }),
@@ -281,7 +281,9 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(checks.flatMap(({ firings }) => firings.map(({ verdict }) => verdict))).toContain('critical');
 
       const table = await runRecalld(['backtest', '--from', from], service.folder);
-      expect(table.stdout).toMatch(/^pipeline +check +judged +changes +verdict +times +total +longest +last began$/m);
+      expect(table.stdout).toMatch(
+        /^pipeline +check +evaluations +changes +verdict +times +total +longest +last start$/m,
+      );
       const turned = await runRecalld(['backtest', '--from', from, '--to', '2020-01-01T00:00:00Z'], service.folder);
       expect(turned).toMatchObject({
         code: 2,

@@ -68,7 +68,7 @@ export function describePages(watched: () => WatchedService): void {
         ['/pipelines/docs/traffic?range=24h', 'Final results in its top'],
         ['/checks?pipeline=docs', 'Firing'],
         ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this time'],
-        ['/checks?pipeline=docs&check=gone', 'The config has no check "gone" now'],
+        ['/checks?pipeline=docs&check=gone', 'The check "gone" is no longer configured'],
         ['/deployments', 'ef 40'],
         [run, 'Query by query'],
         [`${run}?view=regressed`, 'question 1'],
@@ -76,7 +76,7 @@ export function describePages(watched: () => WatchedService): void {
         [`${run}?view=stale`, 'question 38'],
         [`${run}?view=failed`, 'The retriever answered every query.'],
         [`${run}?from=2026-01-01T00:00&until=2026-01-02T00:00`, 'No run completed in this time'],
-        [`${run}?view=regressed&against=${service.runs[1]}`, 'No query scores otherwise'],
+        [`${run}?view=regressed&against=${service.runs[1]}`, 'No query scores lower'],
         ['/pipelines/nowhere', 'The config has no pipeline "nowhere"'],
         ['/runs/none', 'There is no golden run none'],
         ['/nowhere', 'There is no page /nowhere'],
@@ -138,7 +138,7 @@ export function describePages(watched: () => WatchedService): void {
       await diagnosis.getByRole('link', { name: 'Deployments' }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();
-      await diagnosis.getByRole('link', { name: 'query by query against the last good one' }).click();
+      await diagnosis.getByRole('link', { name: /compared with the last good run, query by query/ }).click();
       expect(page.url()).toContain(`against=${service.runs[0]}`);
       const lost = page.getByRole('region', { name: 'Most regressed queries' });
       expect(await lost.getByRole('row').count()).toBeGreaterThan(5);
@@ -164,7 +164,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(change).toContain('Warning');
       expect(change).toContain('so far');
       expect(await page.getByRole('img', { name: /stale labels above 0.02 on faq: warning for/ }).count()).toBe(1);
-      await history.getByRole('link', { name: 'What was measured around' }).click();
+      await history.getByRole('link', { name: /^Measurements around/ }).click();
       expect(page.url()).toContain('/pipelines/docs/golden?set=faq&from=');
       await page.context().close();
     });
@@ -180,7 +180,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(await ask('/pipelines/nowhere', 'text/html')).toEqual([404, 'text/html']);
     });
 
-    it('lead from the alarm to the ranks of one query by links alone, without a script', async () => {
+    it('lead from the alert to the ranks of one query by links alone, without a script', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(`${service.daemon.url}/?range=6h`);
       await page.getByRole('link', { name: 'docs' }).click();
@@ -244,9 +244,9 @@ export function describePages(watched: () => WatchedService): void {
       expect((await send({ origin: 'https://elsewhere.example' }))[0]).toBe(403);
       expect(await send({ origin: 'http://127.0.0.1:9' })).toMatchObject([
         403,
-        expect.stringContaining('did not come from a page'),
+        expect.stringContaining('was not sent from a page'),
       ]);
-      expect(await send({})).toMatchObject([403, expect.stringContaining('did not come from a page')]);
+      expect(await send({})).toMatchObject([403, expect.stringContaining('was not sent from a page')]);
       expect(await send({ origin: service.daemon.url })).toMatchObject([
         403,
         expect.stringContaining('older than your session'),
@@ -267,7 +267,7 @@ const topicSql = `
   values ('t1', 'docs', 'open', '{crypto,wallet}', decode('0000000000000000', 'hex'), 'new_demand', now() - interval '1 hour',
     now(), 42, 0.08, 0.06, 0.1, 6.4, 0.4, 0.0003, 2, '{today0,today1}', '[["d1", 0.6]]', '[["course=even", 0.7]]')`;
 
-/** An alarm of query density with a sentence as long as they come. */
+/** An alert of query density with a sentence of the maximum length. */
 const eventSql = `
   insert into density_events (pipeline, kind, occurred_at, sentence, details)
   values ('docs', 'page', now() - interval '3 hours', 'Query density of docs fell to 0.80 (95 % 0.74 to 0.86) over all traffic, where 1 is as in the baseline, with evidence 3.2 times what pages somebody. 4 of 60 chunks that baseline queries found are gone from the store.', '{}')`;
