@@ -109,7 +109,7 @@ describe('on the golden set a shadow', () => {
     await world.importSet();
     const run = await world.find((await world.day()) ?? '');
     expect(run).toMatchObject({ status: 'completed', queriesTotal: QUESTIONS, pipeline: world.shadow.asked.name });
-    expect(run?.cause).toContain('It stands beside the run');
+    expect(run?.cause).toContain('Compared with the run');
     world.moveTo(new Date(NOON.getTime() + 3_600_000));
     expect(await world.day()).toBeNull();
     world.moveTo(new Date(NOON.getTime() + DAY_MS));

@@ -81,7 +81,7 @@ it('is detected by the model while the judge is unchanged, and confirmed by peop
   world.clock.set(new Date(world.clock.now().getTime() + HOUR_MS));
   await world.round();
   const confirmed = await fall();
-  expect(confirmed?.newest).toMatchObject({ details: { state: 'confirmed', by: 'people' } });
+  expect(confirmed?.newest).toMatchObject({ details: { state: 'confirmed', by: 'human' } });
   expect(confirmed?.newest?.ciLow).toBeGreaterThan(0);
   expect(await states()).toEqual(['confirmed']);
 });

@@ -111,6 +111,6 @@ it('are retried in the next round after a failure, but not after a refusal', asy
   const said = world.log.entries.filter(({ message }) => message === 'evaluations are not sent by OTLP');
   expect(said.map(({ fields }) => fields['reason'])).toEqual([
     expect.stringContaining('503'),
-    'the receiver rejected 4 of it: no such trace',
+    'the receiver rejected 4 items: no such trace',
   ]);
 });

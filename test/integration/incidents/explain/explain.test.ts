@@ -112,7 +112,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'another chunk': {
     verdict: 'not_indexed',
-    says: /doc-\d+#\d, doc-\d+#\d may be parts of it/,
+    says: /doc-\d+#\d, doc-\d+#\d may be its chunks under other ids/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.remove(idOf(place));
@@ -127,7 +127,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'a vector of another model': {
     verdict: 'not_indexed',
-    says: /its vector is not one that this embedder makes/,
+    says: /Its vector was not made by this embedder/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.revector(idOf(place), (vectors[place] ?? []).map((value) => -value).toReversed());
