@@ -72,9 +72,9 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
   const said = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
   /** The tick of a day that cannot be stored when it comes. */
   const tickInVain = async (number: number): Promise<void> => {
-    const before = said(/is tried again/);
+    const before = said(/is retried until the next one is due/);
     tickOf(number);
-    await waitFor(() => said(/is tried again/) > before, PATIENCE);
+    await waitFor(() => said(/is retried until the next one is due/) > before, PATIENCE);
   };
   const planned = async (): Promise<string[]> => {
     const runs = await createGoldenRuns(pool).list({ limit: 20 });
@@ -132,7 +132,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     await postgres.crash();
     await tickInVain(2);
     await tickInVain(3);
-    expect(said(/was given up/)).toBe(1);
+    expect(said(/was abandoned/)).toBe(1);
     await postgres.start();
     expect(await runsOnceThere(3)).toEqual(['2026-11-20', '2026-11-21', '2026-11-23']);
     expect(await missed()).toBe(1);

@@ -45,7 +45,7 @@ describe('golden probe-tenants', () => {
   it('sends texts of one tenant as another, and forbids their documents by prefix', async () => {
     const { set, created, probed } = await probe({ forbid: ['tenant=b'] });
     expect(created).toBe(true);
-    expect(probed).toEqual([{ segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 }]);
+    expect(probed).toEqual([{ segment: 'tenant=b', queries: 3, prefix: 'b/', ids: 0 }]);
     const queries = await createGoldenSets(database.pool).queries(set.name, set.version);
     expect(queries).toHaveLength(3);
     for (const { text, tags, judgments, forbidden = [] } of queries) {
@@ -58,8 +58,8 @@ describe('golden probe-tenants', () => {
   it('lists ids for a tenant without a unique prefix, and probes all other tenants by default', async () => {
     const { probed, set } = await probe();
     expect(probed).toEqual([
-      { segment: 'tenant=b', questions: 3, beginning: 'b/', ids: 0 },
-      { segment: 'tenant=c', questions: 3, beginning: null, ids: 8 },
+      { segment: 'tenant=b', queries: 3, prefix: 'b/', ids: 0 },
+      { segment: 'tenant=c', queries: 3, prefix: null, ids: 8 },
     ]);
     const queries = await createGoldenSets(database.pool).queries(set.name, set.version);
     const named = queries.filter(({ forbidden = [] }) => forbidden.length === 8);
@@ -78,7 +78,7 @@ describe('golden probe-tenants', () => {
     [
       'a segment that is not there',
       { segment: 'tenant=x' },
-      /has no segment "tenant=x"; it has tenant=a, tenant=b, tenant=c/,
+      /has no segment "tenant=x"\. Its segments: tenant=a, tenant=b, tenant=c/,
     ],
     ['a segment that is no tag', { segment: 'a' }, /"a" is not written as key=value/],
     ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden for itself/],

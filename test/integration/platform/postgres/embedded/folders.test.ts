@@ -60,7 +60,7 @@ describe('the data folder', () => {
   it('is refused when a part of its path is a file', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, '');
-    expect(await refusal(join(file, 'data'))).toContain('is a file and not a folder');
+    expect(await refusal(join(file, 'data'))).toContain('is a file instead of a folder');
   });
 
   it('is refused when its name is too long', async () => {
@@ -106,7 +106,7 @@ describe('the data folder', () => {
   it.skipIf(isRoot)('is refused when this user has no permission to write to it', async () => {
     const dataDir = await temporaryFolder();
     await chmod(dataDir, 0o500);
-    expect(await refusal(dataDir)).toContain('may not write');
+    expect(await refusal(dataDir)).toContain('no permission to write');
   });
 
   it.runIf(nobodyCanRunOpeners)('is refused when it belongs to root and the user is another', async () => {
@@ -115,7 +115,7 @@ describe('the data folder', () => {
     const opener = startOpener(join(folder, 'data'), nobody);
     const { code, message } = await opener.report('failed');
     expect(code).toBe('data_dir_unusable');
-    expect(message).toContain('may not write');
+    expect(message).toContain('no permission to write');
     expect(message).toContain(folder);
   });
 
