@@ -46,7 +46,7 @@ const incident: IncidentRecord = {
   ],
   effects: [{ kind: 'score', size: 0.1, parts: { stale: 0.1 } }],
   failed_share: 0,
-  summary: 'Likely cause: documents are missing from the index.',
+  summary: 'Likely cause: documents missing from the index.',
 };
 
 const world: WorldRecord = {

@@ -78,7 +78,7 @@ export const causeTexts = {
     shows: 'an exact search of the store finds more',
   },
   index_lost_documents: {
-    title: 'documents are missing from the index',
+    title: 'documents missing from the index',
     action: 'Find the job that deleted documents or did not finish indexing, and index the missing documents again.',
     shows: 'the store does not have them by id',
   },

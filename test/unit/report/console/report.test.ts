@@ -215,7 +215,7 @@ describe('the weekly report', () => {
       'new shards',
       'ndcg@10 below 0.8',
       '25 h',
-      'documents are missing from the index high confidence',
+      'documents missing from the index high confidence',
       'unknown low confidence',
       '28 h open',
       'fell to 0.90',

@@ -74,7 +74,7 @@ describe('the message of an incident', () => {
   it('has a cause for each thing that fires, where one cause cannot bring about all', () => {
     const slow = { cause: 'retriever_slow', confidence: 'medium', probability: 0.8, effects: ['latency'] } as const;
     const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', also: [slow] }), 'opened', alone);
-    expect(diagnosis).toContain('Likely cause: documents are missing from the index (high confidence).');
+    expect(diagnosis).toContain('Likely cause: documents missing from the index (high confidence).');
     expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
   });
 
