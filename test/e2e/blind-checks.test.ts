@@ -39,7 +39,7 @@ describe('a check that could not find what it watches for', () => {
     expect(check?.smallest_detectable_drop).toBeGreaterThan(0.04);
 
     const { stdout: table } = await installed.recalld('checks');
-    expect(table).toContain('blind');
+    expect(table).toContain('Blind');
 
     const { code, stdout, stderr } = await installed.recalld('config check');
     expect(code).toBe(0);

@@ -64,16 +64,16 @@ describe('a database that answers and cannot do what it is asked for', () => {
     await turn('on');
     const away = await waitFor(async () => {
       const found = await readiness(daemon);
-      return found.not_ready.some(({ reason }) => reason.includes('only reads')) ? found : undefined;
+      return found.not_ready.some(({ reason }) => reason.includes('read-only')) ? found : undefined;
     });
     expect(away.status).toBe(503);
     expect(away.not_ready.map(({ name }) => name)).toContain('database');
     expect(await daemon.post('/v1/queries', aQuery())).toMatchObject({
       status: 503,
-      body: { code: 'database_read_only', detail: expect.stringContaining('only reads') },
+      body: { code: 'database_read_only', detail: expect.stringContaining('read-only') },
     });
     const doctor = await recalld('doctor');
-    expect(doctor.stdout).toMatch(/WRONG +database: .*only reads/);
+    expect(doctor.stdout).toMatch(/WRONG +database: .*read-only/);
     await turn('off');
     await waitFor(async () => (await readiness(daemon)).status === 200);
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);

@@ -59,7 +59,7 @@ it('the daemon outlives its PostgreSQL, refuses meanwhile, and loses nothing tha
   process.kill(postmaster(), 'SIGKILL');
   const waiting = await waitFor(async () => {
     const said = await readiness();
-    return said.text.includes('is started again at') ? said : null;
+    return said.text.includes('will be restarted at') ? said : null;
   }, PATIENCE);
   expect(waiting.status).toBe(503);
   expect(waiting.text).toContain('"database"');

@@ -26,7 +26,7 @@ it('leads from an address to an alarm that means something, without a judgment',
   expect(made.stderr).toContain('Set RETRIEVER_X_KEY to the value of the header x-key');
   expect(made).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/Asked 8 questions \(run \S+\); later answers/),
+    stdout: expect.stringMatching(/Sent 8 queries \(run \S+\); later answers/),
   });
   const file = path.join(folder, 'recalld.yaml');
   const text = await readFile(file, 'utf8');
