@@ -108,7 +108,7 @@ export function goldenHealthPart({ sets }: WeeklyReport): Section {
     },
     sets.length === 0
       ? empty('No golden set is measured on this pipeline.')
-      : table('Health of the golden sets', sets, [
+      : table('Golden sets of this pipeline', sets, [
           [
             'Golden set',
             ({ goldenSet, version }) => [
