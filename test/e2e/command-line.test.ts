@@ -193,7 +193,7 @@ describe('the command line', () => {
     const { code, stdout } = await (await without({ 'recalld.yaml': config })).recalld('config check');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^docs +ndcg@10 regression by 0\.02 on faq +2160 +9\.73$/m);
-    expect(stdout).toContain('above alerts.false_pages.per_pipeline (1 per 90d)');
+    expect(stdout).toContain('more than alerts.false_pages.per_pipeline (1 per 90d)');
   });
 
   it('prints the config with defaults and environment merged in and no secret', async () => {

@@ -196,7 +196,7 @@ describe('two daemons on one PostgreSQL server', () => {
     const early = await spawn('serve').finished;
     expect(early.code).toBe(2);
     expect(early.stderr).toMatch(
-      /^recalld: The database lacks \d+ migrations; run `recalld migrate` once, then start again\.$/m,
+      /^recalld: The database needs \d+ migrations; run `recalld migrate`, then start again\.$/m,
     );
     expect(await recalld('migrate')).toMatchObject({
       code: 0,

@@ -52,15 +52,20 @@ describe('recalld drift', () => {
   const whole = npyBytes(STORE);
   it.each([
     ['a truncated file', good, whole.subarray(0, whole.length - 3), /^recalld: store\.npy is truncated; /],
-    ['a file that only has the name', good, Buffer.from('no array'), /^recalld: store\.npy does not begin as a \.npy/],
+    ['a file that only has the name', good, Buffer.from('no array'), /^recalld: store\.npy is not a \.npy file; /],
     ['a zero vector', `${good}[0, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has a zero vector, /],
     ['NaN', `${good}[NaN, 0]\n`, whole, /^recalld: Line 21 of current\.jsonl has NaN or an infinity; /],
-    ['rows of other lengths', `${good}[1]\n`, whole, /^recalld: Line 21 of current\.jsonl has 1 number where line 1 /],
+    [
+      'rows of other lengths',
+      `${good}[1]\n`,
+      whole,
+      /^recalld: Line 21 of current\.jsonl has 1 number, but line 1 has 2; /,
+    ],
     [
       'another dimension',
       '[1]\n[2]\n',
       whole,
-      /^recalld: current\.jsonl has vectors of 1 numbers and store\.npy of 2;/,
+      /^recalld: current\.jsonl has 1-dimensional vectors and store\.npy has 2 dimensions; /,
     ],
     ['a line that was cut', '[1, 2]\n[3,', whole, /^recalld: Line 2 of current\.jsonl is not one complete JSON array/],
   ])('explains %s in one sentence and ends with 2', async (_what, current, store, says) => {

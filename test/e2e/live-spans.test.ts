@@ -100,9 +100,9 @@ describe('an export is read as', () => {
 
 describe('an answer tells', () => {
   it.each<[string, string, RegExp]>([
-    ['attrs-object-batch', '1', /not what OTLP says/],
+    ['attrs-object-batch', '1', /does not conform to OTLP/],
     ['base64-ids', '1', /32 and 16 hexadecimal digits/],
-    ['batch-null-span', '1', /not what OTLP says/],
+    ['batch-null-span', '1', /does not conform to OTLP/],
     ['batch-null-attr', '0', /attribute/],
     ['deep-attr-batch', '1', /1 retriever span .*no documents reported/],
     ['null-output', '1', /no documents reported.*Fix: enable output capture in Langfuse/],

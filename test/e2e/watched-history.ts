@@ -252,7 +252,7 @@ export function describeHistory(watched: () => WatchedService): void {
         measures: { query_density: { latest: { value: 0.93, ci_low: 0.9, ci_high: 0.96 } } },
       });
       const table = await runRecalld(['density', 'show', '--pipeline', 'docs'], service.folder);
-      expect(table.stdout).toMatch(/^Query density +0\.93 \(0\.9 to 0\.96\)/m);
+      expect(table.stdout).toMatch(/^Query density +0\.93 \(0\.9-0\.96\)/m);
     });
 
     it('the backtest finds what the daemon found when it judged the same runs', async () => {

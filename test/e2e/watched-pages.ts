@@ -135,7 +135,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(told).toContain('a deployment made it worse');
       expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
       expect(told).toContain('What to do: Roll the deployment back');
-      await diagnosis.getByRole('link', { name: 'Deployments' }).click();
+      await diagnosis.getByRole('link', { name: 'Deployments', exact: true }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();
       await diagnosis.getByRole('link', { name: /compared with the last good run, query by query/ }).click();
