@@ -31,7 +31,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'How often recalld names the right cause in worlds with real texts, retrievers and stores. The authors of the faults did not know the diagnosis. [The benchmark](../../bench/faults/README.md) explains worlds, scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
+        'How often recalld names the right cause in worlds with real texts, retrievers and stores. The authors of the faults did not know the diagnosis. The benchmark (`bench/faults/README.md` in the repository) explains worlds, scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),

@@ -68,8 +68,12 @@ describe('the package that npm would publish', () => {
     );
     expect(tops).toEqual(
       new Set([
+        'CHANGELOG.md',
+        'CODE_OF_CONDUCT.md',
+        'CONTRIBUTING.md',
         'LICENSE',
         'README.md',
+        'SECURITY.md',
         'clients',
         'deploy',
         'dist',
