@@ -132,7 +132,7 @@ export interface DeliveryStats {
   readonly pending: number;
   readonly pendingBytes: number;
   readonly dropped: Readonly<Record<DropReason, number>>;
-  /** Items dropped as `rejected`, by recalld's code or `http_<status>`. */
+  /** Number of items dropped as `rejected`, keyed by recalld's code or by `http_<status>`. */
   readonly rejectedByCode: Readonly<Record<string, number>>;
   readonly requests: number;
   /** Requests that failed and were or will be retried. */

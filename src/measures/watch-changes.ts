@@ -1,4 +1,4 @@
-/** Watches the measures without an alert of their own for changes, and exports their normal values. */
+/** Watches for changes in measures that have no alert of their own, and exports their normal values. */
 
 import type { Config } from '../app/config/schema.ts';
 import type { Context } from '../core/context.ts';

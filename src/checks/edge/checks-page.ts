@@ -145,7 +145,7 @@ function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState |
 }
 
 function strips({ checks, transitions, pipeline, isWhole, range, now }: ChecksPageData): Content {
-  // Strips need all changes of the range.
+  // Strips need every change within the range.
   if (!isWhole) return null;
   const { from } = range;
   const until = range.until > now ? now : range.until;

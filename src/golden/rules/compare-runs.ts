@@ -60,7 +60,7 @@ export interface RunsToCompare {
   /** Columns in the order of the keys; rows in the order of the judged queries, equal in every run. */
   readonly baseline: ScoreColumns;
   readonly candidate: ScoreColumns;
-  /** The noise of a retriever that does not always return the same; absent for one that does. */
+  /** The noise of a retriever that does not always return the same results; absent for one that does. */
   readonly noise?: NoiseTable;
   /** Means over the reruns that the baseline was pinned with; absent when unknown. */
   readonly means?: ScoreColumns | null;

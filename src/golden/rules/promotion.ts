@@ -165,7 +165,7 @@ export interface CandidateQuery {
   readonly grades: readonly CandidateGrade[];
 }
 
-/** Feedback counts on the answers to one query. */
+/** Counts of feedback on the answers to one query. */
 type FeedbackTally = ReturnType<typeof tallyOf>;
 
 export function tallyOf(feedback: readonly CandidateFeedback[]) {

@@ -12,7 +12,7 @@ export interface RunLayout {
   readonly document: number;
   /** Null without a rank column. */
   readonly rank: number | null;
-  /** Null without a score column; a result then scores minus its rank. */
+  /** Null without a score column; the score of a result is then its negated rank. */
   readonly score: number | null;
   /** Number of the header line, from 1; null without one. */
   readonly headerLine: number | null;

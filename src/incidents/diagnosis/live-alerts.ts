@@ -28,7 +28,7 @@ export function liveAlerts(facts: LiveFacts, now: Date): Alert[] {
   ];
 }
 
-/** Names of the measures whose change fires. */
+/** Names of the measures whose change triggers an alert. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
   const feedback = feedbackAlerts(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];

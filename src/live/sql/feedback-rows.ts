@@ -1,4 +1,4 @@
-/** Rows of feedback: inserts, counted feedback per user, and the opinions of a window. */
+/** Feedback rows: inserts, counts per user, and the opinions within a window. */
 
 import type { Pool, PoolClient } from 'pg';
 import type { TimeSpan } from '../../core/time.ts';

@@ -85,7 +85,7 @@ function escapeValue(value: string): string {
 
 /** A request for an older snapshot starts the next reading, without waiting for it. */
 const MAX_AGE_MS = 1000;
-/** Interval of readings without requests, so that the first request has a snapshot. */
+/** Interval between readings while no requests arrive, so that the first request already has a snapshot. */
 const REFRESH_MS = 10_000;
 
 interface Snapshot<T> {

@@ -30,7 +30,7 @@ export interface RedisSettings {
         readonly kind: 'sentinel';
         /** Name of the master at the sentinels. */
         readonly name: string;
-        /** Sentinels beside that of the URL. */
+        /** Sentinels other than the one in the URL. */
         readonly others: readonly RedisAddress[];
         readonly username?: string;
         readonly password?: string;

@@ -54,7 +54,7 @@ const missing: Sentence = ({ table, configField }) => ({
   problem: `a table, column or operator it names does not exist; check ${configField} and the table ${table}.`,
 });
 
-/** By SQLSTATE, as in appendix A of the manual of PostgreSQL. */
+/** Keyed by SQLSTATE; see appendix A of the PostgreSQL manual. */
 const sentences = new Map<string, Sentence>([
   ['57014', timeout],
   ['55P03', timeout],

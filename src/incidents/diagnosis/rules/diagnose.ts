@@ -1,4 +1,4 @@
-/** From what is known around an alarm to a diagnosis: a cause or `unknown`, how far to trust it, and why. */
+/** Derives a diagnosis from what is known about an alert: a cause or `unknown`, how far to trust it, and why. */
 
 import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
 import { type CauseText, causeTexts, probabilityText, tellApart } from './cause.ts';

@@ -50,7 +50,7 @@ export interface Diagnosis
 /** How one alarm went within an incident. */
 export interface AlertTimeline {
   readonly name: string;
-  /** The alert rule of the worst that it came to. */
+  /** The alert rule of the highest severity reached. */
   readonly rule: string;
   readonly goldenSet: string | null;
   /** The worst that it came to. */

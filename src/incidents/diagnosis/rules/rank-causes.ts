@@ -13,7 +13,7 @@ const MIN_TO_NAME = 0.5;
 /** A second cause that is at least so likely is named beside the first. */
 const MIN_BESIDE = 0.2;
 
-/** The probability that each level of confidence takes; of two causes, which are never `high`, what both have together. */
+/** Minimum probability of each confidence level. For two named causes it is their sum, and the level is never `high`. */
 const needs = { high: 0.9, medium: 0.6 } as const;
 
 /** A sign of this weight or less, in nats, is shown as evidence against a cause. */

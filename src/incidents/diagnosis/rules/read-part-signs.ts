@@ -1,4 +1,4 @@
-/** Signs beside those of golden runs and live queries: the parts of a pipeline, what changed, and recalld itself. */
+/** Signs from the components of a pipeline, from recent changes, and from recalld itself. */
 
 import { formatValue, percentage } from '../../../core/format.ts';
 import {

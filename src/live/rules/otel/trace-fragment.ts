@@ -1,4 +1,4 @@
-/** Completes live queries with data of other spans of their trace: vectors, reranked order, user and session. */
+/** Completes live queries with data from other spans in the same trace: vectors, reranked order, user and session. */
 
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
