@@ -169,7 +169,7 @@ describe.skipIf(isMissing)('the pager', () => {
     expect(
       others
         .map(({ title }) => title)
-        .filter((title) => !/ recalld|takes longer than its interval|too old to show/.test(title)),
+        .filter((title) => !/ recalld|take longer than their interval|scores are out of date/.test(title)),
     ).toEqual([]);
     // What ends is the incident that began.
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
