@@ -209,7 +209,7 @@ describe('the receivers of notifications', () => {
     await notify(deps, never);
     await notify(deps, never);
     expect(heard().toSorted()).toEqual(['incident.opened', 'trigger', 'trigger']);
-    expect(server.requests.at(-1)?.body).toContain('Likely cause: documents are gone');
+    expect(server.requests.at(-1)?.body).toContain('Likely cause: documents missing from the index');
   });
 });
 
