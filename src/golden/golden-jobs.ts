@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
-import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { attemptEach, forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { describeFailure } from './rules/run-failure.ts';
@@ -112,11 +112,17 @@ async function followUp(
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline, signal);
-  // Before the diagnosis, which reads it; only of the first set, so that its values are comparable.
-  if (run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set)
-    await compareRunWithStore(context, pipeline, run.id, signal);
-  await context.hooks.evaluateChecks([pipeline.name]);
-  await context.hooks.diagnose(pipeline.name, run.id);
+  // Only of the first set, so that its values are comparable.
+  const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
+  // A slow store does not delay the checks; the diagnosis reads the comparison, and does not depend on it.
+  await attemptEach(
+    [
+      () => context.hooks.evaluateChecks([pipeline.name]),
+      async () => (isCompared ? compareRunWithStore(context, pipeline, run.id, signal) : undefined),
+      () => context.hooks.diagnose(pipeline.name, run.id),
+    ],
+    signal,
+  );
 }
 
 export const recoverGoldenRunsJob = defineCronJob({

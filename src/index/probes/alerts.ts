@@ -4,8 +4,9 @@ import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platfor
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Measures taken every six hours from a store sample, or only with a density baseline. */
-const rareMeasures = 'store_(sample_vectors|centroid_shift|query_divergence|.+_ratio)|repeat_density';
+/** Measures of a store sample (every six hours), of a density baseline, or of a golden run, whose schedule may be daily. */
+const rareMeasures =
+  'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
 /** Minimum share of the exact nearest neighbors that the index must return. */
 export const MIN_ANN_RECALL = 0.9;

@@ -1,4 +1,4 @@
-/** Compares the answers of a golden run with what the store itself finds, which tells a fault of the store from one before it. */
+/** Compares golden answers with the documents that the store finds itself, which tells a fault of the store from one of the retriever. */
 import { createHash } from 'node:crypto';
 import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -22,15 +22,15 @@ export interface AnsweredRun {
   readonly answered: readonly AnsweredQuery[];
 }
 
-/** Queries that are searched in the store; the same ones each time, while the golden set has them. */
+/** Maximum number of queries searched in the store. They are the same each time while the golden set has them. */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
-/** The store is asked for this many times the documents of an answer, to tell near replacements from far ones. */
-export const DEEPER = 4;
+/** The store returns this many times the documents of an answer, which tells near replacements from far ones. */
+const DEEPER = 4;
 const MAX_MISSED = 16;
-/** A document that its own text finds stands among so many. */
+/** A search for the text of a document must return it among this many chunks. */
 const FOUND_AMONG = 10;
-/** Minimum cosine of a stored vector to that of its text where the config sets none. */
+/** Minimum cosine of a stored vector to that of its text, if the config sets none. */
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
@@ -39,10 +39,10 @@ type Compared =
   | (Pick<Measurement, 'value' | 'n' | 'ciLow' | 'ciHigh' | 'ciMethod'> & { readonly details: Measurement['details'] });
 
 /**
- * Measures `store_agreement`, the mean share of the documents of an answer that are among as many nearest of the store,
- * and `missed_foreign_ratio`, the share of relevant documents that the run missed although they are stored, whose vector
- * is not the one that the embedder makes of their text. Records why a value is missing. Rejects only with the reason of
- * `signal`.
+ * Measures `store_agreement`: the mean share of the documents of an answer that are among as many nearest chunks of the
+ * store. Measures `missed_foreign_ratio`: of the stored relevant documents that the run missed, the share whose vector is
+ * not the one that the embedder makes of their text. Records the reason if a value is missing. Rejects with the reason of
+ * `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,
@@ -86,7 +86,7 @@ export async function compareWithStore(
   ]);
 }
 
-/** Why a comparison has no value. */
+/** The reason why a comparison has no value. */
 class NoValue extends Error {
   readonly reason: string;
 
@@ -154,7 +154,7 @@ async function isFoundBy(
   return neighbours.some((one) => one.id === id && one.similarity >= minCosine);
 }
 
-/** Distinct ids of the nearest chunks, best first. */
+/** Returns the distinct document ids of the nearest chunks, best first. */
 async function nearestIds(
   { store, signal }: Reader,
   vector: Float32Array | undefined,
@@ -180,7 +180,7 @@ function shareIn(documents: readonly string[], ids: readonly string[]): number {
   return documents.filter((id) => known.has(id)).length / documents.length;
 }
 
-/** By a hash of their ids, so that the first of them are a random sample that stays the same. */
+/** Orders queries by a hash of their ids, so that the first ones are a random sample that stays the same. */
 function inFixedOrder(queries: readonly AnsweredQuery[]): AnsweredQuery[] {
   const place = new Map(queries.map(({ id }) => [id, createHash('sha256').update(id).digest('hex')]));
   return queries.toSorted((a, b) => ((place.get(a.id) ?? '') < (place.get(b.id) ?? '') ? -1 : 1));

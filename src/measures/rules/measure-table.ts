@@ -83,6 +83,9 @@ const gapReasons: Readonly<Record<string, string>> = {
   retriever_failed: 'the retriever did not answer',
   manifest_unreadable: 'the manifest cannot be read',
   too_few_changes: 'too few documents changed',
+  too_few_answers: 'too few golden queries were answered',
+  none_missed: 'the golden run missed no stored document',
+  timeout: 'the store or the embedder took too long',
 };
 
 /** Describes why a measure has no value. An unknown reason is shown without its underscores. */

@@ -57,6 +57,9 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [
       signal('recalld_probe_last_success_timestamp_seconds', probe, now),
       signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0)),
+      // A golden set may run daily, and a run that misses no document has no share of them.
+      signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'store_agreement' }, always(0)),
+      signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'missed_foreign_ratio' }, always(0)),
     ],
     minutes: 240,
     says: 'The probe store_vectors of docs has not returned a value for 4h 0m 0s.',
