@@ -14,6 +14,8 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
+  /** Metadata that isolation rules compare, such as the region; left out if unknown. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 export interface Judgment {
@@ -27,7 +29,7 @@ export interface GoldenQuery {
   readonly tags: Readonly<Record<string, string>>;
   /** Empty for a query without an answer, or one that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never be returned: ids, or prefixes of ids that end in `*`. */
+  /** Documents that must never be returned, as patterns of `core/text/document-pattern.ts`; tags are their segments. */
   readonly forbidden?: readonly string[];
   /**
    * True if the store holds no answer to the query, so that an empty answer is correct. Such a query has no judgments.

@@ -33,3 +33,8 @@ export function placeholderId(queryId: string, rank: number): string {
 export function isPlaceholderId(id: string): boolean {
   return id.startsWith(PLACEHOLDER);
 }
+
+/** True for an id that recalld derived, so that it says nothing about the document's own id. */
+export function isDerivedId(id: string): boolean {
+  return isPlaceholderId(id) || /^sha256:[0-9a-f]{32}$/.test(id);
+}

@@ -1,6 +1,9 @@
 /** Finds forbidden documents in answers, confirmed by a second request, and answers to queries that have none. */
 
 import type { GoldenQuery } from '../../core/model.ts';
+import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
+import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
+import { evaluateRule, type ParsedRule } from '../../live/rules/isolation.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
 
@@ -18,28 +21,81 @@ export interface ForbiddenResults extends ForbiddenCounts {
   readonly confirmed: readonly ForbiddenResult[];
 }
 
-/** Returns the first pattern that forbids the document, or null; a pattern is an id, or a prefix of ids with `*` at the end. */
-export function forbids(forbidden: readonly string[], documentId: string): string | null {
-  const matches = (pattern: string): boolean =>
-    pattern.endsWith('*') ? documentId.startsWith(pattern.slice(0, -1)) : documentId === pattern;
+/** Returns the first pattern that forbids the document to a query with these tags, or null. */
+export function forbids(
+  forbidden: readonly string[],
+  documentId: string,
+  tags: GoldenQuery['tags'] = {},
+): string | null {
+  const matches = (pattern: string): boolean => {
+    const filled = fillPattern(parsePattern(pattern), tags);
+    return filled !== null && matchesPattern(filled, documentId);
+  };
   return forbidden.find(matches) ?? null;
+}
+
+/**
+ * Returns true if some documents are forbidden to the query: by itself, or because an isolation rule of its pipeline is
+ * about a segment that it has as a tag.
+ */
+export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
+  return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
 }
 
 /** Returns every forbidden document in the answers, each at its first rank. @param answers in any order */
 export function forbiddenResults(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
+  isolation: readonly ParsedRule[] = [],
 ): readonly ForbiddenResult[] {
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
-  return queries.flatMap(({ id: queryId, forbidden = [] }) => {
-    if (forbidden.length === 0) return [];
+  return queries.flatMap((query) => {
+    if (!isRestricted(query, isolation)) return [];
+    const { id: queryId, forbidden = [], tags } = query;
     const ids = answerOf.get(queryId)?.documents.map(({ id }) => id) ?? [];
-    return ids.flatMap((documentId, index): ForbiddenResult[] =>
-      ids.indexOf(documentId) === index && forbids(forbidden, documentId) !== null
-        ? [{ queryId, documentId, rank: index + 1 }]
+    return [...new Set(ids)].flatMap((documentId): ForbiddenResult[] =>
+      forbids(forbidden, documentId, tags) !== null || isIsolatedFrom(isolation, documentId, tags)
+        ? [{ queryId, documentId, rank: ids.indexOf(documentId) + 1 }]
         : [],
     );
   });
+}
+
+/** A golden answer has no fields, so only rules on ids decide. */
+function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: GoldenQuery['tags']): boolean {
+  return isolation.some(
+    (rule) => typeof (evaluateRule(rule, { segments, results: [{ id, score: null }] }) ?? '') === 'object',
+  );
+}
+
+/**
+ * Refuses forbidden documents that contradict their query.
+ *
+ * @param forbidden patterns, each with the first place that names it
+ * @throws RecalldError file_malformed if the query judges a forbidden document relevant, or lacks the tag of a pattern
+ */
+export function refuseContradictions(
+  { judgments, tags }: GoldenQuery,
+  forbidden: ReadonlyMap<string, SourcePlace>,
+): void {
+  const patterns = [...forbidden.keys()];
+  for (const { documentId, grade } of judgments) {
+    const pattern = grade > 0 ? forbids(patterns, documentId, tags) : null;
+    const place = pattern === null ? undefined : forbidden.get(pattern);
+    if (place !== undefined)
+      throw malformed(
+        place,
+        `forbids the document ${quoted(documentId)}, but the same query judges it relevant; keep one of the two`,
+      );
+  }
+  for (const [pattern, place] of forbidden) {
+    const missing = parsePattern(pattern).segments.find((key) => segmentValue(tags, key) === null);
+    if (missing !== undefined)
+      throw malformed(
+        place,
+        `forbids ${quoted(pattern)}, but the query has no tag ${quoted(missing)}; add the tag, or write the value into the id`,
+      );
+  }
 }
 
 /**
@@ -53,12 +109,16 @@ export function confirmForbidden(
   queries: readonly GoldenQuery[],
   first: readonly QueryAnswer[],
   again: readonly QueryAnswer[],
+  isolation: readonly ParsedRule[] = [],
 ): ForbiddenResults {
   const outcomeOf = new Map(first.map(({ queryId, outcome }) => [queryId, outcome]));
-  const named = queries.filter(({ forbidden = [] }) => forbidden.length > 0);
+  const named = queries.filter((query) => isRestricted(query, isolation));
   const failed = named.filter(({ id }) => !isAnswered(outcomeOf.get(id))).length;
   const second = new Map(again.map((answer) => [answer.queryId, answer]));
-  const found = forbiddenResults(named, first).map((result) => ({ result, answer: second.get(result.queryId) }));
+  const found = forbiddenResults(named, first, isolation).map((result) => ({
+    result,
+    answer: second.get(result.queryId),
+  }));
   return {
     asked: named.length - failed,
     failed,

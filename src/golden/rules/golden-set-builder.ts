@@ -3,7 +3,7 @@ import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ColumnReading } from './column-roles.ts';
-import { forbids } from './forbidden-results.ts';
+import { refuseContradictions } from './forbidden-results.ts';
 import {
   forbiddenProblem,
   type GoldenLine,
@@ -226,7 +226,7 @@ export class GoldenSetBuilder {
       if (noAnswer !== null) this.#skipJudgments(entry, noAnswer);
       if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
       const query: GoldenQuery = { id, text, tags, judgments: list };
-      if (forbidden !== null) refuseRelevant(list, forbidden);
+      if (forbidden !== null) refuseContradictions(query, forbidden);
       queries.push({
         ...query,
         ...(forbidden === null ? {} : { forbidden: [...forbidden.keys()] }),
@@ -328,18 +328,6 @@ class SetSummary {
       documents: this.#documents.size,
       tags: Object.fromEntries(this.#tags),
     };
-  }
-}
-
-function refuseRelevant(judgments: GoldenQuery['judgments'], forbidden: ReadonlyMap<string, SourcePlace>): void {
-  for (const { documentId, grade } of judgments) {
-    const pattern = grade > 0 ? forbids([...forbidden.keys()], documentId) : null;
-    const place = pattern === null ? undefined : forbidden.get(pattern);
-    if (place !== undefined)
-      throw malformed(
-        place,
-        `forbids the document ${quoted(documentId)}, but the same query judges it relevant; keep one of the two`,
-      );
   }
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Patterns of document ids and field values: isolation rules say with them what a query may return, golden queries what it
+ * must not.
+ *
+ * - `{{tenant}}` stands for the value of the segment `tenant` of the query, literally: a `*` or a separator in the value is
+ *   part of the value and never widens the pattern.
+ * - A `*` at the end makes the pattern a prefix. Anywhere else it is a character like any other.
+ * - All else is compared as it is: case counts, and nothing is normalized. Two well-formed texts are equal here exactly if
+ *   their UTF-8 bytes are, so that `é` in one code point is not `é` in two.
+ * - A pattern with a segment that the query lacks, or whose value is empty, matches nothing.
+ */
+export interface DocumentPattern {
+  /** The text around the segments; one more than segments. */
+  readonly literals: readonly string[];
+  /** Keys of the segments, in the order in which they occur. */
+  readonly segments: readonly string[];
+  readonly isPrefix: boolean;
+}
+
+/** A pattern with the segments of a query filled in. */
+export interface FilledPattern {
+  readonly text: string;
+  readonly isPrefix: boolean;
+}
+
+const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/;
+
+export function parsePattern(pattern: string): DocumentPattern {
+  const isPrefix = pattern.endsWith('*');
+  // With a group, `split` returns literals and keys in turn.
+  const parts = (isPrefix ? pattern.slice(0, -1) : pattern).split(placeholder);
+  return {
+    literals: parts.filter((_, index) => index % 2 === 0),
+    segments: parts.filter((_, index) => index % 2 === 1),
+    isPrefix,
+  };
+}
+
+/** Returns null if a segment of the pattern is missing or empty. */
+export function fillPattern(
+  { literals, segments, isPrefix }: DocumentPattern,
+  values: Readonly<Record<string, string>>,
+): FilledPattern | null {
+  let text = literals[0] ?? '';
+  for (let index = 0; index < segments.length; index++) {
+    const value = segmentValue(values, segments[index] ?? '');
+    if (value === null) return null;
+    text += value + (literals[index + 1] ?? '');
+  }
+  return { text, isPrefix };
+}
+
+/** Returns the value of a segment; null if it is missing or empty. */
+export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
+  const value = Object.hasOwn(values, key) ? values[key] : undefined;
+  return value === undefined || value === '' ? null : value;
+}
+
+export function matchesPattern({ text, isPrefix }: FilledPattern, value: string): boolean {
+  return isPrefix ? value.startsWith(text) : value === text;
+}
+
+/** Explains why a pattern of an isolation rule on `segment` would not separate anything; null if it does. */
+export function patternProblem(pattern: string, segment: string): string | null {
+  const { literals, segments, isPrefix } = parsePattern(pattern);
+  if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write what comes before the *';
+  const star = literals.findIndex((literal) => literal.includes('*'));
+  if (star !== -1) return 'has a * before its end; only a * at the end is a prefix';
+  if (literals.some((literal) => literal.includes('{{') || literal.includes('}}')))
+    return `has braces that do not name a segment; write {{${segment}}}`;
+  const other = segments.find((key) => key !== segment);
+  if (other !== undefined)
+    return `names {{${other}}}, but the rule is about the segment ${segment}; write {{${segment}}}`;
+  if (isPrefix && segments.length > 0 && literals.at(-1) === '')
+    return `would allow {{${segment}}} to see every ${segment} whose name starts alike; put a separator before the *, such as {{${segment}}}/*`;
+  return null;
+}

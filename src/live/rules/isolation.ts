@@ -1,0 +1,107 @@
+/** Isolation rules: which documents a query of a segment may return, evaluated on every answer. */
+
+import type { RetrievedDocument } from '../../core/model.ts';
+import { isDerivedId } from '../../core/text/content-id.ts';
+import {
+  type DocumentPattern,
+  type FilledPattern,
+  fillPattern,
+  matchesPattern,
+  parsePattern,
+  segmentValue,
+} from '../../core/text/document-pattern.ts';
+
+export interface IsolationRule {
+  readonly name: string;
+  /** Segment of the query that the rule is about. */
+  readonly segment: string;
+  /** Field of the documents that is compared; null: their ids. */
+  readonly field: string | null;
+  readonly allow: readonly string[];
+}
+
+/**
+ * Why a rule could not decide about an answer: the query lacks the segment, a document has no id of its own, or lacks the
+ * field. Such queries are counted apart, and never reported as a violation.
+ */
+export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
+
+export type UncheckedReason = (typeof uncheckedReasons)[number];
+
+export const isolationOutcomes = ['allowed', 'violated', ...uncheckedReasons] as const;
+
+export type IsolationOutcome = (typeof isolationOutcomes)[number];
+
+/** Maximum number of documents that are stored with a violation; all of them are counted. */
+export const MAX_VIOLATING = 10;
+
+/** Documents that a query must not return by a rule. */
+export interface Violation {
+  readonly rule: string;
+  /** Value of the segment of the query. */
+  readonly segment: string;
+  /** The best-ranked ones, each once. */
+  readonly documents: readonly { readonly id: string /** From 1. */; readonly rank: number }[];
+  readonly documentCount: number;
+}
+
+/** A rule whose patterns are parsed, for many answers. */
+export interface ParsedRule extends Omit<IsolationRule, 'allow'> {
+  readonly allow: readonly DocumentPattern[];
+}
+
+export function parseRules(rules: readonly IsolationRule[]): readonly ParsedRule[] {
+  return rules.map((rule) => ({ ...rule, allow: rule.allow.map(parsePattern) }));
+}
+
+/** An answer as far as isolation depends on it. */
+export interface IsolatedAnswer {
+  readonly segments: Readonly<Record<string, string>>;
+  /** Best first. */
+  readonly results: readonly RetrievedDocument[];
+}
+
+/** Evaluates a rule on an answer. A violation outweighs a document that could not be checked. */
+export function evaluateRule(
+  rule: ParsedRule,
+  { segments, results }: IsolatedAnswer,
+): Violation | UncheckedReason | null {
+  const value = segmentValue(segments, rule.segment);
+  if (value === null) return 'segment_missing';
+  const { field } = rule;
+  let patterns: readonly FilledPattern[] | null = null;
+  let unchecked: UncheckedReason | null = null;
+  let violating: Map<string, number> | null = null;
+  for (let index = 0; index < results.length; index++) {
+    const { id, fields } = results[index] as RetrievedDocument;
+    const compared = field === null ? id : fields?.[field];
+    if (compared === undefined || compared === '') {
+      unchecked ??= 'field_missing';
+      continue;
+    }
+    patterns ??= rule.allow.flatMap((pattern) => fillPattern(pattern, segments) ?? []);
+    if (isAllowed(patterns, compared)) continue;
+    if (field === null && isDerivedId(id)) {
+      unchecked ??= 'document_unidentified';
+      continue;
+    }
+    violating ??= new Map();
+    if (!violating.has(id)) violating.set(id, index + 1);
+  }
+  if (violating === null) return unchecked;
+  const documents = [...violating].slice(0, MAX_VIOLATING).map(([id, rank]) => ({ id, rank }));
+  return { rule: rule.name, segment: value, documents, documentCount: violating.size };
+}
+
+/** A loop, because `some` with a closure takes twice as long. */
+function isAllowed(patterns: readonly FilledPattern[], value: string): boolean {
+  for (let index = 0; index < patterns.length; index++)
+    if (matchesPattern(patterns[index] as FilledPattern, value)) return true;
+  return false;
+}
+
+/** Returns the outcome of an evaluation, for counts. */
+export function outcomeOfRule(found: ReturnType<typeof evaluateRule>): IsolationOutcome {
+  if (found === null) return 'allowed';
+  return typeof found === 'string' ? found : 'violated';
+}
