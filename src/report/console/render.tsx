@@ -19,8 +19,9 @@ import type {
 } from '../model/content.ts';
 import { DistributionFigure } from './charts/distribution-chart.tsx';
 import { PartsFigure } from './charts/parts-chart.tsx';
+import { Sparkline } from './charts/sparkline.tsx';
 import { StripsFigure } from './charts/strips-chart.tsx';
-import { Sparkline, TrendFigure } from './charts/trend-chart.tsx';
+import { TrendFigure } from './charts/trend-chart.tsx';
 import { FormFigure, InputFigure } from './forms.tsx';
 import { hrefOf } from './links.ts';
 import { type Frame, Page } from './page.tsx';
@@ -111,7 +112,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
     case 'progress':
       return <progress value={content.value} max={content.of} aria-label={content.label} />;
     case 'sparkline':
-      return <Sparkline points={content.points} />;
+      return <Sparkline points={content.points} normal={content.normal} />;
     case 'paragraph':
       return (
         <p class={paragraphs[content.style]} {...(content.style === 'callout' ? { role: 'note' } : {})}>
@@ -200,7 +201,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
         </button>
       );
     case 'trend':
-      return <TrendFigure chart={content} from={content.from ?? scene.from} until={scene.until} />;
+      return <TrendFigure chart={content} from={scene.from} until={scene.until} />;
     case 'distribution':
       return <DistributionFigure chart={content} />;
     case 'parts':

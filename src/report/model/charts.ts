@@ -15,9 +15,14 @@ export interface TrendSeries {
   readonly points: readonly TrendPoint[];
 }
 
+/** What happened at one time; it decides how the line is drawn. */
+export type TrendMarkKind = 'deployment' | 'onset' | 'notification' | 'resolved';
+
 export interface TrendMark {
   readonly at: Date;
   readonly text: string;
+  /** `deployment` unless given. */
+  readonly kind?: TrendMarkKind;
 }
 
 export interface TrendLevel {
@@ -27,7 +32,15 @@ export interface TrendLevel {
   readonly isThreshold: boolean;
 }
 
-/** A measure over time with its confidence band, thresholds, and deployments that may explain a change. */
+/** Values that are usual for the measure; null where there is no limit. */
+export interface NormalRange {
+  readonly low: number | null;
+  readonly high: number | null;
+  /** Such as `normal on Mondays`. */
+  readonly text: string;
+}
+
+/** A measure over time with its confidence band, thresholds, and events that may explain a change. */
 export interface TrendChart {
   readonly kind: 'trend';
   /** Prefix of element ids; unique within a page. */
@@ -35,14 +48,27 @@ export interface TrendChart {
   readonly title: string;
   /** At most four. */
   readonly series: readonly TrendSeries[];
+  /** Vertical lines, oldest first. They are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
   readonly levels?: readonly TrendLevel[];
+  /** Shaded behind the lines. */
+  readonly normal?: NormalRange | null;
+  /** Shaded intervals, such as that of an incident. */
+  readonly spans?: readonly VerdictInterval[];
   readonly limits?: readonly [number | null, number | null];
+  /** For values over several powers of ten. Values that are not positive are drawn at the lower edge. */
+  readonly isLog?: boolean;
   readonly unit: Unit;
   /** Text shown when no series has a point. */
   readonly empty: string;
-  /** Start of the time axis, if earlier than the time range of the page. */
+  /**
+   * Time axis; the time range of the page unless given. Charts with the same axis have a common cursor. An axis that is not
+   * given is shortened if all points are at its very end.
+   */
   readonly from?: Date;
+  readonly until?: Date;
+  /** `small` fits four in a row; `full` unless given. */
+  readonly size?: 'full' | 'small';
 }
 
 /** The current distribution drawn over that of the baseline. */
@@ -96,4 +122,19 @@ export function measuredPoints(
   }[],
 ): TrendPoint[] {
   return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({ at: windowEnd, value, low: ciLow, high: ciHigh }));
+}
+
+/** If points cover less than this share of the time range, the axis is shortened. */
+const MIN_SHARE = 1 / 8;
+const MIN_SPAN_MS = 10 * 60_000;
+
+/**
+ * Start of the time axis: the start of the range, unless all points are at its very end, as shortly after the installation.
+ * Then the axis starts later, so that the points fill its second half.
+ */
+export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
+  const first = Math.min(...points.map(({ at }) => at.getTime()));
+  const measured = until.getTime() - first;
+  if (points.length === 0 || measured >= MIN_SHARE * (until.getTime() - from.getTime())) return from;
+  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, MIN_SPAN_MS)));
 }

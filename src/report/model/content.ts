@@ -5,7 +5,7 @@
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
-import type { DistributionChart, PartsChart, StripsChart, TrendChart, TrendPoint } from './charts.ts';
+import type { DistributionChart, NormalRange, PartsChart, StripsChart, TrendChart, TrendPoint } from './charts.ts';
 
 /** A state, shown by a word, a shape and a color, so that no state is recognized by color alone. */
 export type Tone = Verdict | 'neutral' | 'good';
@@ -24,7 +24,7 @@ export type ContentNode =
   /** HTML from files of this package, never from users. */
   | { readonly kind: 'prose'; readonly html: string }
   | { readonly kind: 'progress'; readonly value: number; readonly of: number; readonly label: string }
-  | { readonly kind: 'sparkline'; readonly points: readonly TrendPoint[] }
+  | { readonly kind: 'sparkline'; readonly points: readonly TrendPoint[]; readonly normal: NormalRange | null }
   | { readonly kind: 'paragraph'; readonly style: ParagraphStyle; readonly content: Content }
   | { readonly kind: 'heading'; readonly level: 3 | 4; readonly content: Content }
   | Section
@@ -85,6 +85,7 @@ export type ParagraphStyle = 'plain' | 'lead' | 'callout' | 'asked' | 'cause' | 
 
 export type GroupStyle =
   | 'charts'
+  | 'small-charts'
   | 'sides'
   | 'side'
   | 'filters'

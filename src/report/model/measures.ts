@@ -37,7 +37,7 @@ export const segmentColumn: Column<LatestOf> = [
 export function measureChart(
   measure: string,
   points: readonly TrendPoint[],
-  rest: Pick<TrendChart, 'empty' | 'marks' | 'levels' | 'limits'> & { readonly id?: string },
+  rest: Partial<TrendChart> & { readonly empty: string },
 ): TrendChart {
   const { title, scale } = measureRow(measure);
   return { kind: 'trend', id: `trend-${measure}`, title, series: [{ name: title, points }], unit: scale, ...rest };

@@ -1,7 +1,7 @@
 /** Builders of content, one for each kind of node. */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
-import type { TrendPoint } from './charts.ts';
+import type { NormalRange, TrendPoint } from './charts.ts';
 import type {
   Column,
   Content,
@@ -107,8 +107,8 @@ export function query(id: string, text: string | null): Content {
   return text === null ? code(id) : [styled('query', verbatim(text)), ' ', quiet(code(id))];
 }
 
-export function sparkline(points: readonly TrendPoint[]): ContentNode {
-  return { kind: 'sparkline', points };
+export function sparkline(points: readonly TrendPoint[], normal: NormalRange | null = null): ContentNode {
+  return { kind: 'sparkline', points, normal };
 }
 
 export function paragraph(...content: readonly Content[]): ContentNode {

@@ -74,7 +74,7 @@ export function goldenChart(
   measure: Measure,
   k: number,
   points: readonly TrendPoint[],
-  rest: Pick<TrendChart, 'empty' | 'marks' | 'levels' | 'from'>,
+  rest: Partial<TrendChart> & { readonly empty: string },
 ): TrendChart {
   const name = charted.find((one) => one.measure === measure)?.name ?? measure;
   const title = k === 0 ? name : `${name}@${k}`;

@@ -3,28 +3,29 @@ import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { compact, percentage } from '../../../core/format.ts';
 import type { DistributionChart, Distributions } from '../../model/charts.ts';
-import { chartSize } from './trend-chart.tsx';
+import { Plot, percent, Stretched } from './plot.tsx';
+import { PLOT_WIDTH, plotSizes } from './trend-geometry.ts';
 
 export function DistributionFigure({ chart }: { readonly chart: DistributionChart }) {
   const { id, title, distributions, empty } = chart;
   if (distributions === null)
     return (
-      <figure class="chart">
+      <figure id={id} class="chart">
         <figcaption>{title}</figcaption>
         <p class="chart-empty">{empty}</p>
       </figure>
     );
   const { edges, baseline, current } = distributions;
-  const { width, height, left, right, top, bottom } = chartSize;
+  const { height, top, bottom } = plotSizes.full;
   const maximum = Math.max(...(baseline ?? []), ...(current ?? []), 0.01);
-  const x = scaleLinear([edges[0] ?? 0, edges.at(-1) ?? 1], [left, width - right]);
+  const x = scaleLinear([edges[0] ?? 0, edges.at(-1) ?? 1], [0, PLOT_WIDTH]);
   const y = scaleLinear([0, maximum], [height - bottom, top]).nice(4);
   const outline = line<number>(
     (_, index) => round(x(edges[index] ?? 0)),
     (share) => round(y(share)),
   ).curve(curveStepAfter);
   return (
-    <figure class="chart">
+    <figure id={id} class="chart">
       <figcaption>
         {title}
         <span class="legend">
@@ -32,38 +33,22 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
           {baseline === null ? null : <span class="key s2">baseline</span>}
         </span>
       </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
-        <title id={`${id}-title`}>{describe(title, distributions)}</title>
-        <g class="grid">
-          {y.ticks(4).map((tick) => (
-            <g key={tick}>
-              <line x1={left} x2={width - right} y1={round(y(tick))} y2={round(y(tick))} />
-              <text x={left - 8} y={round(y(tick)) + 4} text-anchor="end">
-                {percentage(tick)}
-              </text>
-            </g>
-          ))}
-          {x.ticks(6).map((tick, index) => (
-            <text
-              key={tick}
-              class={index % 2 === 1 ? 'fine' : undefined}
-              x={round(x(tick))}
-              y={height - 6}
-              text-anchor="middle"
-            >
-              {compact(tick)}
-            </text>
-          ))}
-        </g>
+      <Plot
+        label={describe(title, distributions)}
+        size={plotSizes.full}
+        yTicks={y.ticks(4).map((tick) => ({ place: round(y(tick)), text: percentage(tick) }))}
+        xTicks={x.ticks(6).map((tick) => ({ place: x(tick), text: compact(tick) }))}
+        axis={null}
+      >
         <g class="bars s1">
           {(current ?? []).map((share, index) => {
             const [start, end] = [x(edges[index] ?? 0), x(edges[index + 1] ?? 0)];
             return share === 0 ? null : (
               <rect
                 key={edges[index]}
-                x={round(start + 0.5)}
+                x={percent(start + 1)}
                 y={round(y(share))}
-                width={Math.max(1, round(end - start - 1))}
+                width={percent(Math.max(1, end - start - 2))}
                 height={round(height - bottom - y(share))}
               >
                 <title>{`${compact(edges[index] ?? 0)} to ${compact(edges[index + 1] ?? 0)}: ${percentage(share)}`}</title>
@@ -72,11 +57,13 @@ export function DistributionFigure({ chart }: { readonly chart: DistributionChar
           })}
         </g>
         {baseline === null ? null : (
-          <g class="series s2">
-            <path class="line" d={outline([...baseline, baseline.at(-1) ?? 0]) ?? ''} />
-          </g>
+          <Stretched height={height}>
+            <g class="series s2">
+              <path class="line" d={outline([...baseline, baseline.at(-1) ?? 0]) ?? ''} />
+            </g>
+          </Stretched>
         )}
-      </svg>
+      </Plot>
     </figure>
   );
 }

@@ -1,16 +1,16 @@
 /** Draws the parts of a whole as one stacked bar. */
 import { percentage } from '../../../core/format.ts';
 import type { PartsChart } from '../../model/charts.ts';
+import { percent } from './plot.tsx';
 
-const WIDTH = 1000;
 const HEIGHT = 28;
 /** Smallest share whose label fits into its part. */
-const MIN_LABELLED = 0.06;
+const MIN_LABELLED = 0.15;
 
 export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: PartsChart }) {
   const starts = parts.map((_, place) => parts.slice(0, place).reduce((sum, { share }) => sum + share, 0));
   return (
-    <figure class="chart">
+    <figure id={id} class="chart">
       <figcaption>
         {title}
         <span class="legend">
@@ -21,17 +21,21 @@ export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: P
           ))}
         </span>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-labelledby={id}>
-        <title id={id}>{parts.map(({ name, share }) => `${name} ${percentage(share)}`).join(', ')}</title>
+      <svg
+        width="100%"
+        height={HEIGHT}
+        role="img"
+        aria-label={parts.map(({ name, share }) => `${name} ${percentage(share)}`).join(', ')}
+      >
         {parts.map(({ name, share, tone }, place) => {
-          const x = (starts[place] ?? 0) * WIDTH;
+          const x = 1000 * (starts[place] ?? 0);
           return (
             <g key={name} class={`bars ${tone}`}>
-              <rect x={round(x)} y={0} width={round(share * WIDTH)} height={HEIGHT}>
+              <rect x={percent(x)} y={0} width={percent(1000 * share)} height={HEIGHT}>
                 <title>{`${name}: ${percentage(share)}`}</title>
               </rect>
               {share < MIN_LABELLED ? null : (
-                <text x={round(x + 8)} y={HEIGHT - 9}>
+                <text x={percent(x)} dx={8} y={HEIGHT - 9}>
                   {percentage(share)}
                 </text>
               )}
@@ -41,8 +45,4 @@ export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: P
       </svg>
     </figure>
   );
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -1,306 +1,270 @@
-/** Draws a measure over time with its confidence band, thresholds and deployments. */
-import { scaleLinear, scaleUtc } from 'd3-scale';
-import { area, line } from 'd3-shape';
-import { formatValue, minute, range, second, type Unit } from '../../../core/format.ts';
-import type { TrendChart, TrendPoint, TrendSeries } from '../../model/charts.ts';
-
-/** Size of a sparkline in pixels. */
-const WIDTH = 96;
-const HEIGHT = 22;
-
-export function Sparkline({ points }: { readonly points: readonly TrendPoint[] }) {
-  const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined) return null;
-  const values = points.map(({ value }) => value);
-  const [minimum, maximum] = [Math.min(...values), Math.max(...values)];
-  const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
-  const y = scaleLinear(minimum === maximum ? [minimum - 1, minimum + 1] : [minimum, maximum], [HEIGHT - 3, 3]);
-  const path = line<TrendPoint>(
-    ({ at }) => Math.round(x(at) * 10) / 10,
-    ({ value }) => Math.round(y(value) * 10) / 10,
-  )([...points]);
-  return (
-    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
-      <path d={path ?? ''} />
-      <circle cx={x(last.at)} cy={y(last.value)} r="2" />
-    </svg>
-  );
-}
-
-interface TrendInput {
-  readonly from: Date;
-  readonly until: Date;
-  readonly series: readonly (readonly TrendPoint[])[];
-  /** Values that the axis must include, such as thresholds. */
-  readonly levels: readonly number[];
-  /** Smallest and largest possible value of the measure; null if unlimited. */
-  readonly limits: readonly [number | null, number | null];
-}
-
-export const chartSize = { width: 640, height: 220, left: 64, right: 14, top: 22, bottom: 26 } as const;
-
-/** Maximum number of points drawn for a series. */
-const MAX_POINTS = 192;
-
-/**
- * Returns at most `MAX_POINTS` of the points: the lowest and the highest of each time bucket, so that no spike is lost.
- *
- * @param points oldest first
- */
-export function thinned(points: readonly TrendPoint[], from: Date, until: Date): readonly TrendPoint[] {
-  if (points.length <= MAX_POINTS) return points;
-  const buckets = MAX_POINTS / 2;
-  const width = (until.getTime() - from.getTime()) / buckets;
-  const extremes = new Map<number, { readonly low: TrendPoint; readonly high: TrendPoint }>();
-  for (const point of points) {
-    const bucket = Math.min(buckets - 1, Math.max(0, Math.floor((point.at.getTime() - from.getTime()) / width)));
-    const { low, high } = extremes.get(bucket) ?? { low: point, high: point };
-    extremes.set(bucket, {
-      low: point.value < low.value ? point : low,
-      high: point.value > high.value ? point : high,
-    });
-  }
-  return [...extremes.values()].flatMap(({ low, high }) => {
-    if (low === high) return [low];
-    return low.at < high.at ? [low, high] : [high, low];
-  });
-}
-
-/** Two points are joined unless they are further apart than this many times the median distance. */
-const GAP = 4;
-
-/** Computes the scales, ticks and SVG paths of a chart. */
-export function trendGeometry({ from, until, series, levels, limits }: TrendInput) {
-  const { width, height, left, right, top, bottom } = chartSize;
-  const xScale = scaleUtc([from, until], [left, width - right]);
-  const [low, high] = extent(series, levels, limits);
-  const yScale = scaleLinear([low, high], [height - bottom, top]).nice(4);
-  const x = (at: Date): number => round(xScale(at));
-  const y = (value: number): number => round(yScale(value));
-  return {
-    x,
-    y,
-    yTicks: yScale.ticks(4),
-    xTicks: xScale.ticks(6).map((at) => ({ at, text: tickText(at) })),
-    paths: series.map((points) => pathsOf(points, x, y)),
-  };
-}
-
-function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (value: number) => number) {
-  const runs = joined(points);
-  const toLine = line<TrendPoint>(
-    ({ at }) => x(at),
-    ({ value }) => y(value),
-  );
-  const toBand = area<TrendPoint>(
-    ({ at }) => x(at),
-    ({ low, value }) => y(low ?? value),
-    ({ high, value }) => y(high ?? value),
-  );
-  const path = (make: (run: TrendPoint[]) => string | null): string => runs.map((run) => make([...run]) ?? '').join('');
-  return { line: path(toLine), band: path(toBand) };
-}
-
-/** Labels a tick with the day at midnight, else with the time. */
-function tickText(at: Date): string {
-  const [date = '', time = ''] = at.toISOString().split('T');
-  return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
-}
-
-/** Splits points at gaps in time. */
-function joined(points: readonly TrendPoint[]): TrendPoint[][] {
-  const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
-  const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
-  const runs: TrendPoint[][] = [];
-  for (const [index, point] of points.entries()) {
-    const last = runs.at(-1);
-    if (last === undefined || (steps[index - 1] ?? 0) > GAP * median) runs.push([point]);
-    else last.push(point);
-  }
-  return runs;
-}
-
-function extent(
-  series: TrendInput['series'],
-  levels: readonly number[],
-  [minimum, maximum]: TrendInput['limits'],
-): [number, number] {
-  const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
-  if (values.length === 0) return [minimum ?? 0, maximum ?? 1];
-  const low = Math.min(...values);
-  const high = Math.max(...values);
-  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.05, 0.01);
-  return [
-    minimum === null ? low - room : Math.max(minimum, low - room),
-    maximum === null ? high + room : Math.min(maximum, high + room),
-  ];
-}
-
-/** If points cover less than this share of the time range, the axis is shortened. */
-const MIN_SHARE = 1 / 8;
-const MIN_SPAN_MS = 10 * 60_000;
-
-/**
- * Start of the time axis: the start of the range, unless all points are at its very end, as shortly after the installation.
- * Then the axis starts later, so that the points fill its second half.
- */
-export function shownFrom(from: Date, until: Date, points: readonly TrendPoint[]): Date {
-  const first = Math.min(...points.map(({ at }) => at.getTime()));
-  const measured = until.getTime() - first;
-  if (points.length === 0 || measured >= MIN_SHARE * (until.getTime() - from.getTime())) return from;
-  return new Date(Math.max(from.getTime(), until.getTime() - Math.max(2 * measured, MIN_SPAN_MS)));
-}
-
-/** Distance that the numbers above two marks need, including on narrow screens. */
-const MARK_ROOM = 40;
-
-/** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */
-export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
-  const groups: { readonly first: number; readonly places: number[] }[] = [];
-  for (const [index, place] of places.entries()) {
-    const group = groups.at(-1);
-    if (group !== undefined && place - (group.places.at(-1) ?? 0) < MARK_ROOM) group.places.push(place);
-    else groups.push({ first: index + 1, places: [place] });
-  }
-  return groups;
-}
-
-/** Rounds to tenths of a pixel, which keeps pages small. */
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
+/** Draws a measure over time with its confidence band, normal range, thresholds and events, and the table of its values. */
+import { formatValue, minute, range, type Unit } from '../../../core/format.ts';
+import {
+  shownFrom,
+  type TrendChart,
+  type TrendLevel,
+  type TrendMark,
+  type TrendPoint,
+  type TrendSeries,
+} from '../../model/charts.ts';
+import { Plot, percent, Stretched } from './plot.tsx';
+import { markGroups, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
 /** Up to this many points get large dots, since their line is barely visible. */
 const FEW_DOTS = 3;
-/** Above this number of points, dots are small so that they do not hide the line. */
-const MAX_DOTS = 60;
-
-function dotRadius(points: readonly TrendPoint[], point: TrendPoint): number {
-  if (points.length <= FEW_DOTS) return 4;
-  return points.length <= MAX_DOTS || point === points.at(-1) ? 2.5 : 1;
-}
+/** Above this number of points, only the last one gets a dot. */
+const maxDots = { full: 60, small: FEW_DOTS } as const;
 
 export function TrendFigure({
   chart,
-  from,
-  until,
+  ...page
 }: {
   readonly chart: TrendChart;
   readonly from: Date;
   readonly until: Date;
 }) {
-  const { id, title, levels = [], limits = [null, null], unit, empty } = chart;
-  const series = chart.series.map((one) => ({ ...one, points: thinned(one.points, from, until) }));
-  if (series.every(({ points }) => points.length === 0)) {
+  const { title, levels = [], normal = null, spans = [], limits = [null, null], unit, size = 'full' } = chart;
+  const until = chart.until ?? page.until;
+  const all = chart.series.flatMap(({ points }) => points);
+  const from = chart.from ?? shownFrom(page.from, until, all);
+  const series = chart.series.map((one) => ({ ...one, points: thinned(one.points, from, until, size) }));
+  const isEmpty = series.every(({ points }) => points.length === 0);
+  const head = (
+    <figcaption>
+      <span>
+        {title}
+        {chart.from === undefined && from > page.from ? <span class="of"> no data before {minute(from)}</span> : null}
+      </span>
+      {isEmpty ? null : <Latest series={series} unit={unit} />}
+    </figcaption>
+  );
+  if (isEmpty)
     return (
-      <figure class="chart">
-        <figcaption>{title}</figcaption>
-        <p class="chart-empty">{empty}</p>
+      <figure id={chart.id} class={`chart ${size}`}>
+        {head}
+        <p class="chart-empty">{chart.empty}</p>
       </figure>
     );
-  }
-  const start = shownFrom(
+  const marks = (chart.marks ?? []).filter(({ at }) => at >= from && at <= until);
+  const plot = plotSizes[size];
+  const { x, y, yTicks, xTicks, paths } = trendGeometry({
     from,
     until,
-    series.flatMap(({ points }) => points),
-  );
-  const marks = (chart.marks ?? []).filter(({ at }) => at >= start && at <= until);
-  const geometry = trendGeometry({
-    from: start,
-    until,
     series: series.map(({ points }) => points),
-    levels: levels.map(({ value }) => value),
+    levels: [...levels.map(({ value }) => value), ...[normal?.low ?? [], normal?.high ?? []].flat()],
     limits,
+    isLog: chart.isLog ?? false,
+    size: plot,
   });
-  const { x, y, yTicks, xTicks, paths } = geometry;
-  const { width, height, left, right, bottom, top } = chartSize;
+  const [top, base] = [plot.top, plot.height - plot.bottom];
+  const bounds = { top: normal?.high == null ? top : y(normal.high), base: normal?.low == null ? base : y(normal.low) };
   return (
-    <figure class="chart">
-      <figcaption>
-        {title}
-        {start > from ? <span class="of">no data before {minute(start)}</span> : null}
-        {series.length > 1 ? <Legend series={series} /> : null}
-      </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-labelledby={`${id}-title`}>
-        <title id={`${id}-title`}>{describe(title, series, unit)}</title>
-        <g class="grid">
-          {yTicks.map((tick) => (
-            <g key={tick}>
-              <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
-              <text x={left - 8} y={y(tick) + 4} text-anchor="end">
-                {formatValue(tick, unit)}
-              </text>
+    <figure id={chart.id} class={`chart ${size}`}>
+      {head}
+      <Plot
+        label={describe(title, series, unit)}
+        size={plot}
+        yTicks={yTicks.map((tick) => ({ place: y(tick), text: formatValue(tick, unit) }))}
+        xTicks={xTicks.map(({ at, text }) => ({ place: x(at), text }))}
+        axis={{ from, until }}
+      >
+        {spans.map(({ verdict, ...span }) => {
+          const [start, end] = [Math.max(0, x(span.from)), Math.min(1000, x(span.until))];
+          return end <= start ? null : (
+            <rect
+              key={span.from.getTime()}
+              class={`span ${verdict}`}
+              x={percent(start)}
+              y={top}
+              width={percent(end - start)}
+              height={base - top}
+            />
+          );
+        })}
+        {normal === null ? null : (
+          <rect class="normal" x="0" y={bounds.top} width="100%" height={Math.max(1, bounds.base - bounds.top)}>
+            <title>{normal.text}</title>
+          </rect>
+        )}
+        <Stretched height={plot.height}>
+          {paths.map((path, index) => (
+            <g key={index} class={`series s${index + 1}`}>
+              <path class="band" d={path.band} />
+              <path class="line" d={path.line} />
             </g>
           ))}
-          {xTicks.map(({ at, text }, index) => (
-            <text key={text} class={index % 2 === 1 ? 'fine' : undefined} x={x(at)} y={height - 6} text-anchor="middle">
-              {text}
-            </text>
-          ))}
-        </g>
-        {levels.map(({ value, text, isThreshold }) => (
-          <g key={text} class={isThreshold ? 'level threshold' : 'level'}>
-            <line x1={left} x2={width - right} y1={y(value)} y2={y(value)} />
-            <text x={left + 4} y={y(value) - 5}>
-              {text}
-            </text>
+        </Stretched>
+        {series.map(({ name, points }, index) => (
+          <g key={name} class={`s${index + 1}`}>
+            {points
+              .filter((point) => points.length <= maxDots[size] || point === points.at(-1))
+              .map((point) => (
+                <circle
+                  key={point.at.getTime()}
+                  cx={percent(x(point.at))}
+                  cy={y(point.value)}
+                  r={points.length <= FEW_DOTS ? 4 : 2.5}
+                />
+              ))}
           </g>
         ))}
-        {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
-          <g key={first} class="deployed">
-            {places.map((place) => (
-              <line key={place} x1={place} x2={place} y1={top} y2={height - bottom} />
-            ))}
-            <text x={round(((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2)} y={top - 6} text-anchor="middle">
-              {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
-            </text>
-          </g>
-        ))}
-        {paths.map((path, index) => (
-          <g key={series[index]?.name} class={`series s${index + 1}`}>
-            <path class="band" d={path.band} />
-            <path class="line" d={path.line} />
-            {series[index]?.points.map((point) => (
-              <circle
-                key={point.at.getTime()}
-                cx={x(point.at)}
-                cy={y(point.value)}
-                r={dotRadius(series[index]?.points ?? [], point)}
-              >
-                <title>{describePoint(point, unit)}</title>
-              </circle>
-            ))}
-          </g>
-        ))}
-      </svg>
-      {marks.length === 0 ? null : (
+        <Levels levels={levels} y={y} top={top} />
+        <Marks marks={marks} x={x} size={plot} />
+      </Plot>
+      {marks.length === 0 || size === 'small' ? null : (
         <ol class="marks">
-          {marks.map(({ at, text }) => (
-            <li key={`${at.toISOString()}${text}`}>
+          {marks.map(({ at, text, kind = 'deployment' }) => (
+            <li key={`${at.toISOString()}${text}`} class={kind}>
               {text}, {minute(at)}
             </li>
           ))}
         </ol>
       )}
+      <Values title={title} series={series} unit={unit} />
     </figure>
   );
 }
 
-function Legend({ series }: { readonly series: readonly TrendSeries[] }) {
+/** Labels that are closer than this to the one before are written at the other end of their line. */
+const LABEL_HEIGHT = 15;
+
+function Levels({
+  levels,
+  y,
+  top,
+}: {
+  readonly levels: readonly TrendLevel[];
+  readonly y: (value: number) => number;
+  readonly top: number;
+}) {
+  const places = levels.map(({ value }) => y(value));
+  return levels.map(({ text, isThreshold }, index) => {
+    const place = places[index] ?? 0;
+    const isBeside = places.slice(0, index).some((other) => Math.abs(other - place) < LABEL_HEIGHT);
+    return (
+      <g key={text} class={isThreshold ? 'level threshold' : 'level'}>
+        <line x1="0" x2="100%" y1={place} y2={place} />
+        <text
+          x={isBeside ? '100%' : 4}
+          y={place - top < LABEL_HEIGHT ? place + 13 : place - 5}
+          text-anchor={isBeside ? 'end' : undefined}
+        >
+          {text}
+        </text>
+      </g>
+    );
+  });
+}
+
+/** Draws the numbered lines of events; numbers that would overlap are written as a range. */
+function Marks({
+  marks,
+  x,
+  size: { top, height, bottom },
+}: {
+  readonly marks: readonly TrendMark[];
+  readonly x: (at: Date) => number;
+  readonly size: PlotSize;
+}) {
+  return (
+    <g>
+      {marks.map(({ at, text, kind = 'deployment' }) => (
+        <line
+          key={`${at.getTime()}${text}`}
+          class={`mark ${kind}`}
+          x1={percent(x(at))}
+          x2={percent(x(at))}
+          y1={top}
+          y2={height - bottom}
+        />
+      ))}
+      {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
+        <text
+          key={first}
+          class="mark-number"
+          x={percent(((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2)}
+          y={top - 6}
+          text-anchor="middle"
+        >
+          {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+/** The latest value of each series, and in their place those under the cursor. */
+function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; readonly unit: Unit }) {
   return (
     <span class="legend">
-      {series.map(({ name }, index) => (
-        <span key={name} class={`key s${index + 1}`}>
-          {name}
-        </span>
-      ))}
+      {series.map(({ name, points }, index) => {
+        const last = points.at(-1);
+        return (
+          <span key={name} class={series.length > 1 ? `key s${index + 1}` : undefined}>
+            {series.length > 1 ? `${name} ` : null}
+            <strong>{last === undefined ? 'no data' : formatValue(last.value, unit)}</strong>
+          </span>
+        );
+      })}
+      <span class="under-cursor" />
     </span>
   );
 }
 
-function describePoint({ at, value, low, high }: TrendPoint, unit: Unit): string {
+/** The values as a table, which screen readers and the script of the page read. */
+function Values({
+  title,
+  series,
+  unit,
+}: {
+  readonly title: string;
+  readonly series: readonly TrendSeries[];
+  readonly unit: Unit;
+}) {
+  const times = [...new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())))].sort(
+    (a, b) => a - b,
+  );
+  const byTime = series.map(({ points }) => new Map(points.map((point) => [point.at.getTime(), point])));
+  return (
+    <details class="values">
+      <summary aria-label={`Values of ${title}`}>Values</summary>
+      <div class="table-frame" role="region" aria-label={`Values of ${title}`} tabIndex={0}>
+        <table class="compact">
+          <thead>
+            <tr>
+              <th scope="col">Time (UTC)</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col" class="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((at) => (
+              <tr key={at} data-at={at}>
+                <th scope="row">{minute(new Date(at))}</th>
+                {byTime.map((points, index) => {
+                  const point = points.get(at);
+                  return (
+                    <td key={index} class="number">
+                      {point === undefined ? '' : describePoint(point, unit)}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+function describePoint({ value, low, high }: TrendPoint, unit: Unit): string {
   const bounds = low === null || high === null ? '' : ` (${range(low, high, unit)})`;
-  return `${second(at)}: ${formatValue(value, unit)}${bounds}`;
+  return `${formatValue(value, unit)}${bounds}`;
 }
 
 /** Describes the chart for screen readers. */
@@ -310,7 +274,7 @@ function describe(title: string, series: readonly TrendSeries[], unit: Unit): st
     const [first, last] = [points[0], points.at(-1)];
     if (first === undefined || last === undefined) return `${name}: no value`;
     const values = points.map(({ value }) => value);
-    return `${name}: ${points.length} points, first ${show(first.value)}, last ${show(last.value)}, minimum ${show(Math.min(...values))}, maximum ${show(Math.max(...values))}`;
+    return `${name}: first ${show(first.value)}, last ${show(last.value)}, minimum ${show(Math.min(...values))}, maximum ${show(Math.max(...values))}`;
   });
   return `${title}. ${parts.join('. ')}.`;
 }

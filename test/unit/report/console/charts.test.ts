@@ -1,12 +1,14 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { distributions } from '../../../../src/report/console/charts/distribution-chart.tsx';
-import { chartSize, markGroups, shownFrom, trendGeometry } from '../../../../src/report/console/charts/trend-chart.tsx';
+import { markGroups, plotSizes, trendGeometry } from '../../../../src/report/console/charts/trend-geometry.ts';
+import { shownFrom } from '../../../../src/report/model/charts.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
 const point = (hour: number, value: number) => ({ at: at(hour), value, low: value - 0.1, high: value + 0.1 });
-const geometry = (series: readonly (readonly ReturnType<typeof point>[])[]) =>
-  trendGeometry({ from: at(0), until: at(23), series, levels: [], limits: [null, null] });
+const { full } = plotSizes;
+const geometry = (series: readonly (readonly ReturnType<typeof point>[])[], isLog = false) =>
+  trendGeometry({ from: at(0), until: at(23), series, levels: [], limits: [null, null], isLog, size: full });
 
 describe('trendGeometry', () => {
   it('does not join points on both sides of a gap', () => {
@@ -21,11 +23,18 @@ describe('trendGeometry', () => {
         const { y, paths } = geometry([points]);
         expect(JSON.stringify(paths)).not.toMatch(/NaN|Infinity/);
         for (const { low, high } of points) {
-          expect(y(high)).toBeGreaterThanOrEqual(chartSize.top - 0.1);
-          expect(y(low)).toBeLessThanOrEqual(chartSize.height - chartSize.bottom + 0.1);
+          expect(y(high)).toBeGreaterThanOrEqual(full.top - 0.1);
+          expect(y(low)).toBeLessThanOrEqual(full.height - full.bottom + 0.1);
         }
       }),
     );
+  });
+
+  it('labels powers of ten on a log axis, and keeps zero at its lower edge', () => {
+    const { y, yTicks } = geometry([[point(0, 0), point(1, 20), point(2, 99_341)]], true);
+    expect(yTicks).toEqual([1, 100, 10_000]);
+    expect(y(0)).toBe(full.height - full.bottom);
+    expect(y(100_000)).toBe(full.top);
   });
 });
 
@@ -43,9 +52,9 @@ describe('shownFrom', () => {
 });
 
 it('groups the numbers of deployments that would overlap', () => {
-  expect(markGroups([100, 300, 310, 345, 600])).toEqual([
+  expect(markGroups([100, 300, 320, 390, 600])).toEqual([
     { first: 1, places: [100] },
-    { first: 2, places: [300, 310, 345] },
+    { first: 2, places: [300, 320, 390] },
     { first: 5, places: [600] },
   ]);
 });

@@ -1,0 +1,78 @@
+/**
+ * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone as on
+ * a desk and are never cut off. Horizontal places are in thousandths of the width; values are labelled in the left margin.
+ */
+import type { ComponentChildren } from 'preact';
+import { PLOT_WIDTH, type PlotSize } from './trend-geometry.ts';
+
+export interface Tick {
+  readonly place: number;
+  readonly text: string;
+}
+
+/** In characters; longer labels of values get a wider margin. */
+const NARROW_LABEL = 6;
+
+interface PlotProps {
+  /** Describes the chart for screen readers. */
+  readonly label: string;
+  readonly size: PlotSize;
+  readonly yTicks: readonly Tick[];
+  readonly xTicks: readonly Tick[];
+  /** Time axis, by which the script relates charts; null for a chart over something else. */
+  readonly axis: { readonly from: Date; readonly until: Date } | null;
+  readonly children: ComponentChildren;
+}
+
+export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, children }: PlotProps) {
+  const isWide = yTicks.some(({ text }) => text.length > NARROW_LABEL);
+  return (
+    <div class={isWide ? 'plot wide' : 'plot'}>
+      <svg
+        width="100%"
+        height={height}
+        role="img"
+        aria-label={label}
+        data-from={axis?.from.getTime()}
+        data-until={axis?.until.getTime()}
+      >
+        <g class="grid">
+          {yTicks.map(({ place, text }) => (
+            <g key={place}>
+              <line x1="0" x2="100%" y1={place} y2={place} />
+              <text x={-8} y={place + 4} text-anchor="end">
+                {text}
+              </text>
+            </g>
+          ))}
+          {xTicks.map(({ place, text }, index) => (
+            <text
+              key={place}
+              class={index % 2 === 1 ? 'fine' : undefined}
+              x={percent(place)}
+              y={height - 6}
+              text-anchor={place > PLOT_WIDTH - 20 ? 'end' : 'middle'}
+            >
+              {text}
+            </text>
+          ))}
+        </g>
+        {children}
+        <line class="cursor" y1="0" y2={height - bottom} />
+      </svg>
+    </div>
+  );
+}
+
+/** Stretches its paths to the width of the plot. */
+export function Stretched({ height, children }: { readonly height: number; readonly children: ComponentChildren }) {
+  return (
+    <svg viewBox={`0 0 ${PLOT_WIDTH} ${height}`} preserveAspectRatio="none" width="100%" height={height}>
+      {children}
+    </svg>
+  );
+}
+
+export function percent(place: number): string {
+  return `${Math.round((1000 * place) / PLOT_WIDTH) / 10}%`;
+}

@@ -1,0 +1,42 @@
+/** Draws the course of a measure as a line in a table, over the range of its normal values. */
+import { scaleLinear, scaleUtc } from 'd3-scale';
+import { line } from 'd3-shape';
+import type { NormalRange, TrendPoint } from '../../model/charts.ts';
+import { thinned } from './trend-geometry.ts';
+
+/** Size of a sparkline in pixels. */
+const WIDTH = 96;
+const HEIGHT = 22;
+
+export function Sparkline({
+  points,
+  normal = null,
+}: {
+  readonly points: readonly TrendPoint[];
+  readonly normal?: NormalRange | null;
+}) {
+  const [first, last] = [points[0], points.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const values = [...points.map(({ value }) => value), normal?.low ?? last.value, normal?.high ?? last.value];
+  const [minimum, maximum] = [Math.min(...values), Math.max(...values)];
+  const x = scaleUtc([first.at, last.at], [2, WIDTH - 3]);
+  const y = scaleLinear(minimum === maximum ? [minimum - 1, minimum + 1] : [minimum, maximum], [HEIGHT - 3, 3]);
+  const path = line<TrendPoint>(
+    ({ at }) => round(x(at)),
+    ({ value }) => round(y(value)),
+  )([...thinned(points, first.at, last.at, 'small')]);
+  const [top, bottom] = [y(normal?.high ?? maximum), y(normal?.low ?? minimum)];
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} aria-hidden="true">
+      {normal === null ? null : (
+        <rect class="normal" x={0} y={round(top)} width={WIDTH} height={round(Math.max(1, bottom - top))} />
+      )}
+      <path d={path ?? ''} />
+      <circle cx={x(last.at)} cy={round(y(last.value))} r="2" />
+    </svg>
+  );
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

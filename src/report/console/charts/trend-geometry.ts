@@ -1,0 +1,170 @@
+/** Scales, ticks and SVG paths of a chart over time. */
+import { scaleLinear, scaleLog, scaleUtc } from 'd3-scale';
+import { area, line } from 'd3-shape';
+import type { TrendPoint } from '../../model/charts.ts';
+
+interface TrendInput {
+  readonly from: Date;
+  readonly until: Date;
+  readonly series: readonly (readonly TrendPoint[])[];
+  /** Values that the axis must include, such as thresholds. */
+  readonly levels: readonly number[];
+  /** Smallest and largest possible value of the measure; null if unlimited. */
+  readonly limits: readonly [number | null, number | null];
+  readonly isLog: boolean;
+  readonly size: PlotSize;
+}
+
+/** Pixels: of the whole plot, above it for the numbers of marks, and below it for times. */
+export interface PlotSize {
+  readonly height: number;
+  readonly top: number;
+  readonly bottom: number;
+  readonly yTicks: number;
+  readonly xTicks: number;
+}
+
+export const plotSizes = {
+  full: { height: 208, top: 20, bottom: 24, yTicks: 4, xTicks: 6 },
+  small: { height: 112, top: 16, bottom: 20, yTicks: 2, xTicks: 3 },
+} as const satisfies Record<string, PlotSize>;
+
+/** Width of a plot in units of its own: a plot is as wide as its container, while texts and heights are in pixels. */
+export const PLOT_WIDTH = 1000;
+
+/** Maximum number of points drawn for a series. */
+const maxPoints = { full: 160, small: 40 } as const;
+
+/**
+ * Returns the lowest and the highest point of each time bucket, so that no spike is lost.
+ *
+ * @param points oldest first
+ */
+export function thinned(
+  points: readonly TrendPoint[],
+  from: Date,
+  until: Date,
+  size: keyof typeof maxPoints = 'full',
+): readonly TrendPoint[] {
+  if (points.length <= maxPoints[size]) return points;
+  const buckets = maxPoints[size] / 2;
+  const width = (until.getTime() - from.getTime()) / buckets;
+  const extremes = new Map<number, { readonly low: TrendPoint; readonly high: TrendPoint }>();
+  for (const point of points) {
+    const bucket = Math.min(buckets - 1, Math.max(0, Math.floor((point.at.getTime() - from.getTime()) / width)));
+    const { low, high } = extremes.get(bucket) ?? { low: point, high: point };
+    extremes.set(bucket, {
+      low: point.value < low.value ? point : low,
+      high: point.value > high.value ? point : high,
+    });
+  }
+  return [...extremes.values()].flatMap(({ low, high }) => {
+    if (low === high) return [low];
+    return low.at < high.at ? [low, high] : [high, low];
+  });
+}
+
+/** Computes the scales, ticks and SVG paths of a chart. */
+export function trendGeometry({ from, until, series, levels, limits, isLog, size }: TrendInput) {
+  const { height, top, bottom, yTicks, xTicks } = size;
+  const xScale = scaleUtc([from, until], [0, PLOT_WIDTH]);
+  const yRange = [height - bottom, top];
+  const yScale = isLog
+    ? scaleLog(logExtent(series, levels), yRange).clamp(true)
+    : scaleLinear(extent(series, levels, limits), yRange).nice(yTicks);
+  const x = (at: Date): number => round(xScale(at));
+  const y = (value: number): number => round(yScale(value));
+  return {
+    x,
+    y,
+    yTicks: isLog ? powersOfTen(yScale.domain(), yTicks) : yScale.ticks(yTicks),
+    xTicks: xScale.ticks(xTicks).map((at) => ({ at, text: tickText(at) })),
+    paths: series.map((points) => pathsOf(points, x, y)),
+  };
+}
+
+function logExtent(series: TrendInput['series'], levels: readonly number[]): [number, number] {
+  const positive = [...levels, ...series.flat().map(({ value }) => value)].filter((value) => value > 0);
+  const low = 10 ** Math.floor(Math.log10(Math.min(1, ...positive)));
+  const high = 10 ** Math.ceil(Math.log10(Math.max(10, ...positive)));
+  return [low, high];
+}
+
+/** Returns at most about `most` ticks. */
+function powersOfTen([low = 1, high = 10]: number[], most: number): number[] {
+  const [first, last] = [Math.round(Math.log10(low)), Math.round(Math.log10(high))];
+  const step = Math.ceil((last - first) / most);
+  return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => 10 ** (first + index * step));
+}
+
+function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (value: number) => number) {
+  const runs = joined(points);
+  const toLine = line<TrendPoint>(
+    ({ at }) => x(at),
+    ({ value }) => y(value),
+  );
+  const toBand = area<TrendPoint>(
+    ({ at }) => x(at),
+    ({ low, value }) => y(low ?? value),
+    ({ high, value }) => y(high ?? value),
+  );
+  const path = (make: (run: TrendPoint[]) => string | null): string => runs.map((run) => make([...run]) ?? '').join('');
+  return { line: path(toLine), band: path(toBand) };
+}
+
+/** Labels a tick with the day at midnight, else with the time. */
+function tickText(at: Date): string {
+  const [date = '', time = ''] = at.toISOString().split('T');
+  return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
+}
+
+/** Two points are joined unless they are further apart than this many times the median distance. */
+const GAP = 4;
+
+/** Splits points at gaps in time. */
+function joined(points: readonly TrendPoint[]): TrendPoint[][] {
+  const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
+  const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const runs: TrendPoint[][] = [];
+  for (const [index, point] of points.entries()) {
+    const last = runs.at(-1);
+    if (last === undefined || (steps[index - 1] ?? 0) > GAP * median) runs.push([point]);
+    else last.push(point);
+  }
+  return runs;
+}
+
+function extent(
+  series: TrendInput['series'],
+  levels: readonly number[],
+  [minimum, maximum]: TrendInput['limits'],
+): [number, number] {
+  const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
+  if (values.length === 0) return [minimum ?? 0, maximum ?? 1];
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.05, 0.01);
+  return [
+    minimum === null ? low - room : Math.max(minimum, low - room),
+    maximum === null ? high + room : Math.min(maximum, high + room),
+  ];
+}
+
+/** Distance that the numbers above two marks need on a narrow screen, in units of the plot. */
+const MARK_ROOM = 80;
+
+/** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */
+export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
+  const groups: { readonly first: number; readonly places: number[] }[] = [];
+  for (const [index, place] of places.entries()) {
+    const group = groups.at(-1);
+    if (group !== undefined && place - (group.places.at(-1) ?? 0) < MARK_ROOM) group.places.push(place);
+    else groups.push({ first: index + 1, places: [place] });
+  }
+  return groups;
+}
+
+/** Rounds to tenths of a pixel, which keeps pages small. */
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
