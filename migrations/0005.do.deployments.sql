@@ -37,7 +37,7 @@ create table embedding_canaries (
 -- Notes of people on golden runs and deployments.
 create table annotations (
   id bigint generated always as identity primary key,
-  subject text not null check (subject in ('run', 'deployment')),
+  subject text not null check (subject in ('run', 'deployment', 'incident')),
   subject_id text not null,
   text text not null,
   -- Name of the API key; null where keys are not required.

@@ -77,7 +77,10 @@ create table incidents (
   -- When a second diagnosis confirmed or corrected the cause, which may then be reported.
   confirmed_at timestamptz,
   -- For each alert: when it fired and was resolved, its present severity, and its worst value with its sentence.
-  timeline jsonb not null
+  timeline jsonb not null,
+  -- When a person took charge of it, and who; null until then.
+  acknowledged_at timestamptz,
+  acknowledged_by text
 );
 
 -- A pipeline has one open incident at a time, with any number of replicas.
@@ -107,6 +110,18 @@ create table diagnoses (
 );
 
 create index diagnoses_incident on diagnoses (incident_id, id desc);
+
+-- Causes that people marked as right or wrong; the last mark of an incident counts.
+create table cause_marks (
+  incident_id bigint primary key references incidents on delete cascade,
+  -- The diagnosis that was marked.
+  diagnosis_id bigint not null references diagnoses on delete cascade,
+  is_right boolean not null,
+  -- What the cause was instead; null if it was right, or if that is unknown.
+  actual_cause text,
+  marked_at timestamptz not null,
+  marked_by text not null
+);
 
 -- Notifications of incidents to receivers, and whether they were delivered.
 create table notifications (

@@ -37,6 +37,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
     does: 'Show the likely causes of firing alerts, with the evidence; exit 1 while an alert fires.',
     load: async () => (await import('../incidents/diagnosis/edge/diagnose-command.ts')).diagnoseCommand,
   },
+  incidents: {
+    does: 'List incidents, acknowledge them, add notes, and mark their causes as right or wrong.',
+    load: async () => (await import('../incidents/diagnosis/edge/incident-commands.ts')).incidentsCommand,
+  },
   notify: {
     does: 'Send both messages of a test incident to each receiver of `notify`; exit 3 if one is not delivered.',
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,

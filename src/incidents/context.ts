@@ -1,18 +1,22 @@
 /** Members of the context for incidents and notifications. */
 import type { Pool } from 'pg';
 import type { Receiver } from '../connectors/receivers/receiver.ts';
+import { createIncidentActs, type IncidentActs } from './diagnosis/incident-acts.ts';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
 import type { ExplainBudget } from './explain/explain-budget.ts';
 import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
 
 export function incidentTables(pool: Pool) {
-  return { incidents: createIncidents(pool), notifications: createNotifications(pool) };
+  return {
+    incidents: { ...createIncidents(pool), ...createIncidentActs(pool) },
+    notifications: createNotifications(pool),
+  };
 }
 
 declare module '../core/context.ts' {
   interface Db {
-    readonly incidents: Incidents;
+    readonly incidents: Incidents & IncidentActs;
     readonly notifications: Notifications;
   }
   interface Hooks {

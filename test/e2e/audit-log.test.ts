@@ -84,6 +84,20 @@ async function aTopic(): Promise<string> {
   return id;
 }
 
+/** A closed incident with one diagnosis, of which a pipeline may have many. */
+async function anIncident(): Promise<string> {
+  const rows = await installed.query(
+    `with opened as (
+       insert into incidents (pipeline, opened_at, closed_at, closed_because, severity, evaluated_at, timeline)
+       values ('docs', now(), now(), 'resolved', 'critical', now(), '[]') returning id)
+     insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, findings)
+     select id, now(), 'ranking', 'high', 0.95, 'the order changed', '{}',
+            '{"ranked": [], "signs": [], "weighed": [], "effects": [], "failedShare": null, "also": []}' from opened
+     returning incident_id`,
+  );
+  return String(rows[0]?.['incident_id']);
+}
+
 const startRun = async (): Promise<string> =>
   String((await call('POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'slow' }))['run_id']);
 
@@ -178,6 +192,32 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
     'add_note',
     () => submit(`/runs/${run}`, '/actions/annotate', { subject: 'run', id: run, text: NOTE, back: '/' }),
   ],
+  'POST /v1/incidents/:id/acknowledge': [
+    'acknowledge_incident',
+    async () => call('POST', `/v1/incidents/${await anIncident()}/acknowledge`),
+  ],
+  'POST /v1/incidents/:id/notes': [
+    'add_note',
+    async () => call('POST', `/v1/incidents/${await anIncident()}/notes`, { text: NOTE }),
+  ],
+  'POST /v1/incidents/:id/mark': [
+    'mark_cause',
+    async () => call('POST', `/v1/incidents/${await anIncident()}/mark`, { cause: 'ranking', right: true }),
+  ],
+  'POST /actions/acknowledge': [
+    'acknowledge_incident',
+    async () => submit(`/runs/${run}`, '/actions/acknowledge', { id: await anIncident(), back: '/' }),
+  ],
+  'POST /actions/mark-cause': [
+    'mark_cause',
+    async () =>
+      submit(`/runs/${run}`, '/actions/mark-cause', {
+        id: await anIncident(),
+        cause: 'ranking',
+        right: 'no',
+        back: '/',
+      }),
+  ],
   'POST /pipelines/:pipeline/judge/grade': [
     'judge',
     async () =>
@@ -239,6 +279,9 @@ const commands: Readonly<Record<string, readonly [act: string, line: () => Promi
   'density rebaseline': ['rebaseline', () => 'density rebaseline --pipeline docs'],
   'topics acknowledge': ['change_topic', async () => `topics acknowledge ${await aTopic()}`],
   'topics close': ['change_topic', async () => `topics close ${await aTopic()}`],
+  'incidents acknowledge': ['acknowledge_incident', async () => `incidents acknowledge ${await anIncident()}`],
+  'incidents note': ['add_note', async () => `incidents note ${await anIncident()} seen`],
+  'incidents mark': ['mark_cause', async () => `incidents mark ${await anIncident()} right`],
   'keys create': ['create_key', () => 'keys create --name other --scope read'],
   'keys revoke': [
     'revoke_key',
@@ -259,7 +302,7 @@ const commands: Readonly<Record<string, readonly [act: string, line: () => Promi
 
 /** Commands that change nothing that is stored. */
 const reading = `
-  config check|config print|config schema|status|diagnose|notify|doctor|store-test|golden export|golden list|golden show
+  config check|config print|config schema|status|diagnose|incidents list|incidents reliability|notify|doctor|store-test|golden export|golden list|golden show
   |golden promote|index check|index hubs|judge status|judge review|shadow report|variants report|keys list|audit|runs list
   |runs show|runs compare|explain|mcp|baselines list|checks|report|backtest|rules|dashboards|deployments list|density show
   |drift|topics list|topics show|topics complaints|eval|compare`

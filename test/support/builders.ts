@@ -309,6 +309,9 @@ export function anIncident(parts: Partial<Incident> = {}): Incident {
     diagnosedAt: NOON,
     timeline: updateTimelines([], [anAlert()], NOON),
     earlier: [],
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    mark: null,
     ...parts,
   };
 }

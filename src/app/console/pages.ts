@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Marked } from 'marked';
 import { checksPage, readChecksPage } from '../../checks/edge/checks-page.ts';
 import { type Context, onReplica } from '../../core/context.ts';
-import { RecalldError } from '../../core/errors.ts';
+import { type ErrorCode, RecalldError } from '../../core/errors.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
 import { densityPage } from '../../density/edge/density-page.ts';
@@ -24,15 +24,17 @@ import type { Acceptance } from '../../golden/rules/labels.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.ts';
-import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { readIncidentPage } from '../../incidents/diagnosis/edge/pages/incident-reads.ts';
+import { findIncident, markCause } from '../../incidents/diagnosis/edge/routes.ts';
+import { causes } from '../../incidents/diagnosis/rules/cause.ts';
 import { indexPage } from '../../index/truth/edge/index-page.ts';
 import { readIndexPage } from '../../index/truth/index-reads.ts';
 import { judgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.ts';
-import { annotationSubjects } from '../../live/deployments/deployments.ts';
+import { type AnnotationSubject, annotationSubjects } from '../../live/deployments/deployments.ts';
 import { deploymentsPage, MAX_NOTE } from '../../live/deployments/edge/deployments-page.ts';
 import { trafficPage } from '../../live/edge/pages/traffic-page.ts';
 import { readDensityPage, readTrafficPage } from '../../live/edge/pages/traffic-reads.ts';
-import { consoleVisitor, personOf } from '../../platform/access/audit-log.ts';
+import { consoleVisitor, keyName, personOf } from '../../platform/access/audit-log.ts';
 import type { AuthenticationSettings } from '../../platform/access/authentication.ts';
 import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
 import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
@@ -81,7 +83,13 @@ export async function readRunbook(name: string): Promise<{ readonly title: strin
 
 const MAX_REASON = 500;
 
-/** Adds the actions of the pages, which need scope admin: pin a baseline, add a note, grade, accept fixed judgments. */
+const unknownSubject = {
+  run: 'run_unknown',
+  deployment: 'deployment_unknown',
+  incident: 'incident_unknown',
+} as const satisfies Record<AnnotationSubject, ErrorCode>;
+
+/** Adds the actions of the pages, which need scope admin: pin a baseline, add a note, acknowledge, mark a cause, grade. */
 function addActions(app: FastifyInstance, context: Context, sessions: Sessions): void {
   const { clock, config, db } = context;
   const labelFixes = createLabelFixes(context);
@@ -115,15 +123,33 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
         subject,
         subjectId: id,
         text: words,
-        author: request.visitor?.key?.name ?? null,
+        author: keyName(request),
         createdAt: clock.now(),
       };
       if (!(await db.live.annotations.add(note, consoleVisitor(request)))) {
-        throw subject === 'run'
-          ? new RecalldError('run_unknown', `There is no golden run ${id}.`)
-          : new RecalldError('deployment_unknown', `There is no deployment ${id}.`);
+        throw new RecalldError(unknownSubject[subject], `There is no ${subject} ${id}.`);
       }
       return goBack(reply, back, 'noted');
+    });
+
+    scope.post('/actions/acknowledge', async (request, reply) => {
+      const { id = '', back } = fieldsOf(request);
+      await findIncident(context, id);
+      const actor = { name: keyName(request), by: consoleVisitor(request) };
+      await db.incidents.acknowledge(id, actor, clock.now());
+      return goBack(reply, back, 'acknowledged');
+    });
+
+    scope.post('/actions/mark-cause', async (request, reply) => {
+      const { id = '', cause: marked, right, actual_cause: actual, back } = fieldsOf(request);
+      const incident = await findIncident(context, id);
+      const mark = {
+        cause: causes.find((one) => one === marked) ?? incident.cause,
+        isRight: right === 'yes',
+        actualCause: causes.find((one) => one === actual) ?? null,
+      };
+      await markCause(context, id, mark, { name: keyName(request), by: consoleVisitor(request) });
+      return goBack(reply, back, 'marked');
     });
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
@@ -239,7 +265,7 @@ const pages: Readonly<Record<string, Show>> = {
   '/deployments': async (context, frame, _params, query) =>
     deploymentsPage(await readDeploymentsPage(context, query, frame.range)),
   '/incidents/:incident': async (context, _frame, { incident = '' }) =>
-    incidentPage(await findIncident(context, incident)),
+    incidentPage(await readIncidentPage(context, incident)),
   '/runbooks/:alert': async (_context, _frame, { alert = '' }) => {
     const { title, html } = await readRunbook(alert);
     return { title, pipeline: null, section: null, hasRange: false, content: { kind: 'prose', html } };
@@ -301,13 +327,6 @@ async function visit(
     frame,
     await show(context, frame, request.params as Record<string, string>, queryOf(request), false),
   );
-}
-
-/** @throws RecalldError incident_unknown */
-async function findIncident({ db }: Context, id: string): Promise<Incident> {
-  const found = /^\d{1,18}$/.test(id) ? await db.incidents.find(id) : null;
-  if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
-  return found;
 }
 
 /** @throws RecalldError pipeline_unknown */

@@ -6,6 +6,7 @@ import { complaintEndpoints } from '../../density/edge/routes.ts';
 import { densityEndpoints } from '../../density/http-contract.ts';
 import { experimentEndpoints } from '../../experiments/edge/routes.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
+import { incidentEndpoints } from '../../incidents/diagnosis/edge/routes.ts';
 import { indexEndpoints } from '../../index/truth/edge/index-routes.ts';
 import { judgingEndpoints } from '../../judging/edge/routes.ts';
 import { ingestEndpoints } from '../../live/edge/live-routes.ts';
@@ -19,6 +20,7 @@ import { changeEndpoints, statusEndpoints } from '../../report/status/status-api
 export const endpoints: readonly Endpoint[] = [
   ...ingestEndpoints,
   ...statusEndpoints,
+  ...incidentEndpoints,
   ...goldenEndpoints,
   ...changeEndpoints,
   ...auditEndpoints,

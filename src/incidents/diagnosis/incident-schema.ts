@@ -67,6 +67,28 @@ const findingsShape = {
 
 const time = z.iso.datetime();
 
+const markSchema = z.object({
+  cause: z.enum(causes).describe('The marked cause.'),
+  confidence,
+  is_right: z.boolean(),
+  actual_cause: z.enum(causes).nullable().describe('What it was instead; null if it was right, or if that is unknown.'),
+  marked_at: time,
+  marked_by: z.string(),
+});
+
+export const reliabilitySchema = z.object({
+  items: z.array(
+    z.object({
+      confidence,
+      marked: z.int().describe('Causes that people marked as right or wrong.'),
+      right: z.int(),
+      share: z.number().nullable().describe('Share of right causes; null without a mark.'),
+      ci_low: z.number().nullable(),
+      ci_high: z.number().nullable(),
+    }),
+  ),
+});
+
 export const incidentSchema = z.object({
   id: z.string(),
   opened_at: time,
@@ -76,6 +98,9 @@ export const incidentSchema = z.object({
     .nullable()
     .describe('`left_config`: the alerts were removed from the config and did not recover before. Null while open.'),
   severity: z.enum(severities).describe('Worst severity of the incident.'),
+  acknowledged_at: time.nullable().describe('When a person took charge of it.'),
+  acknowledged_by: z.string().nullable().describe('Null if it is not acknowledged, or if keys are not required.'),
+  mark: markSchema.nullable().describe('Null unless a person marked its cause as right or wrong.'),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null before.'),
   diagnosed_at: time.describe('Time of the following diagnosis, which does not change during recovery.'),
   ...findingsShape,

@@ -10,6 +10,7 @@ import { inTransaction } from '../../platform/postgres/transaction.ts';
 import {
   type Alert,
   type AlertTimeline,
+  type CauseMark,
   type ClosingReason,
   type Diagnosis,
   ECHO_MS,
@@ -38,14 +39,16 @@ export interface IncidentFilter {
 
 export type Incidents = ReturnType<typeof createIncidents>;
 
-type IncidentRow = Omit<Incident, 'timeline' | 'earlier'> & {
+type IncidentRow = Omit<Incident, 'timeline' | 'earlier' | 'mark'> & {
   readonly timeline: unknown;
+  readonly mark: (Omit<CauseMark, 'markedAt'> & { readonly markedAt: string }) | null;
   readonly earlier: readonly (Omit<Incident['earlier'][number], 'diagnosedAt'> & { readonly diagnosedAt: string })[];
 };
 
 /** Selects incidents with the latest diagnosis, and the earlier ones with their evidence. */
 const select = `
-  select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline, d.diagnosed_at,
+  select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline,
+         i.acknowledged_at, i.acknowledged_by, d.diagnosed_at,
          d.cause, d.confidence, d.probability, d.summary, d.alerts, d.run_id, d.reference_run_id,
          d.findings -> 'ranked' as ranked,
          d.findings -> 'signs' as signs, d.findings -> 'also' as also, d.findings -> 'weighed' as weighed,
@@ -56,7 +59,10 @@ const select = `
                                                        'also', e.findings -> 'also', 'weighed', e.findings -> 'weighed',
                                                        'effects', e.findings -> 'effects',
                                                        'failedShare', e.findings -> 'failedShare') order by e.id desc)
-                     from diagnoses e where e.incident_id = i.id and e.id < d.id), '[]') as earlier
+                     from diagnoses e where e.incident_id = i.id and e.id < d.id), '[]') as earlier,
+         (select jsonb_build_object('cause', c.cause, 'confidence', c.confidence, 'isRight', m.is_right,
+                                    'actualCause', m.actual_cause, 'markedAt', m.marked_at, 'markedBy', m.marked_by)
+            from cause_marks m join diagnoses c on c.id = m.diagnosis_id where m.incident_id = i.id) as mark
     from incidents i
     join lateral (select * from diagnoses where incident_id = i.id order by id desc limit 1) d on true`;
 
@@ -137,9 +143,13 @@ export function createIncidents(pool: Pool) {
       );
     },
 
-    /** Deletes incidents that were closed before a time. */
+    /** Deletes incidents that were closed before a time, with their notes. */
     async prune(before: Date): Promise<void> {
-      await pool.query('delete from incidents where closed_at < $1::timestamptz', [before]);
+      await pool.query(
+        `with gone as (delete from incidents where closed_at < $1::timestamptz returning id)
+         delete from annotations where subject = 'incident' and subject_id in (select id::text from gone)`,
+        [before],
+      );
     },
   };
 }
@@ -235,9 +245,10 @@ function diagnosisValues(incidentId: string, diagnosis: Diagnosis, at: Date): un
   return [incidentId, at, cause, confidence, probability, summary, [...alerts], runId, referenceRunId, findings];
 }
 
-function incidentOf({ timeline, earlier, ...row }: IncidentRow): Incident {
+function incidentOf({ timeline, earlier, mark, ...row }: IncidentRow): Incident {
   return {
     ...row,
+    mark: mark && { ...mark, markedAt: new Date(mark.markedAt) },
     timeline: timelineOf(timeline),
     earlier: earlier.map(({ diagnosedAt, ...said }) => ({ ...said, diagnosedAt: new Date(diagnosedAt) })),
   };

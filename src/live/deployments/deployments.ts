@@ -1,4 +1,4 @@
-/** Deployments, fingerprints, and notes of people on deployments and golden runs. */
+/** Deployments, fingerprints, and notes of people on deployments, golden runs and incidents. */
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -122,11 +122,11 @@ export interface Observation extends Pick<Fingerprint, 'pipeline' | 'component' 
   readonly at: Date;
 }
 
-export const annotationSubjects = ['run', 'deployment'] as const;
+export const annotationSubjects = ['run', 'deployment', 'incident'] as const;
 
 export type AnnotationSubject = (typeof annotationSubjects)[number];
 
-/** A note of a person on a golden run or a deployment. */
+/** A note of a person on a golden run, a deployment or an incident. */
 export interface Annotation {
   readonly id: string;
   readonly subject: AnnotationSubject;
@@ -140,13 +140,14 @@ export interface Annotation {
 const existing: Record<AnnotationSubject, string> = {
   run: 'select pipeline from golden_runs where id = $2::text',
   deployment: 'select pipeline from deployments where id::text = $2::text',
+  incident: 'select pipeline from incidents where id::text = $2::text',
 };
 
 export function createAnnotations(pool: Pool) {
   return {
     /**
      * @param by person or key for the audit log
-     * @returns false if the run or deployment does not exist
+     * @returns false if the subject does not exist
      */
     add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
@@ -168,7 +169,7 @@ export function createAnnotations(pool: Pool) {
         return true;
       }),
 
-    /** Returns the notes on runs or deployments by their id, oldest first. */
+    /** Returns the notes on subjects of a kind by their id, oldest first. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

@@ -16,6 +16,8 @@ export const acts = [
   'change_topic',
   'add_deployment',
   'add_note',
+  'acknowledge_incident',
+  'mark_cause',
   'judge',
   'erase',
   'create_key',
@@ -89,6 +91,11 @@ export function createAuditLog(pool: Pool) {
 /** Returns the caller of the API, for the audit log. */
 export function keyHolder({ apiKey }: FastifyRequest): string {
   return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
+}
+
+/** Returns the name of the key of a call or of a sign-in; null if keys are not required. */
+export function keyName({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
+  return visitor?.key?.name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
 }
 
 /** Returns the sender of a form on a page, for the audit log. */

@@ -55,8 +55,8 @@ export function InputFigure({ input, label }: { readonly input: Input; readonly 
       {type === 'select' ? (
         <select name={name}>
           {options.map((option) => (
-            <option key={option} value={option} selected={option === value}>
-              {option}
+            <option key={option.value} value={option.value} selected={option.value === value}>
+              {option.text}
             </option>
           ))}
         </select>

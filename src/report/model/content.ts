@@ -205,7 +205,7 @@ export interface Input {
   readonly name: string;
   readonly label: Content;
   readonly value?: string;
-  readonly options?: readonly string[];
+  readonly options?: readonly { readonly value: string; readonly text: string }[];
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 }
 

@@ -14,8 +14,6 @@ import {
 import { type Context, onReplica } from '../../core/context.ts';
 import { metricsOf } from '../../golden/runs/score-json.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
-import { incidentListQuery } from '../../incidents/diagnosis/edge/routes.ts';
-import { incidentSchema } from '../../incidents/diagnosis/incident-schema.ts';
 import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../../live/deployments/edge/routes.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
@@ -172,16 +170,6 @@ export const statusEndpoints: readonly Endpoint[] = [
     query: checkListQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(checkStateSchema) } },
-  },
-  {
-    method: 'get',
-    path: '/v1/incidents',
-    tag: 'status',
-    summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
-    scope: 'read',
-    query: incidentListQuery,
-    body: null,
-    responses: { '200': { description: 'One page of the list.', body: pageOf(incidentSchema) } },
   },
   {
     method: 'get',

@@ -96,7 +96,14 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
         action: `${runPath(run.id)}#queries`,
         hidden: { view, against: chosenAgainst },
         content: [
-          { kind: 'input', type: 'select', name: 'by', label: 'Scored by', value: by, options: measures },
+          {
+            kind: 'input',
+            type: 'select',
+            name: 'by',
+            label: 'Scored by',
+            value: by,
+            options: measures.map((one) => ({ value: one, text: one })),
+          },
           { kind: 'button', text: 'Apply' },
         ],
       },

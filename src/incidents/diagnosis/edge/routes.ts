@@ -1,26 +1,120 @@
-/** `/v1/incidents`: firing alerts of pipelines and their likely causes over time. */
+/** `/v1/incidents`: firing alerts of pipelines with their likely causes, and what people do about them. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
+import { RecalldError } from '../../../core/errors.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
+import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
-import { identifier, numberedPageShape, parseRequest, toPage } from '../../../platform/http/fields.ts';
-import { incidentJson } from '../incident-schema.ts';
+import {
+  identifier,
+  numberedPageShape,
+  pageOf,
+  parseRequest,
+  shortText,
+  toPage,
+} from '../../../platform/http/fields.ts';
+import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
+import type { Actor } from '../incident-acts.ts';
+import { incidentJson, incidentSchema, reliabilitySchema } from '../incident-schema.ts';
+import { causes } from '../rules/cause.ts';
+import type { Incident } from '../rules/incident.ts';
 
-export const incidentListQuery = z.strictObject({
+const listQuery = z.strictObject({
   pipeline: identifier.optional().describe('Only incidents of this pipeline.'),
   ...numberedPageShape,
 });
 
-export function addIncidents(
-  app: FastifyInstance,
-  { db, pipelines }: Context,
-  authentication: AuthenticationSettings,
-): void {
+const params = z.strictObject({ id: z.string() });
+
+const noteShape = { text: shortText.refine((text) => text.trim() !== '', { error: 'is empty' }) };
+const noteBody = z.strictObject(noteShape);
+const noteSchema = z.object({ text: z.string(), author: z.string().nullable(), created_at: z.iso.datetime() });
+
+const markBody = z.strictObject({
+  cause: z.enum(causes).describe('The diagnosed cause that is marked.'),
+  right: z.boolean().describe('True if it was the cause.'),
+  actual_cause: z.enum(causes).optional().describe('What it was instead.'),
+});
+
+const reliabilityQuery = z.strictObject({
+  pipeline: identifier.optional().describe('Only incidents of this pipeline.'),
+});
+
+const withNotes = incidentSchema.extend({ notes: z.array(noteSchema).describe('Notes of people, oldest first.') });
+
+const changed = { '200': { description: 'The incident.', body: incidentSchema } };
+
+export const incidentEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/incidents',
+    tag: 'status',
+    summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
+    scope: 'read',
+    query: listQuery,
+    body: null,
+    responses: { '200': { description: 'One page of the list.', body: pageOf(incidentSchema) } },
+  },
+  {
+    method: 'get',
+    path: '/v1/incidents/{id}',
+    tag: 'status',
+    summary: 'An incident with its notes.',
+    scope: 'read',
+    params,
+    body: null,
+    responses: { '200': { description: 'The incident.', body: withNotes } },
+  },
+  {
+    method: 'post',
+    path: '/v1/incidents/{id}/acknowledge',
+    tag: 'changes',
+    summary: 'Take charge of an incident.',
+    scope: 'admin',
+    params,
+    body: null,
+    responses: changed,
+  },
+  {
+    method: 'post',
+    path: '/v1/incidents/{id}/notes',
+    tag: 'changes',
+    summary: 'Add a note to an incident.',
+    scope: 'admin',
+    params,
+    body: noteBody,
+    responses: { '201': { description: 'The note.', body: noteSchema } },
+  },
+  {
+    method: 'post',
+    path: '/v1/incidents/{id}/mark',
+    tag: 'changes',
+    summary: 'Mark the diagnosed cause of an incident as right or wrong.',
+    scope: 'admin',
+    params,
+    body: markBody,
+    responses: changed,
+  },
+  {
+    method: 'get',
+    path: '/v1/incidents/reliability',
+    tag: 'status',
+    summary: 'How often diagnosed causes were right, by confidence, as people marked them.',
+    scope: 'read',
+    query: reliabilityQuery,
+    body: null,
+    responses: { '200': { description: 'One item per confidence.', body: reliabilitySchema } },
+  },
+];
+
+export function addIncidents(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { db, pipelines, clock } = context;
   const read = { preParsing: requireScope('read', authentication) };
+  const admin = { preParsing: requireScope('admin', authentication) };
 
   app.get('/v1/incidents', read, async (request) => {
-    const { pipeline, limit, cursor } = parseRequest(request.query, incidentListQuery, 'query');
+    const { pipeline, limit, cursor } = parseRequest(request.query, listQuery, 'query');
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
     const found = await db.incidents.list({
       limit,
@@ -29,4 +123,60 @@ export function addIncidents(
     });
     return toPage(found, limit, incidentJson, ({ id }) => id);
   });
+
+  app.get('/v1/incidents/reliability', read, async (request) => {
+    const { pipeline = null } = parseRequest(request.query, reliabilityQuery, 'query');
+    if (pipeline !== null) findPipeline(pipelines, pipeline);
+    return toWire(reliabilitySchema, { items: await db.incidents.reliability(pipeline) });
+  });
+
+  app.get('/v1/incidents/:id', read, async (request) => {
+    const { id } = parseRequest(request.params, params, 'path');
+    const incident = await findIncident(context, id);
+    const notes = await db.live.annotations.of('incident', [id]);
+    return {
+      ...incidentJson(incident),
+      notes: (notes.get(id) ?? []).map((note) => toWire(noteSchema, note)),
+    };
+  });
+
+  app.post('/v1/incidents/:id/acknowledge', admin, async (request) => {
+    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    await db.incidents.acknowledge(id, { name: keyName(request), by: keyHolder(request) }, clock.now());
+    return incidentJson(await findIncident(context, id));
+  });
+
+  app.post('/v1/incidents/:id/notes', admin, async (request, reply) => {
+    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    const { text } = parseRequest(request.body, noteBody, 'body');
+    const note = { text: text.trim(), author: keyName(request), createdAt: clock.now() };
+    await db.live.annotations.add({ subject: 'incident', subjectId: id, ...note }, keyHolder(request));
+    return reply.code(201).send(toWire(noteSchema, note));
+  });
+
+  app.post('/v1/incidents/:id/mark', admin, async (request) => {
+    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    const { cause, right, actual_cause: actualCause = null } = parseRequest(request.body, markBody, 'body');
+    const mark = { cause, isRight: right, actualCause };
+    return incidentJson(await markCause(context, id, mark, { name: keyName(request), by: keyHolder(request) }));
+  });
+}
+
+/** @throws RecalldError incident_unknown */
+export async function findIncident({ db }: Context, id: string): Promise<Incident> {
+  const found = /^\d{1,18}$/.test(id) ? await db.incidents.find(id) : null;
+  if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
+  return found;
+}
+
+/** @throws RecalldError body_unreadable if the incident was never diagnosed with the cause */
+export async function markCause(
+  context: Context,
+  id: string,
+  mark: Parameters<Context['db']['incidents']['mark']>[1],
+  actor: Actor,
+): Promise<Incident> {
+  if (!(await context.db.incidents.mark(id, mark, actor, context.clock.now())))
+    throw new RecalldError('body_unreadable', `Incident ${id} was not diagnosed with the cause ${mark.cause}.`);
+  return findIncident(context, id);
 }

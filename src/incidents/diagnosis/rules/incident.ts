@@ -2,6 +2,7 @@
 import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { MEASURE_CHANGED } from '../../../measures/rules/measure-change.ts';
+import type { Cause } from './cause.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
@@ -91,6 +92,21 @@ export interface Incident extends Diagnosis {
   readonly timeline: readonly AlertTimeline[];
   /** What was said before, the latest first. */
   readonly earlier: readonly EarlierDiagnosis[];
+  /** When a person took charge of it; null until then. */
+  readonly acknowledgedAt: Date | null;
+  /** Null if keys are not required. */
+  readonly acknowledgedBy: string | null;
+  /** Null unless a person marked its cause as right or wrong. */
+  readonly mark: CauseMark | null;
+}
+
+/** The judgment of a person on a diagnosed cause. */
+export interface CauseMark extends Pick<Diagnosis, 'cause' | 'confidence'> {
+  readonly isRight: boolean;
+  /** What the cause was instead; null if it was right, or if that is unknown. */
+  readonly actualCause: Cause | null;
+  readonly markedAt: Date;
+  readonly markedBy: string;
 }
 
 export interface EarlierDiagnosis extends Omit<Diagnosis, 'pipeline' | 'ranked' | 'referenceRunId'> {

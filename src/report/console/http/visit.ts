@@ -17,6 +17,8 @@ const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done'
 const notices: Readonly<Record<string, string>> = {
   pinned: 'The run is now the pinned baseline. Later runs are compared with it.',
   noted: 'Your note is saved.',
+  acknowledged: 'The incident is acknowledged. Others see that you take care of it.',
+  marked: 'The cause is marked. `recalld incidents reliability` shows how often causes were right.',
   fixed: 'A new version of the golden set has the judgments that you accepted. The next run uses it.',
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { topicsTable } from '../../../../src/density/topics-table.ts';
+import { createIncidentActs } from '../../../../src/incidents/diagnosis/incident-acts.ts';
 import { incidentJson } from '../../../../src/incidents/diagnosis/incident-schema.ts';
 import { createIncidents, readDiagnosisGauges } from '../../../../src/incidents/diagnosis/incidents.ts';
 import type { Alert, Diagnosis } from '../../../../src/incidents/diagnosis/rules/incident.ts';
@@ -61,6 +62,9 @@ describe('incidents in PostgreSQL', () => {
       confirmedAt: null,
       diagnosedAt: hours(0),
       earlier: [],
+      acknowledgedAt: null,
+      acknowledgedBy: null,
+      mark: null,
       timeline: [
         {
           name: alert.name,
@@ -217,5 +221,59 @@ describe('the gauge of diagnoses', () => {
     ]);
     await incidents().close(pipeline, hours(1));
     expect(await read()).toEqual([]);
+  });
+});
+
+describe('what people do about incidents', () => {
+  const acts = () => createIncidentActs(database.pool);
+  const ann = { name: 'ann', by: 'key ann (k1)' };
+  const aClosedIncident = async (pipeline: string, said: Partial<Diagnosis>): Promise<string> => {
+    await record(pipeline, 0, said);
+    const id = (await incidents().current(pipeline))?.id ?? '';
+    await incidents().close(pipeline, hours(1));
+    return id;
+  };
+
+  it('records who took charge last, and when', async () => {
+    const pipeline = aPipeline();
+    await record(pipeline, 0);
+    const id = (await incidents().current(pipeline))?.id ?? '';
+    expect(await acts().acknowledge(id, ann, hours(1))).toBe(true);
+    expect(await incidents().find(id)).toMatchObject({ acknowledgedAt: hours(1), acknowledgedBy: 'ann' });
+    await acts().acknowledge(id, { name: null, by: 'a user of this machine' }, hours(2));
+    expect(await incidents().find(id)).toMatchObject({ acknowledgedAt: hours(2), acknowledgedBy: null });
+    expect(await acts().acknowledge('999999', ann, hours(1))).toBe(false);
+  });
+
+  it('counts by confidence how often marked causes were right, by the last mark of each incident', async () => {
+    const pipeline = aPipeline();
+    const marks = [true, true, false, true];
+    for (const isRight of marks) {
+      const id = await aClosedIncident(pipeline, { cause: 'ranking', confidence: 'high' });
+      await acts().mark(id, { cause: 'ranking', isRight: !isRight, actualCause: null }, ann, hours(2));
+      await acts().mark(id, { cause: 'ranking', isRight, actualCause: isRight ? null : 'filter' }, ann, hours(3));
+      expect((await incidents().find(id))?.mark).toEqual({
+        cause: 'ranking',
+        confidence: 'high',
+        isRight,
+        actualCause: isRight ? null : 'filter',
+        markedAt: hours(3),
+        markedBy: 'ann',
+      });
+    }
+    const unnamed = await aClosedIncident(pipeline, { cause: 'unknown', confidence: 'low' });
+    await acts().mark(unnamed, { cause: 'unknown', isRight: false, actualCause: 'filter' }, ann, hours(2));
+    const [high, medium, low] = await acts().reliability(pipeline);
+    expect(high).toMatchObject({ confidence: 'high', marked: 4, right: 3, share: 0.75 });
+    expect(high?.ciLow).toBeCloseTo(0.301, 3);
+    expect(high?.ciHigh).toBeCloseTo(0.954, 3);
+    expect([medium?.marked, low?.marked, low?.share]).toEqual([0, 0, null]);
+  });
+
+  it('marks only a cause that the incident was diagnosed with', async () => {
+    const id = await aClosedIncident(aPipeline(), { cause: 'ranking' });
+    const mark = { cause: 'filter', isRight: true, actualCause: null } as const;
+    expect(await acts().mark(id, mark, ann, hours(2))).toBe(false);
+    expect((await incidents().find(id))?.mark).toBeNull();
   });
 });

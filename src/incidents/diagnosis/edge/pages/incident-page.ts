@@ -18,10 +18,12 @@ import {
 } from '../../../../report/model/show.ts';
 import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
 import { causeTexts } from '../../rules/cause.ts';
-import { BRIEF_MS, type Incident, pageStatistics } from '../../rules/incident.ts';
+import { BRIEF_MS, pageStatistics } from '../../rules/incident.ts';
 import { diagnosisPanel } from './diagnosis.ts';
+import { incidentActs } from './incident-acts.ts';
+import type { IncidentPageData } from './incident-reads.ts';
 
-export function incidentPage(incident: Incident): PageContent {
+export function incidentPage({ incident, notes, reliability }: IncidentPageData): PageContent {
   const { id, pipeline, severity, openedAt, closedAt, closedBecause, timeline, earlier } = incident;
   return {
     title: `Incident ${id}`,
@@ -42,6 +44,7 @@ export function incidentPage(incident: Incident): PageContent {
               : `The latest diagnosis before the recovery. The incident lasted ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}.`,
         },
         diagnosisPanel(incident, 'record'),
+        incidentActs(incident, notes, reliability),
       ),
       section(
         'timeline',

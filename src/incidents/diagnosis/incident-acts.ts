@@ -1,0 +1,124 @@
+/** What people do about incidents: take charge, mark the cause as right or wrong; and how often marked causes were right. */
+import type { Pool } from 'pg';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
+import { type Act, recordActs } from '../../platform/access/audit-log.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { type Cause, type Confidence, confidences } from './rules/cause.ts';
+
+export type IncidentActs = ReturnType<typeof createIncidentActs>;
+
+/** A person who does something about an incident. */
+export interface Actor {
+  /** Shown on pages; null if keys are not required. */
+  readonly name: string | null;
+  /** For the audit log. */
+  readonly by: string;
+}
+
+/** How often causes of one confidence were right, by the marks of people. */
+export interface Reliability {
+  readonly confidence: Confidence;
+  readonly marked: number;
+  readonly right: number;
+  /** Share of right causes with its 95 % CI; null without a mark. */
+  readonly share: number | null;
+  readonly ciLow: number | null;
+  readonly ciHigh: number | null;
+}
+
+export function createIncidentActs(pool: Pool) {
+  return {
+    /** Records who took charge of an incident. A later call replaces an earlier one. @returns false for an unknown incident */
+    acknowledge: (id: string, { name, by }: Actor, at: Date): Promise<boolean> =>
+      inTransaction(pool, async (client) => {
+        const known = await queryRow<{ readonly pipeline: string; readonly acknowledgedBy: string | null }>(
+          client,
+          'select pipeline, acknowledged_by from incidents where id = $1::bigint for update',
+          [id],
+        );
+        if (known === null) return false;
+        await client.query(
+          'update incidents set acknowledged_at = $2::timestamptz, acknowledged_by = $3::text where id = $1::bigint',
+          [id, at, name],
+        );
+        const before = known.acknowledgedBy === null ? null : { by: known.acknowledgedBy };
+        await recordActs(client, [act(id, known.pipeline, 'acknowledge_incident', { at, by }, before, { by: name })]);
+        return true;
+      }),
+
+    /**
+     * Marks a diagnosed cause as right or wrong; a later mark replaces an earlier one.
+     *
+     * @param actualCause what it was instead; null if unknown
+     * @returns false if no diagnosis of the incident names the cause
+     */
+    mark: (
+      id: string,
+      mark: { readonly cause: Cause; readonly isRight: boolean; readonly actualCause: Cause | null },
+      { name, by }: Actor,
+      at: Date,
+    ): Promise<boolean> =>
+      inTransaction(pool, async (client) => {
+        const known = await queryRow<{
+          readonly pipeline: string;
+          readonly diagnosisId: string;
+          readonly before: Readonly<Record<string, unknown>> | null;
+        }>(
+          client,
+          `select i.pipeline, d.id as diagnosis_id,
+                  (select jsonb_build_object('right', m.is_right, 'actual_cause', m.actual_cause)
+                     from cause_marks m where m.incident_id = i.id) as before
+             from incidents i join diagnoses d on d.incident_id = i.id and d.cause = $2::text
+            where i.id = $1::bigint order by d.id desc limit 1 for update of i`,
+          [id, mark.cause],
+        );
+        if (known === null) return false;
+        const { pipeline, diagnosisId, before } = known;
+        await client.query(
+          `insert into cause_marks (incident_id, diagnosis_id, is_right, actual_cause, marked_at, marked_by)
+           values ($1::bigint, $2::bigint, $3::boolean, $4::text, $5::timestamptz, $6::text)
+           on conflict (incident_id) do update
+             set (diagnosis_id, is_right, actual_cause, marked_at, marked_by)
+               = (excluded.diagnosis_id, excluded.is_right, excluded.actual_cause, excluded.marked_at, excluded.marked_by)`,
+          [id, diagnosisId, mark.isRight, mark.isRight ? null : mark.actualCause, at, name ?? by],
+        );
+        const after = { cause: mark.cause, right: mark.isRight, actual_cause: mark.actualCause };
+        await recordActs(client, [act(id, pipeline, 'mark_cause', { at, by }, before, after)]);
+        return true;
+      }),
+
+    /** Returns how often named causes were right, by confidence. Incidents without a named cause are left out. */
+    async reliability(pipeline: string | null): Promise<readonly Reliability[]> {
+      const rows = await queryRows<{
+        readonly confidence: Confidence;
+        readonly marked: number;
+        readonly right: number;
+      }>(
+        pool,
+        `select d.confidence, count(*)::integer as marked, count(*) filter (where m.is_right)::integer as "right"
+           from cause_marks m join diagnoses d on d.id = m.diagnosis_id join incidents i on i.id = m.incident_id
+          where d.cause <> 'unknown' and ($1::text is null or i.pipeline = $1::text)
+          group by 1`,
+        [pipeline],
+      );
+      return confidences.map((confidence) => {
+        const { marked = 0, right = 0 } = rows.find((row) => row.confidence === confidence) ?? {};
+        if (marked === 0) return { confidence, marked, right, share: null, ciLow: null, ciHigh: null };
+        const { low, high } = wilsonInterval(right / marked, marked, 0.95);
+        return { confidence, marked, right, share: right / marked, ciLow: low, ciHigh: high };
+      });
+    },
+  };
+}
+
+function act(
+  id: string,
+  pipeline: string,
+  name: Act['act'],
+  { at, by }: Pick<Act, 'at' | 'by'>,
+  before: Act['before'],
+  after: Act['after'],
+): Act {
+  return { at, by, act: name, pipeline, subject: `incident ${id}`, before, after };
+}
