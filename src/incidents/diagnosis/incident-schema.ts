@@ -15,6 +15,10 @@ const sign = z.object({
   sentence: z.string(),
   from: z.iso.datetime().nullable().describe('Start of the measured time; null for the golden run itself.'),
   n: z.number().nullable().describe('Sample size; null if there is no sample.'),
+  values: z
+    .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
+    .optional()
+    .describe('The measured number before and at the time of the alert, for a sign about one.'),
   weighed: z.boolean().describe('False for evidence from before the onset, which does not count.'),
 });
 const cause = z

@@ -35,7 +35,8 @@ function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[]
   const rose = (empty - emptyBefore) / answered >= EMPTIER;
   const sentence = `${empty} of ${answered} answers are empty, ${emptyBefore} before.`;
   const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
-  return [sign('empty_answers', rose ? extent : 'as_before', sentence)];
+  const values = { before: emptyBefore / answered, now: empty / answered, unit: 'share' } as const;
+  return [sign('empty_answers', rose ? extent : 'as_before', sentence, values)];
 }
 
 function readScore({ score }: ChangedAnswers): Sign[] {
@@ -58,10 +59,11 @@ const MOSTLY_CUT = 0.6;
 function readLength({ length, cut }: ChangedAnswers): Sign[] {
   if (length === null) return [];
   const { before, now } = length;
+  const values = { before, now, unit: 'other' } as const;
   const numbers = `Answers have ${now.toFixed(1)} documents, ${before.toFixed(1)} before`;
-  if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`)];
+  if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`, values)];
   const sentence = `${numbers}; ${percentage(cut)} of the shorter ones are the first documents of before.`;
-  return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence)];
+  return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence, values)];
 }
 
 const INTACT = 0.95;
@@ -114,7 +116,11 @@ function readDocuments({ documentsBefore, vanished, appeared, answered, empty }:
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
   const variety = `All answers together have ${now} different documents, ${documentsBefore} before.`;
-  return [sign('documents', state, sentence), sign('variety', isCollapsed ? 'collapsed' : 'as_before', variety)];
+  const values = { before: documentsBefore, now, unit: 'count' } as const;
+  return [
+    sign('documents', state, sentence),
+    sign('variety', isCollapsed ? 'collapsed' : 'as_before', variety, values),
+  ];
 }
 
 const RENAMED = 0.7;
@@ -162,8 +168,9 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const { before, now } = isText ? ofTexts : repeated;
   const what = isText ? 'of the text of an answer' : 'of the results of an answer';
   const sentence = `${percentage(now)} ${what} came before in the same answer, ${percentage(before)} before.`;
-  if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
-  return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence)] : [];
+  const values = { before, now, unit: 'share' } as const;
+  if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence, values)];
+  return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence, values)] : [];
 }
 
 const SHORTER_TEXT = 0.8;
@@ -178,5 +185,5 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
   const sentence = `The text of a result has ${Math.round(now)} characters, ${Math.round(before)} before.`;
-  return sign('text_length', state, sentence);
+  return sign('text_length', state, sentence, { before, now, unit: 'other' });
 }

@@ -40,8 +40,10 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const usual = Math.max(SOME_FAILURES, before ?? 0);
   // A window of few queries proves that there are more than before sooner than that there are more than are worth a call.
   if (value > usual && ciLow > Math.max(FEW_FAILURES, before ?? 0))
-    return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence)];
-  return value <= usual ? [sign('live_errors', 'none', sentence)] : [];
+    return [
+      sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, { before, now: value, unit: 'share' }),
+    ];
+  return value <= usual ? [sign('live_errors', 'none', sentence, { before, now: value, unit: 'share' })] : [];
 }
 
 const EMPTIER = 0.05;
@@ -49,8 +51,11 @@ const EMPTIER = 0.05;
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
   const sentence = `${percentage(value)} of live queries got no document (${n} sampled), ${percentage(before)} before.`;
-  if (ciLow > before && value > before + EMPTIER) return [sign('live_empty', 'rose', sentence)];
-  return value <= before + EMPTIER ? [sign('live_empty', 'as_before', sentence)] : [];
+  if (ciLow > before && value > before + EMPTIER)
+    return [sign('live_empty', 'rose', sentence, { before, now: value, unit: 'share' })];
+  return value <= before + EMPTIER
+    ? [sign('live_empty', 'as_before', sentence, { before, now: value, unit: 'share' })]
+    : [];
 }
 
 const saidBy = {
@@ -65,7 +70,8 @@ function readRelevance(relevance: ObservedRelevance): Sign {
     const { measure, value, before } = relevance;
     const title = measureTable[measure].title;
     const bounds = `95 % ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
-    return sign('live_relevance', 'fell', `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`);
+    const sentence = `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`;
+    return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
   const { drop, ciLow, ciHigh, n, state } = relevance;
   const fell = state === 'detected' || state === 'confirmed';
@@ -87,7 +93,7 @@ const SLOWER_MS = 50;
 function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const sentence = `By the service, live answers took ${Math.round(now)} ms (95th percentile, ${n} sampled), ${Math.round(before)} ms before.`;
-  return sign('live_latency', rose ? 'rose' : 'steady', sentence);
+  return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
 /** A live answer of three quarters of its results is shorter. */
@@ -95,8 +101,11 @@ const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
   const sentence = `A live answer has ${value.toFixed(1)} results (${n} sampled), ${before.toFixed(1)} before.`;
-  if (ciHigh < before && value <= FEWER * before) return [sign('live_results', 'fell', sentence)];
-  return value > FEWER * before ? [sign('live_results', 'as_before', sentence)] : [];
+  if (ciHigh < before && value <= FEWER * before)
+    return [sign('live_results', 'fell', sentence, { before, now: value, unit: 'other' })];
+  return value > FEWER * before
+    ? [sign('live_results', 'as_before', sentence, { before, now: value, unit: 'other' })]
+    : [];
 }
 
 /** Only where the results are as many as before: of fewer the first ones are left, which may be longer. */
@@ -112,8 +121,11 @@ const MORE_REPEATED = 0.1;
 
 function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
   const sentence = `${percentage(value)} of the text of a live answer came before in the same answer (${n} sampled), ${percentage(before)} before.`;
-  if (ciLow > before && value >= before + MORE_REPEATED) return [sign('repeats', 'rose', sentence)];
-  return value < before + MORE_REPEATED ? [sign('repeats', 'as_before', sentence)] : [];
+  if (ciLow > before && value >= before + MORE_REPEATED)
+    return [sign('repeats', 'rose', sentence, { before, now: value, unit: 'share' })];
+  return value < before + MORE_REPEATED
+    ? [sign('repeats', 'as_before', sentence, { before, now: value, unit: 'share' })]
+    : [];
 }
 
 /** Points of share by which one query must be asked more often. */
@@ -121,8 +133,11 @@ const FLOOD = 0.1;
 
 function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
   const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent one made up ${percentage(before)}.`;
-  if (ciLow > before && value >= before + FLOOD) return [sign('top_query', 'rose', sentence)];
-  return value < before + FLOOD ? [sign('top_query', 'as_before', sentence)] : [];
+  if (ciLow > before && value >= before + FLOOD)
+    return [sign('top_query', 'rose', sentence, { before, now: value, unit: 'share' })];
+  return value < before + FLOOD
+    ? [sign('top_query', 'as_before', sentence, { before, now: value, unit: 'share' })]
+    : [];
 }
 
 /** Points of share by which fewer queries must be in the usual language. */
@@ -130,8 +145,11 @@ const OTHER_LANGUAGE = 0.08;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
   const sentence = `${percentage(value)} of live queries are in the usual language (${n} recognized), ${percentage(before)} before.`;
-  if (ciHigh < before && value <= before - OTHER_LANGUAGE) return [sign('language', 'changed', sentence)];
-  return value > before - OTHER_LANGUAGE ? [sign('language', 'as_before', sentence)] : [];
+  if (ciHigh < before && value <= before - OTHER_LANGUAGE)
+    return [sign('language', 'changed', sentence, { before, now: value, unit: 'share' })];
+  return value > before - OTHER_LANGUAGE
+    ? [sign('language', 'as_before', sentence, { before, now: value, unit: 'share' })]
+    : [];
 }
 
 /** Points of share; the watch over opinions has the same margin. */
@@ -142,6 +160,9 @@ function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback
     of === 'opinions'
       ? `${percentage(value)} of the opinions of users are positive (${n}), ${percentage(before)} before.`
       : `${percentage(value)} of live queries have a click (${n} sampled), ${percentage(before)} before.`;
-  if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE)) return [sign('feedback', 'fell', sentence)];
-  return value >= before - LESS_POSITIVE ? [sign('feedback', 'as_before', sentence)] : [];
+  if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE))
+    return [sign('feedback', 'fell', sentence, { before, now: value, unit: 'share' })];
+  return value >= before - LESS_POSITIVE
+    ? [sign('feedback', 'as_before', sentence, { before, now: value, unit: 'share' })]
+    : [];
 }

@@ -73,13 +73,14 @@ export function readPartSigns(
 function readStore(store: Observations['store']): Sign[] {
   if (store === null) return [];
   const { before, now } = store;
-  if (now === 0) return [sign('store_size', 'emptied', 'The store holds no vector.')];
+  if (now === 0) return [sign('store_size', 'emptied', 'The store holds no vector.', { before, now, unit: 'count' })];
   if (before === null || before === 0) return [];
   const change = now / before - 1;
+  const values = { before, now, unit: 'count' } as const;
   const sentence = `The store holds ${now} vectors, ${before} before (${formatValue(change, 'points')}).`;
   if (Math.abs(change) < SIZE_CHANGED)
-    return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence)];
-  return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence)];
+    return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence, values)];
+  return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence, values)];
 }
 
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
@@ -87,7 +88,7 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (at most ${percentage(ciHigh)})${was}.`;
-  return sign('ann_recall', fell ? 'fell' : 'steady', sentence);
+  return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 
 /** Least change of the agreement that is one, and of one that varies by itself how many times its spread. */
@@ -104,14 +105,15 @@ function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[]
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
   const numbers = `${percentage(now)} of the documents of golden answers are among the nearest of the store, ${percentage(before)} before`;
   const change = now - before;
+  const values = { before, now, unit: 'share' } as const;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
-    return [sign('store_agreement', 'as_before', `${numbers}.`)];
-  if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`)];
+    return [sign('store_agreement', 'as_before', `${numbers}.`, values)];
+  if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`, values)];
   const isFar = deep.before - deep.now >= Math.max(SOME_FAR, FAR * (before - now));
   const sentence = isFar
     ? `${numbers}; the others are not near either.`
     : `${numbers}; most others are among its next nearest.`;
-  return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence)];
+  return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence, values)];
 }
 
 const MIN_MISSED = 3;
@@ -121,15 +123,17 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] 
   // A prefix or another model for documents makes all vectors foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
   const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
-  if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence)];
-  return value === 0 ? [sign('missed_vectors', 'own', sentence)] : [];
+  const values = { before, now: value, unit: 'share' } as const;
+  if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
+  return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
 }
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {
+  const values = { before: 1, now: median, unit: 'score' } as const;
   const numbers = `cosine ${median.toFixed(3)} in the middle, ${least.toFixed(3)} at the least`;
   return verdict === 'changed'
-    ? sign('canary', 'changed', `Fixed texts have other vectors than at first: ${numbers}.`)
-    : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`);
+    ? sign('canary', 'changed', `Fixed texts have other vectors than at first: ${numbers}.`, values)
+    : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`, values);
 }
 
 /** Of two kinds of finding under one sign, the one with the larger lower bound counts. */
@@ -232,11 +236,12 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
 
 function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
   const numbers = `${value.toFixed(2)} (95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}), where 1 is as in the baseline`;
-  if (!hasFallen) return sign('density', 'steady', `Query density stands at ${numbers}.`);
-  if (questions === null) return sign('density', 'fell', `Query density fell to ${numbers}.`);
+  const values = { before: 1, now: value, unit: 'ratio' } as const;
+  if (!hasFallen) return sign('density', 'steady', `Query density stands at ${numbers}.`, values);
+  if (questions === null) return sign('density', 'fell', `Query density fell to ${numbers}.`, values);
   const state = `fell_${questions}_questions` as const;
   const asked = questions === 'new' ? 'the questions are new' : 'the questions are the old ones';
-  return sign('density', state, `Query density fell to ${numbers}; ${asked}.`);
+  return sign('density', state, `Query density fell to ${numbers}; ${asked}.`, values);
 }
 
 function readTopics(topics: readonly ObservedTopic[]): Sign {

@@ -32,16 +32,20 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
   const total = ok + empty + error + timeout;
   if (total === 0) return [];
   const share = (error + timeout) / total;
+  const values = { before: null, now: share, unit: 'share' } as const;
   if (share < ERRORS_SHARE)
-    return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries were answered.`)];
+    return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries were answered.`, values)];
   const extent = share < MOSTLY_FAILING ? 'some' : 'most';
   if (timeout > error) {
     const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, ${error} failed`}.`;
-    return [sign('failures', extent, sentence), sign('failure_kind', 'timeouts', 'Most failures are timeouts.')];
+    return [
+      sign('failures', extent, sentence, values),
+      sign('failure_kind', 'timeouts', 'Most failures are timeouts.'),
+    ];
   }
   const reason = failure === null ? '.' : `: ${failure.message.replace(/\.$/, '')}.`;
   const sentence = `${error + timeout} of ${total} golden queries failed${reason}`;
-  return [sign('failures', extent, sentence), kindOf(failure)];
+  return [sign('failures', extent, sentence, values), kindOf(failure)];
 }
 
 const kinds = [
@@ -80,7 +84,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const fell = SLOWER * now <= before && before - now >= FASTER_MS;
   const sentence = `Answers took ${Math.round(now)} ms (95th percentile), ${Math.round(before)} ms before.`;
-  const latency = sign('latency', rose ? 'rose' : fell ? 'fell' : 'steady', sentence);
+  const latency = sign('latency', rose ? 'rose' : fell ? 'fell' : 'steady', sentence, { before, now, unit: 'ms' });
   const isSlow = rose || outcomes.timeout > 0;
   return isSlow ? [latency, ...readWarming(now, slow, reference)] : [latency];
 }
@@ -113,7 +117,12 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are gone from the store${before}.`;
   // What was gone before already is no news.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
-  if (news <= SOME_GONE) return [sign('labels', 'alive', sentence)];
+  const values = {
+    before: goneBefore === null ? null : goneBefore / probed,
+    now: gone / probed,
+    unit: 'share',
+  } as const;
+  if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
   const fate =
     lost > stale
       ? sign('gone_documents', 'lost', `Nothing in the store took the place of ${lost} of them.`)
@@ -122,7 +131,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
           'superseded',
           `${stale} of them are in the store under another id, or were deleted on purpose.`,
         );
-  return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence), fate];
+  return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), fate];
 }
 
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
@@ -153,6 +162,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
     'level',
     first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
     `${numbers}.`,
+    { before: first, now, unit: 'score' },
   );
   // Labels that became wrong later show in what became of their documents.
   if (opinions === null || level.state === 'was_higher') return [level];

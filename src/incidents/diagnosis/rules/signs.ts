@@ -1,5 +1,7 @@
 /** Signs: what each measure says around an alarm, as one of a few states. What was not measured gives no sign. */
 
+import type { Unit } from '../../../core/format.ts';
+
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, else `most`. */
   failures: ['none', 'some', 'most'],
@@ -177,8 +179,18 @@ export type Sign = {
     readonly from: string | null;
     /** Size of the sample; null for what is none. */
     readonly n: number | null;
+    /** The measured number; left out for a sign that is not about one. */
+    readonly values?: SignValues | undefined;
   };
 }[SignName];
+
+/** A number at the time of the alert, and before. */
+export interface SignValues {
+  /** Null if unknown. */
+  readonly before: number | null;
+  readonly now: number;
+  readonly unit: Unit;
+}
 
 export const signNames = Object.keys(signStates) as readonly SignName[];
 
@@ -187,6 +199,7 @@ export function sign<Name extends SignName>(
   name: Name,
   state: (typeof signStates)[Name][number],
   sentence: string,
+  values?: SignValues,
 ): Sign {
-  return { name, state, sentence, from: null, n: null } as Sign;
+  return { name, state, sentence, from: null, n: null, ...(values === undefined ? {} : { values }) } as Sign;
 }
