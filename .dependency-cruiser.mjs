@@ -26,7 +26,7 @@ const connectors = {
   retrievers: ['node', '@jmespath-community/jmespath', 'zod'],
   embedders: ['node', 'zod'],
   models: ['node', 'zod'],
-  receivers: ['node', 'zod'],
+  receivers: ['node', 'zod', 'nodemailer'],
   throttle: ['pg'],
 };
 /** One folder a subject; each may import those before it, and the rules of all. */
@@ -121,7 +121,7 @@ export default {
     ...allow(
       within('report'),
       [...tools, ...people],
-      [...edgePackages, 'preact-render-to-string', 'd3-scale', 'd3-shape'],
+      [...edgePackages, 'preact-render-to-string', 'd3-scale', 'd3-shape', '@resvg/resvg-js'],
     ),
     ...allow(
       within('app'),

@@ -4,7 +4,9 @@ import type { Context } from '../core/context.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
+import { readIncidentChart } from '../incidents/diagnosis/edge/incident-chart.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
+import { trendImage } from '../report/console/charts/trend-image.tsx';
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {
   const { queue, clock } = parts;
@@ -19,6 +21,10 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
         return queue.enqueue(runGoldenSetJob.name, payload, `${id}-resumed-${minute}`);
       },
       diagnose: (pipeline, id) => queue.enqueue(diagnoseAlertsJob.name, { pipeline }, `diagnose-${id}`),
+      drawIncident: async (incident) => {
+        const chart = await readIncidentChart(context, incident, clock.now());
+        return chart === null ? null : trendImage(chart);
+      },
       notify: () =>
         queue.enqueue(sendNotificationsJob.name, {}, `${sendNotificationsJob.name}-after-${clock.now().getTime()}`),
     },

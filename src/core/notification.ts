@@ -23,4 +23,10 @@ export interface Message {
   /** The page of the incident and the runbook of its worst alert; null without an address of the console in the config. */
   readonly link: string | null;
   readonly runbook: string | null;
+  /**
+   * Chart of the failing measure, as a link that needs no session and as the image itself. Both are null for an alert
+   * without a measure; the link without an address of the console, the image for receivers that do not attach it.
+   */
+  readonly chartLink: string | null;
+  readonly chartPng: Uint8Array | null;
 }

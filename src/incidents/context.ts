@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Receiver } from '../connectors/receivers/receiver.ts';
 import { createIncidentActs, type IncidentActs } from './diagnosis/incident-acts.ts';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
+import type { Incident } from './diagnosis/rules/incident.ts';
 import type { ExplainBudget } from './explain/explain-budget.ts';
 import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
@@ -22,6 +23,8 @@ declare module '../core/context.ts' {
   interface Hooks {
     /** Sends the due notifications of incidents. */
     notify(): Promise<void>;
+    /** Draws the measure of the worst alert of an incident as a PNG; null for an alert without a measure. */
+    drawIncident(incident: Incident): Promise<Uint8Array | null>;
   }
   interface Context {
     readonly explainTurns: ExplainTurns;

@@ -17,8 +17,11 @@ const bodies = (server: FaultServer) => server.requests.map(({ body }) => JSON.p
 
 it('tells each receiver once that retrieval is broken and once that it is not, over a kill of the daemon', async () => {
   const retriever = await aServer(documents(rightAnswer));
-  const [webhook, slack, pagerduty] = await Promise.all([1, 2, 3].map(() => aServer(json({ status: 'success' }))));
-  if (webhook === undefined || slack === undefined || pagerduty === undefined) throw new Error('three are started');
+  const [webhook, slack, pagerduty, teams] = await Promise.all(
+    [1, 2, 3, 4].map(() => aServer(json({ status: 'success' }))),
+  );
+  if (webhook === undefined || slack === undefined || pagerduty === undefined || teams === undefined)
+    throw new Error('four are started');
   const config = aConfig({ url: retriever.url, checks: '[{measure: ndcg@10, below: 0.8}]' });
   const { recalld, serve, query } = await anInstallation({
     'recalld.yaml': `${config}
@@ -27,6 +30,7 @@ notify:
   - {kind: webhook, url: ${webhook.url}, headers: {authorization: Bearer of-the-hook}}
   - {kind: slack, url: ${slack.url}, min_severity: warning}
   - {kind: pagerduty, url: ${pagerduty.url}, routing_key: R0}
+  - {kind: teams, url: ${teams.url}}
 `,
     'faq.csv': aGoldenCsv(40),
   });
@@ -48,7 +52,7 @@ notify:
   retriever.respondWith(status(503));
   await run(first);
   // Whom a daemon told that dies before this is written is told again.
-  await waitFor(async () => (await query('select from notifications where sent_at is not null')).length === 3, LONG);
+  await waitFor(async () => (await query('select from notifications where sent_at is not null')).length === 4, LONG);
   first.child.kill('SIGKILL');
   await first.finished;
 
@@ -57,6 +61,7 @@ notify:
   await run(second);
   await waitFor(() => bodies(webhook).some(({ event }, index) => index >= tested && event === 'incident.closed'), LONG);
   await waitFor(() => bodies(slack).at(-1)?.['text']?.toString().startsWith('*Resolved') === true, LONG);
+  await waitFor(() => bodies(teams).at(-1)?.['summary']?.toString().startsWith('Resolved') === true, LONG);
   await waitFor(() => bodies(pagerduty).at(-1)?.['event_action'] === 'resolve', LONG);
 
   const told = bodies(webhook).slice(tested);
@@ -69,6 +74,8 @@ notify:
     diagnosis: expect.stringContaining('Likely cause: the retriever is down') as string,
     console_url: expect.stringMatching(/^https:\/\/recalld\.example\.org\/incidents\/\d+$/) as string,
   });
+  const { pathname } = new URL(String(told[0]?.['chart_url']));
+  expect((await fetch(`${second.url}${pathname}`)).headers.get('content-type')).toBe('image/png');
   expect(told.at(-1)?.['summary']).toMatch(/^docs: retriever answers again \(100 % of golden queries\) after \d+ /);
   expect(bodies(slack).at(-1)?.['text']).not.toContain('failed or timed out');
   const events = bodies(pagerduty).slice(tested);

@@ -12,6 +12,7 @@ import { addComplaints, addDensityRoutes } from '../../density/edge/routes.ts';
 import { addExperiments } from '../../experiments/edge/routes.ts';
 import { addBaselines, addGoldenRuns, addGoldenSets } from '../../golden/edge/golden-routes.ts';
 import { addIncidents } from '../../incidents/diagnosis/edge/routes.ts';
+import { addIncidentCharts } from '../../incidents/notifications/edge/routes.ts';
 import { addIndex } from '../../index/truth/edge/index-routes.ts';
 import { addJudgments } from '../../judging/edge/routes.ts';
 import { addDeployments } from '../../live/deployments/edge/routes.ts';
@@ -141,6 +142,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
         done(null, payload);
       });
       addConsole(scope, context, authentication, (error) => deps.outageOf(error));
+      addIncidentCharts(scope, context);
     });
   }
   try {

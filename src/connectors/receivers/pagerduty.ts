@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { createPostReceiver } from './post.ts';
-import { commonKeys, type Receiver, urlSchema } from './receiver.ts';
+import { clipped, commonKeys, linksOf, type Receiver, urlSchema } from './receiver.ts';
 
 export const pagerdutySchema = z
   .strictObject({
@@ -31,29 +31,36 @@ export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: 
   });
 }
 
+/** Limits of the Events API v2; a longer key makes it refuse the event. */
+const MAX_SUMMARY = 1024;
+const MAX_KEY = 255;
+
 /** A second trigger with the same `dedup_key` is added to the log of the incident and pages no one again. */
 export function pagerdutyBody(message: Message, routingKey: string | null): object {
-  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, runbook } = message;
-  const common = { ...(routingKey === null ? {} : { routing_key: routingKey }), dedup_key: key };
+  const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, chartLink } = message;
+  const common = {
+    ...(routingKey === null ? {} : { routing_key: routingKey }),
+    dedup_key: key.slice(-MAX_KEY),
+  };
   if (event === 'closed') return { ...common, event_action: 'resolve' };
   return {
     ...common,
     event_action: 'trigger',
+    client: 'recalld',
+    ...(link === null ? {} : { client_url: link }),
     payload: {
-      summary: [summary, ...lines, diagnosis].join(' ').slice(0, 1024),
+      summary: clipped(summary, MAX_SUMMARY),
       source: pipeline,
       severity,
       timestamp: openedAt.toISOString(),
       component: 'retrieval',
-      custom_details: { description: lines.join('\n'), diagnosis },
+      custom_details: { alerts: lines.join('\n'), diagnosis },
     },
-    ...(link === null
-      ? {}
-      : {
-          links: [
-            { href: link, text: 'The incident' },
-            { href: runbook ?? link, text: 'The runbook' },
-          ],
-        }),
+    links: linksOf(message).map(({ text, url }) => ({ href: url, text })),
+    // PagerDuty only shows images with https addresses.
+    images:
+      chartLink?.startsWith('https://') === true
+        ? [{ src: chartLink, href: link ?? chartLink, alt: 'The failing measure over time' }]
+        : [],
   };
 }

@@ -47,6 +47,7 @@ export function createPostReceiver(
     field,
     minSeverity,
     takesUpdates,
+    attachesChart: false,
     close: () => exchange.close(),
     async send(message, signal) {
       const request = {

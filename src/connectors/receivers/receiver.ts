@@ -13,19 +13,20 @@ export interface Receiver {
   readonly minSeverity: Severity;
   /** True if a message can be corrected without alerting people a second time. */
   readonly takesUpdates: boolean;
+  /** True if it sends the chart itself and not only a link to it. */
+  readonly attachesChart: boolean;
   /** Makes one attempt. @returns why it failed, in a sentence without secrets; null when the message arrived */
   send(message: Message, signal: AbortSignal): Promise<string | null>;
   close(): void;
 }
 
-/** Config keys that every receiver has. */
-export const commonKeys = {
-  proxy: proxySchema,
-  min_severity: z
-    .enum(severities)
-    .default('critical')
-    .describe('Lowest severity of incidents that are sent: critical, or warning for both.'),
-};
+export const minSeverity = z
+  .enum(severities)
+  .default('critical')
+  .describe('Lowest severity of incidents that are sent: critical, or warning for both.');
+
+/** Config keys that every receiver of HTTP requests has. */
+export const commonKeys = { proxy: proxySchema, min_severity: minSeverity };
 
 export interface CommonConfig extends z.infer<z.ZodObject<typeof commonKeys>> {
   readonly url: string;
@@ -35,3 +36,28 @@ export const urlSchema = z
   .string()
   .regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL', abort: true })
   .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' });
+
+/** The title of a message: its summary after what happened, such as `Critical: docs: retriever down (HTTP 503)`. */
+export function titleOf({ event, severity, closedBecause, summary }: Message): string {
+  const start = severity === 'critical' ? 'Critical' : 'Warning';
+  const end = closedBecause === 'left_config' ? 'Closed' : 'Resolved';
+  return `${event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start}: ${summary}`;
+}
+
+/** The pages that a message links to. */
+export function linksOf({
+  link,
+  runbook,
+  chartLink,
+}: Message): readonly { readonly text: string; readonly url: string }[] {
+  return [
+    { text: 'Incident', url: link },
+    { text: 'Runbook', url: runbook },
+    { text: 'Chart', url: chartLink },
+  ].flatMap(({ text, url }) => (url === null ? [] : [{ text, url }]));
+}
+
+/** Shortens a text to a limit of the product, without splitting a character. */
+export function clipped(text: string, maximum: number): string {
+  return text.length <= maximum ? text : `${text.slice(0, maximum - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}

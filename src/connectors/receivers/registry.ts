@@ -1,12 +1,14 @@
 /** The section `notify` of the config, and the receivers that it describes. A new product is one line in each list. */
 import { z } from 'zod';
+import { createEmail, emailSchema } from './email.ts';
 import { createPagerduty, pagerdutySchema } from './pagerduty.ts';
 import type { Receiver } from './receiver.ts';
 import { createSlack, slackSchema } from './slack.ts';
+import { createTeams, teamsSchema } from './teams.ts';
 import { createWebhook, webhookSchema } from './webhook.ts';
 
 export const notifySchema = z
-  .array(z.discriminatedUnion('kind', [webhookSchema, slackSchema, pagerdutySchema]))
+  .array(z.discriminatedUnion('kind', [webhookSchema, slackSchema, teamsSchema, pagerdutySchema, emailSchema]))
   .default([])
   .describe('Services that are notified when an incident opens and closes, without an Alertmanager.');
 
@@ -17,7 +19,9 @@ const builders: {
 } = {
   webhook: createWebhook,
   slack: createSlack,
+  teams: createTeams,
   pagerduty: createPagerduty,
+  email: createEmail,
 };
 
 export function createReceivers(configs: readonly NotifyConfig[]): Receiver[] {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { createPostReceiver } from './post.ts';
-import { commonKeys, type Receiver, urlSchema } from './receiver.ts';
+import { clipped, commonKeys, linksOf, type Receiver, titleOf, urlSchema } from './receiver.ts';
 
 export const slackSchema = z
   .strictObject({
@@ -21,17 +21,29 @@ export function createSlack(config: z.infer<typeof slackSchema>, field: string):
   });
 }
 
+/** Limits of Slack: a longer text makes it refuse the whole message. */
+const MAX_HEADER = 150;
+const MAX_SECTION = 3000;
+
+/**
+ * Slack shows the blocks, and the text in notifications; services that know no blocks show the text. The chart is a link,
+ * since Slack refuses a message whose image it cannot fetch, as from a console that only the own network reaches.
+ */
 export function slackBody(message: Message): object {
-  const { event, severity, summary, lines, diagnosis, link, runbook } = message;
-  const end = message.closedBecause === 'left_config' ? 'Closed' : 'Resolved';
-  const start = severity === 'critical' ? 'Critical' : 'Warning';
-  const head = event === 'closed' ? end : event === 'updated' ? `${start}, cause found` : start;
-  const escaped = [
-    `*${head}: ${escape(summary)}*`,
-    ...[...lines, diagnosis].map(escape),
-    ...(link === null ? [] : [`<${escape(link)}|The incident> <${escape(runbook ?? link)}|The runbook>`]),
-  ];
-  return { text: escaped.join('\n') };
+  const { lines, diagnosis } = message;
+  const title = titleOf(message);
+  const links = linksOf(message).map(({ text, url }) => `<${escape(url)}|${text}>`);
+  const paragraphs = [lines.map(escape).join('\n'), escape(diagnosis), links.join(' · ')].filter((one) => one !== '');
+  return {
+    text: [`*${escape(title)}*`, ...paragraphs].join('\n'),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: clipped(title, MAX_HEADER), emoji: false } },
+      ...paragraphs.map((text) => ({
+        type: 'section',
+        text: { type: 'mrkdwn', text: clipped(text, MAX_SECTION), verbatim: true },
+      })),
+    ],
+  };
 }
 
 /** Escapes the three characters that `mrkdwn` of Slack requires. */

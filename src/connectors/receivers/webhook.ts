@@ -27,7 +27,8 @@ export function createWebhook(config: z.infer<typeof webhookSchema>, field: stri
 }
 
 export function webhookBody(message: Message): object {
-  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis, link, runbook } = message;
+  const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis } = message;
+  const { link, runbook, chartLink } = message;
   return {
     version: 1,
     event: `incident.${event}`,
@@ -45,5 +46,6 @@ export function webhookBody(message: Message): object {
     diagnosis,
     ...(link === null ? {} : { console_url: link }),
     ...(runbook === null ? {} : { runbook_url: runbook }),
+    ...(chartLink === null ? {} : { chart_url: chartLink }),
   };
 }

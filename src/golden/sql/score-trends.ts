@@ -14,14 +14,17 @@ export interface ScoreTrendRequest {
   /** Exclusive. */
   readonly until: Date;
   readonly measures: readonly Measure[];
+  /** Default: the largest cutoff of each run. */
+  readonly k?: number | null;
 }
 
 /** Number of time buckets, each of which contributes its lowest and highest score. */
 const BUCKETS = 96;
 
-const ofRun = `
+const ofRun = (k = 'null') => `
   select mean, ci_low, ci_high from golden_run_scores s
-   where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = m.measure order by s.k desc limit 1`;
+   where s.run_id = r.id and s.segment = '${ALL_SEGMENT}' and s.measure = m.measure
+     and (${k}::integer is null or s.k = ${k}::integer) order by s.k desc limit 1`;
 
 /** Scores as arrays, which compare by mean first. */
 const trendSql = `
@@ -29,7 +32,7 @@ const trendSql = `
     from (select m.measure, array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
             from golden_runs r
            cross join unnest($5::text[]) as m (measure)
-           cross join lateral (${ofRun}) s
+           cross join lateral (${ofRun('$7')}) s
            where r.pipeline = $1::text and r.golden_set = $2::text and r.purpose = 'full' and r.status = 'completed'
              and r.started_at >= $3::timestamptz and r.started_at < $4::timestamptz) found
    group by measure, floor((score[2] - extract(epoch from $3::timestamptz)::double precision) / $6::double precision)
@@ -38,7 +41,7 @@ const trendSql = `
 /** Returns completed full runs by measure, oldest first: all of them, or the worst and the best of each time bucket. */
 export async function readScoreTrends(
   pool: Pool,
-  { pipeline, goldenSet, from, until, measures }: ScoreTrendRequest,
+  { pipeline, goldenSet, from, until, measures, k }: ScoreTrendRequest,
 ): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
   const { rows } = await pool.query<{ measure: Measure; lowest: number[]; highest: number[] }>(trendSql, [
     pipeline,
@@ -47,6 +50,7 @@ export async function readScoreTrends(
     until,
     measures,
     (until.getTime() - from.getTime()) / 1000 / BUCKETS,
+    k ?? null,
   ]);
   const trends = new Map<string, ScorePoint[]>(measures.map((measure) => [measure, []]));
   for (const { measure, lowest, highest } of rows) {
@@ -79,7 +83,7 @@ export async function readLatestScores(
          where pipeline = t.pipeline and golden_set = t.golden_set and purpose = 'full' and status = 'completed'
            and started_at >= $3::timestamptz and started_at < $4::timestamptz
          order by started_at desc limit $6::integer) r
-      cross join lateral (${ofRun}) s
+      cross join lateral (${ofRun()}) s
       order by r.started_at`,
     [sets.map((set) => set.pipeline), sets.map((set) => set.goldenSet), from, until, measure, limit],
   );

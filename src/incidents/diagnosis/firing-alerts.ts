@@ -4,6 +4,7 @@ import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
 import { decimal, duration, minute, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
+import { goldenSegment } from '../../golden/rules/golden-set.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure, type RunFailure } from '../../golden/rules/run-failure.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
@@ -67,11 +68,32 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts
             text: `${alertText(check)}.`,
             value: check.value,
             threshold: check.threshold,
+            ...measuredBy(check),
             ...(check.comparedWith === null ? {} : { comparedWith: check.comparedWith }),
           },
         ]
       : [],
   );
+}
+
+/** Returns the series that shows a failing check over time. */
+function measuredBy({ kind, measure, goldenSet, segment }: CheckState): Pick<Alert, 'measured'> {
+  switch (kind) {
+    case 'floor':
+    case 'regression':
+      return goldenSet === null ? {} : measured(measure, goldenSegment(goldenSet));
+    case 'threshold':
+      return measured(measure, segment ?? (goldenSet === null ? ALL_SEGMENT : goldenSegment(goldenSet)));
+    case 'density_drift':
+      return measured('query_uncovered_ratio');
+    case 'stale_labels':
+    case 'forbidden_results':
+      return {};
+  }
+}
+
+function measured(measure: string, segment = ALL_SEGMENT): Pick<Alert, 'measured'> {
+  return { measured: { measure, segment } };
 }
 
 /** Returns the alert rule of a failing check, as in checks/edge/alerts.ts. */
@@ -122,6 +144,7 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
       }`,
       value: failed,
       threshold: ERRORS_SHARE,
+      ...measured('retriever_error_ratio', goldenSegment(goldenSet)),
     });
   }
   return alerts;
@@ -148,6 +171,7 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       text,
       value: null,
       threshold: null,
+      ...measured('embedding_canary_median'),
     });
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
@@ -162,6 +186,7 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       text,
       value: recall.value,
       threshold: MIN_ANN_RECALL,
+      ...measured('ann_recall'),
     });
   }
   return alerts;
@@ -275,6 +300,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
             text: describeLag(lag),
             value: lag.seconds,
             threshold: lag.allowed,
+            ...measured('index_lag_seconds'),
           },
         ];
   const wrong = wrongShares(measurements, now)
@@ -286,7 +312,17 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
       const text = describeFinding(wrong);
       const headline = `${percentage(wrong.value)} of the documents in the index are ${findingLabels[wrong.kind]}`;
       return [
-        { name, rule, severity: 'warning', goldenSet: null, headline, text, value: wrong.value, threshold: null },
+        {
+          name,
+          rule,
+          severity: 'warning',
+          goldenSet: null,
+          headline,
+          text,
+          value: wrong.value,
+          threshold: null,
+          ...measured(`index_${wrong.kind}_ratio`),
+        },
       ];
     });
   return [...wrong, ...late];

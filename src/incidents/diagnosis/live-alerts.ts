@@ -57,6 +57,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; usually ${spell(normal)}.`,
     value,
     threshold: value < normal ? low : high,
+    measured: { measure, segment },
   };
 }
 
@@ -83,6 +84,7 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       text: `${percentage(value)} of the latest feedback is positive, ${percentage(before)} before.`,
       value,
       threshold: before,
+      measured: { measure: POSITIVE_RATIO, segment: ALL_SEGMENT },
     },
   ];
 }
@@ -104,6 +106,7 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
       text: `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the weeks before (${by}).`,
       value: drop.value,
       threshold: 0,
+      measured: { measure: 'live_ndcg', segment: ALL_SEGMENT },
     });
   }
   const changedAt = freshly(measurements, JUDGE_DRIFT)?.details['changed_at'];

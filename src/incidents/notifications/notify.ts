@@ -2,6 +2,7 @@
 
 import type { Pool } from 'pg';
 import type { Context } from '../../core/context.ts';
+import { messageOf as messageOfError } from '../../core/errors.ts';
 import type { NotificationEvent } from '../../core/notification.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
@@ -55,7 +56,9 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   // The incident closed since; only the last message is still true.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
-  const problem = await receiver.send(messageOf(incident, due.event, config.alerts.console_base_url), signal);
+  const png = receiver.attachesChart ? await chartOf(context, incident) : null;
+  const message = messageOf(incident, due.event, config.alerts.console_base_url, context.hashKey, png);
+  const problem = await receiver.send(message, signal);
   const now = clock.now();
   const details = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
@@ -76,6 +79,16 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
     next_attempt: next.toISOString(),
   });
   return db.notifications.retryAt(due.id, next);
+}
+
+/** Returns null without a measure, and if the image cannot be drawn: a message without it is better than none. */
+async function chartOf({ hooks, logger }: Context, incident: Incident): Promise<Uint8Array | null> {
+  try {
+    return await hooks.drawIncident(incident);
+  } catch (error) {
+    logger.warn('the chart of a notification could not be drawn', { reason: messageOfError(error) });
+    return null;
+  }
 }
 
 function confirmedCause({ confirmedAt, cause }: Incident): Cause | null {

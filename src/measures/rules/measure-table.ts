@@ -34,6 +34,11 @@ export function isThresholdMeasure(measure: string): measure is ThresholdMeasure
   return rows[measure]?.thresholdPolicy !== undefined;
 }
 
+/** True for a measure of the table; false for a golden score. */
+export function isStoredMeasure(measure: string): boolean {
+  return rows[measure] !== undefined;
+}
+
 export function thresholdPolicy(measure: ThresholdMeasureName): ThresholdPolicy {
   return measureTable[measure].thresholdPolicy;
 }

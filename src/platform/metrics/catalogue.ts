@@ -38,7 +38,10 @@ export const labelValues = {
   recalld_check_state: { state: verdicts },
   recalld_check_info: { kind: checkKinds },
   recalld_diagnosis_info: { cause: causes, confidence: confidences },
-  recalld_notifications_total: { kind: ['webhook', 'slack', 'pagerduty'], outcome: ['sent', 'failed', 'given_up'] },
+  recalld_notifications_total: {
+    kind: ['webhook', 'slack', 'teams', 'pagerduty', 'email'],
+    outcome: ['sent', 'failed', 'given_up'],
+  },
   recalld_live_drop_state: { state: dropStates },
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },

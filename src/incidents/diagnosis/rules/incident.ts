@@ -23,6 +23,14 @@ export interface Alert {
   readonly threshold: number | null;
   /** The pinned run that the value is a difference to; left out for a value by itself. */
   readonly comparedWith?: string | null | undefined;
+  /** The stored measure that the alert is about, for its chart; left out for an alert without one. */
+  readonly measured?: Measured | undefined;
+}
+
+/** A golden score such as `ndcg@10`, or a measure of the measure table, in one segment. */
+export interface Measured {
+  readonly measure: string;
+  readonly segment: string;
 }
 
 /** What one look came to. */
@@ -63,9 +71,10 @@ export interface AlertTimeline {
   readonly endedAt: Date | null;
   /** When it became critical; several times when it fell back in between. */
   readonly criticalAt: readonly Date[];
-  readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'comparedWith'> & { readonly at: Date };
+  readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
   /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
   readonly recovered: string | null;
+  readonly measured?: Measured | undefined;
 }
 
 /** What was measured of alarms that are over, by their names. */
@@ -138,7 +147,7 @@ export function updateTimelines(
 }
 
 function begun(alert: Alert, at: Date): AlertTimeline {
-  const { name, rule, goldenSet, severity } = alert;
+  const { name, rule, goldenSet, severity, measured } = alert;
   return {
     name,
     rule,
@@ -150,6 +159,7 @@ function begun(alert: Alert, at: Date): AlertTimeline {
     criticalAt: severity === 'critical' ? [at] : [],
     worst: worstAt(alert, at),
     recovered: null,
+    ...(measured === undefined ? {} : { measured }),
   };
 }
 
@@ -174,8 +184,8 @@ function carriedOn(timeline: AlertTimeline, alert: Alert, at: Date): AlertTimeli
   };
 }
 
-function worstAt({ headline, text, value, comparedWith }: Alert, at: Date): AlertTimeline['worst'] {
-  return { at, headline, text, value, comparedWith };
+function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: Date): AlertTimeline['worst'] {
+  return { at, headline, text, value, threshold, comparedWith };
 }
 
 /** Whether a value is further beyond its threshold than another was; false for differences to two baselines. */
@@ -329,4 +339,10 @@ export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | '
     /** Pages that are unexplained or brief. */
     suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,
   };
+}
+
+/** Returns the first of the most severe alerts, preferring one that still fires. */
+export function worstAlert({ timeline, severity }: Incident): AlertTimeline | undefined {
+  const severe = timeline.filter((one) => one.severity === severity);
+  return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];
 }

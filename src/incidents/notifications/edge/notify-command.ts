@@ -40,6 +40,8 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
     diagnosis: 'No action is needed.',
     link,
     runbook: null,
+    chartLink: null,
+    chartPng: null,
   };
   const problem =
     (await receiver.send(opened, signal)) ??

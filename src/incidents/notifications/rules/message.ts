@@ -1,5 +1,6 @@
 /** Decides which notification of an incident is due to a receiver, and writes it. */
 
+import { createHmac } from 'node:crypto';
 import { duration, minute } from '../../../core/format.ts';
 import type { Severity } from '../../../core/model.ts';
 import type { Message, NotificationEvent } from '../../../core/notification.ts';
@@ -7,7 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { effectsText } from '../../diagnosis/rules/also-causes.ts';
 import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.ts';
 import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
-import type { AlertTimeline, Incident } from '../../diagnosis/rules/incident.ts';
+import { type AlertTimeline, type Incident, worstAlert } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 
 /** The fields of an incident that decide which notification is due. */
@@ -85,11 +86,21 @@ export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | nu
   return new Date(now.getTime() + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1)));
 }
 
-/** @param consoleUrl URL of recalld for browsers; null if it is not configured */
-export function messageOf(incident: Incident, event: NotificationEvent, consoleUrl: string | null): Message {
+/**
+ * @param consoleUrl URL of recalld for browsers; null if it is not configured
+ * @param secret key of the links to charts
+ * @param chartPng the chart to attach; null without one
+ */
+export function messageOf(
+  incident: Incident,
+  event: NotificationEvent,
+  consoleUrl: string | null,
+  secret: string,
+  chartPng: Uint8Array | null = null,
+): Message {
   const { id, pipeline, severity, openedAt, closedAt, closedBecause, diagnosedAt, timeline } = incident;
   const console = consoleUrl === null ? null : consoleUrl.replace(/\/+$/, '');
-  const worst = worstOf(incident);
+  const worst = worstAlert(incident);
   const isClosed = event === 'closed';
   const key = `recalld/${pipeline}/${openedAt.toISOString()}/${id}`;
   return {
@@ -107,14 +118,16 @@ export function messageOf(incident: Incident, event: NotificationEvent, consoleU
       : timeline.filter(({ currentSeverity }) => currentSeverity !== null).map(({ worst: { text } }) => text),
     diagnosis: isClosed ? lastCause(incident) : diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
-    runbook: console && `${console}/runbooks/${worst?.rule ?? ''}`,
+    runbook: console === null || worst === undefined ? null : `${console}/runbooks/${worst.rule}`,
+    chartLink: console === null || worst?.measured === undefined ? null : `${console}${chartPath(id, secret)}`,
+    chartPng,
   };
 }
 
-/** Returns the first of the most severe alerts, preferring one that still fires. */
-function worstOf({ timeline, severity }: Incident): AlertTimeline | undefined {
-  const severe = timeline.filter((one) => one.severity === severity);
-  return severe.find(({ currentSeverity }) => currentSeverity !== null) ?? severe[0] ?? timeline[0];
+/** Path of the chart of an incident. Its key cannot be guessed and stands for a session, which receivers do not have. */
+export function chartPath(id: string, secret: string): string {
+  const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
+  return `/charts/${id}-${key}.png`;
 }
 
 function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: AlertTimeline | undefined): string {

@@ -42,6 +42,7 @@ function depsFor(...receivers: readonly (Partial<NotifyConfig> & Pick<NotifyConf
     db: createDb(database.pool),
     receivers: made,
     config: { alerts: { console_base_url: null } },
+    hashKey: 'secret',
     meter: { increment: (_name, labels) => void counted.push(Object.values(labels).join(' ')) },
     clock,
     logger,

@@ -112,6 +112,7 @@ describe('the firing alerts of a pipeline', () => {
         text: 'ndcg@10 dropped to 0.7, below 0.8, at 12:00 UTC on 2026-11-20.',
         value: 0.7,
         threshold: 0.8,
+        measured: { measure: 'ndcg@10', segment: 'golden_set=faq' },
       },
     ]);
   });

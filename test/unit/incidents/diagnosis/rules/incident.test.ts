@@ -37,7 +37,7 @@ describe('how an alarm goes', () => {
         openedAt: hours(0),
         endedAt: hours(3),
         criticalAt: [hours(1)],
-        worst: { at: hours(1), headline: anAlert().headline, text: 'It is 0.04.', value: 0.04 },
+        worst: { at: hours(1), headline: anAlert().headline, text: 'It is 0.04.', value: 0.04, threshold: 0.8 },
         recovered: null,
       },
     ]);

@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { pagerdutyBody } from '../../../../../src/connectors/receivers/pagerduty.ts';
 import { slackBody } from '../../../../../src/connectors/receivers/slack.ts';
 import { webhookBody } from '../../../../../src/connectors/receivers/webhook.ts';
+import type { NotificationEvent } from '../../../../../src/core/notification.ts';
 import { type Incident, updateTimelines } from '../../../../../src/incidents/diagnosis/rules/incident.ts';
-import { messageOf } from '../../../../../src/incidents/notifications/rules/message.ts';
+import { chartPath, messageOf as makeMessage } from '../../../../../src/incidents/notifications/rules/message.ts';
 import { anAlert, anIncident, NOON } from '../../../../support/builders.ts';
 
+const messageOf = (of: Incident, event: NotificationEvent, console: string | null) =>
+  makeMessage(of, event, console, 'secret');
 const incident = anIncident();
 const link = 'https://recalld.example.org/incidents/7';
 const settings = 'https://recalld.example.org/';
@@ -78,6 +81,16 @@ describe('the message of an incident', () => {
     expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
   });
 
+  it('links the chart of a measured alert by a path that cannot be guessed, and none without a measure', () => {
+    const measured = { measure: 'ndcg@10', segment: 'golden_set=faq' };
+    const charted = anIncident({ timeline: updateTimelines([], [anAlert({ measured })], NOON) });
+    const { chartLink } = messageOf(charted, 'opened', settings);
+    expect(chartLink).toBe(`https://recalld.example.org${chartPath('7', 'secret')}`);
+    expect(chartPath('7', 'another secret')).not.toBe(chartPath('7', 'secret'));
+    expect(messageOf(charted, 'opened', alone).chartLink).toBeNull();
+    expect(messageOf(incident, 'opened', settings).chartLink).toBeNull();
+  });
+
   it('has an id of its own for each follow-up, which is the same when it is sent again', () => {
     const [first, again, next] = [later(1), later(1), later(2)].map(
       (diagnosedAt) => messageOf(anIncident({ diagnosedAt }), 'updated', alone).id,
@@ -118,7 +131,7 @@ describe('the message of an incident', () => {
       slackBody(messageOf({ ...incident, timeline: [{ ...alert, worst }] }, 'opened', settings)),
     );
     expect(body).toContain('&lt;!channel&gt; a &amp; b');
-    expect(body).toContain(`<${link}|The incident>`);
+    expect(body).toContain(`<${link}|Incident>`);
   });
 
   it('is resolved in Slack by its title', () => {
@@ -136,7 +149,7 @@ describe('the message of an incident', () => {
       event_action: 'trigger',
       dedup_key: key,
       payload: { severity: 'critical', source: 'docs', timestamp: NOON.toISOString() },
-      links: [{ href: link }, { text: 'The runbook' }],
+      links: [{ href: link }, { text: 'Runbook' }],
     });
     expect(closed).toEqual({ routing_key: 'R0', event_action: 'resolve', dedup_key: key });
   });

@@ -1,0 +1,59 @@
+/** Microsoft Teams, through a webhook of the Workflows app. */
+import { z } from 'zod';
+import type { Message } from '../../core/notification.ts';
+import { createPostReceiver } from './post.ts';
+import { clipped, commonKeys, linksOf, type Receiver, titleOf, urlSchema } from './receiver.ts';
+
+export const teamsSchema = z
+  .strictObject({
+    kind: z.literal('teams').describe('Microsoft Teams.'),
+    url: urlSchema
+      .describe('URL of a workflow that posts to a channel when a webhook request is received.')
+      .meta({ secret: 'all' }),
+    ...commonKeys,
+  })
+  .describe('A channel of Microsoft Teams.');
+
+export function createTeams(config: z.infer<typeof teamsSchema>, field: string): Receiver {
+  return createPostReceiver(config, field, {
+    kind: config.kind,
+    name: 'Microsoft Teams',
+    takesUpdates: false,
+    bodyOf: teamsBody,
+  });
+}
+
+/** Teams refuses messages of more than 28 kB; with texts of these lengths they stay below it in any script. */
+const MAX_TEXT = 3000;
+const MAX_TITLE = 300;
+
+/** An Adaptive Card in version 1.4. Text runs show their text as it is, so names with `_` or `*` are not formatted. */
+export function teamsBody(message: Message): object {
+  const { event, severity, lines, diagnosis } = message;
+  const title = clipped(titleOf(message), MAX_TITLE);
+  const color = event === 'closed' ? 'Good' : severity === 'critical' ? 'Attention' : 'Warning';
+  const paragraph = (text: string, style: object = {}) => ({
+    type: 'RichTextBlock',
+    inlines: [{ type: 'TextRun', text: clipped(text, MAX_TEXT), ...style }],
+  });
+  const texts = [lines.join('\n'), diagnosis].filter((text) => text !== '');
+  return {
+    type: 'message',
+    summary: title,
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          fallbackText: title,
+          msteams: { width: 'Full' },
+          body: [paragraph(title, { size: 'Large', weight: 'Bolder', color }), ...texts.map((text) => paragraph(text))],
+          actions: linksOf(message).map(({ text, url }) => ({ type: 'Action.OpenUrl', title: text, url })),
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,111 @@
+/** The chart of an incident: the measure of its worst alert from before the onset to now, or until after the recovery. */
+import type { Context } from '../../../core/context.ts';
+import { formatValue } from '../../../core/format.ts';
+import { ALL_SEGMENT } from '../../../core/model.ts';
+import { HOUR_MS } from '../../../core/time.ts';
+import { goldenSetOf } from '../../../golden/rules/golden-set.ts';
+import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
+import { parseMetricKey } from '../../../math/ir/metric-key.ts';
+import { isStoredMeasure, measureRow } from '../../../measures/rules/measure-table.ts';
+import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
+import { measureChart } from '../../../report/model/measures.ts';
+import { type AlertTimeline, type Incident, type Measured, worstAlert } from '../rules/incident.ts';
+
+/** What is shown before the onset of a measure of traffic; for golden scores, this many intervals of their schedule. */
+const BEFORE_MS = 6 * HOUR_MS;
+const BEFORE_RUNS = 16;
+const MAX_DEPLOYMENTS = 20;
+
+export type IncidentChart = TrendChart & { readonly from: Date; readonly until: Date };
+
+/** Returns null for an alert without a measure, and for a measure without a value in this time. */
+export async function readIncidentChart(
+  { db, intervalSeconds }: Context,
+  incident: Incident,
+  now: Date,
+): Promise<IncidentChart | null> {
+  const { id, pipeline, openedAt, closedAt } = incident;
+  const alert = worstAlert(incident);
+  if (alert?.measured === undefined) return null;
+  const { measured } = alert;
+  const goldenSet = goldenSetOf(measured.segment);
+  const interval = goldenSet === null ? null : intervalSeconds(pipeline, goldenSet);
+  const from = new Date(openedAt.getTime() - Math.max(BEFORE_MS, BEFORE_RUNS * 1000 * (interval ?? 0)));
+  const until = closedAt === null ? now : shownUntil(openedAt, closedAt, now);
+  const [points, baseline, deployments] = await Promise.all([
+    readPoints(db, pipeline, measured, from, until),
+    baselineOf(db, alert),
+    db.live.deployments.list({ pipeline, since: from, limit: MAX_DEPLOYMENTS }),
+  ]);
+  if (points.length === 0) return null;
+  const marks = [
+    ...deployments.filter(({ occurredAt }) => occurredAt <= until).map(deploymentMark),
+    { at: openedAt, text: 'incident opened', kind: 'onset' as const },
+    ...(closedAt === null ? [] : [{ at: closedAt, text: 'incident closed', kind: 'resolved' as const }]),
+  ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  const shape = { marks, levels: levelsOf(alert, baseline), empty: '', from, until };
+  return {
+    ...measureChart(measured.measure, points, shape),
+    id: `incident-${id}`,
+    title: titleOf(pipeline, measured),
+    from,
+    until,
+  };
+}
+
+/** A quarter of the length of the incident after its end, so that the recovery is seen. */
+function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
+  const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
+  return new Date(Math.min(now.getTime(), Math.max(after, closedAt.getTime() + HOUR_MS / 2)));
+}
+
+async function readPoints(
+  db: Context['db'],
+  pipeline: string,
+  { measure, segment }: Measured,
+  from: Date,
+  until: Date,
+): Promise<readonly TrendPoint[]> {
+  const goldenSet = goldenSetOf(segment);
+  if (goldenSet === null || isStoredMeasure(measure)) {
+    const trends = await db.measurements.trends({ pipeline, segment, measures: [measure] }, from, until);
+    return trends.get(measure) ?? [];
+  }
+  const { measure: score, k } = parseMetricKey(measure);
+  const trends = await db.golden.runReads.trends({ pipeline, goldenSet, from, until, measures: [score], k });
+  return trends.get(score) ?? [];
+}
+
+/** Returns the score of the run that a regression check compares with; null for another check. */
+async function baselineOf(db: Context['db'], { worst, measured }: AlertTimeline): Promise<number | null> {
+  if (worst.comparedWith == null || measured === undefined) return null;
+  const { measure, k } = parseMetricKey(measured.measure);
+  const scores = await db.golden.runs.scores(worst.comparedWith);
+  return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k)?.mean ?? null;
+}
+
+/** The threshold of a regression check is a difference from the baseline. */
+function levelsOf({ worst, measured }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
+  const { threshold = null, comparedWith = null } = worst;
+  const unit = measureRow(measured?.measure ?? '').scale;
+  const level = (value: number, text: string, isThreshold: boolean): TrendLevel => ({
+    value,
+    text: `${text} ${formatValue(value, unit)}`,
+    isThreshold,
+  });
+  if (comparedWith === null) return threshold === null ? [] : [level(threshold, 'threshold', true)];
+  if (baseline === null) return [];
+  return [
+    level(baseline, 'baseline', false),
+    ...(threshold === null ? [] : [level(baseline + threshold, 'threshold', true)]),
+  ];
+}
+
+function titleOf(pipeline: string, { measure, segment }: Measured): string {
+  const goldenSet = goldenSetOf(segment);
+  const name = isStoredMeasure(measure)
+    ? measureRow(measure).title
+    : measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
+  const where = goldenSet === null ? (segment === ALL_SEGMENT ? '' : ` (${segment})`) : ` on ${goldenSet}`;
+  return `${pipeline}: ${name}${where}`;
+}

@@ -1,0 +1,25 @@
+/** `/charts/ID-KEY.png`: charts of incidents, which messages link to. */
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../../../core/context.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { chartPath } from '../rules/message.ts';
+
+/** The key in the path stands for a session: an image in a message is fetched without one. It holds no query text. */
+export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: Context): void {
+  app.get('/charts/:name', async (request, reply) => {
+    const { name } = request.params as { readonly name: string };
+    const [, id] = /^(\d{1,18})-[0-9a-f]{64}\.png$/.exec(name) ?? [];
+    // Before the database is asked, so that guesses cost nothing.
+    const isKnown =
+      id !== undefined && timingSafeEqual(Buffer.from(`/charts/${name}`), Buffer.from(chartPath(id, hashKey)));
+    const incident = isKnown ? await db.incidents.find(id) : null;
+    const image = incident === null ? null : await hooks.drawIncident(incident);
+    if (image === null)
+      throw new RecalldError(
+        'incident_unknown',
+        'There is no such chart: the link is incomplete, or its incident was deleted.',
+      );
+    return reply.header('cache-control', 'private, max-age=60').type('image/png').send(Buffer.from(image));
+  });
+}
