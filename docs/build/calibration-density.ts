@@ -128,7 +128,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         hours(levels.page),
       ]),
     ),
-    '**What similarity cannot show**: a gap within a covered subject. Its queries are as near to the existing chunks as covered ones. Some of the articles above are like that, so a fifth of the traffic is not always detected. Only judgments show whether the results answer the query ([density](../density.md#what-it-cannot-see)).',
+    '**What similarity cannot show**: a gap within a covered subject. Its queries are as near to the existing chunks as covered ones. Some of the articles above are like that, so a fifth of the traffic is not always detected. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
     '**Where false tickets come from**: a topic that was always covered worse than its region and becomes much more popular looks like a loss. A new baseline includes it. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
