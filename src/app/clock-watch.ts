@@ -1,5 +1,5 @@
 /**
- * Compares the clock of this machine with that of the database, at the start and every two minutes. A wrong clock would
+ * Compares the clock of this machine with the database clock at the start and every two minutes. A wrong clock would
  * start runs at wrong times, report future ticks as missed, and end runs that have just begun.
  */
 
@@ -8,22 +8,24 @@ import { messageOf } from '../core/errors.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../math/schedule/clock-skew.ts';
 
 export interface ClockWatch {
-  /** Returns the problem as a sentence; null while the clock is right. */
+  /** Returns the problem as a sentence; null while the clock is correct. */
   readonly problem: () => string | null;
   /** Compares the clocks first if the local clock was set since the last comparison. */
   isRight(): Promise<boolean>;
-  /** Registers a callback for each time that the clock is right again after it was wrong. */
+  /** Registers a callback that runs each time a wrong clock becomes correct. */
   whenRightAgain(then: () => void): void;
   stop(): Promise<void>;
 }
 
 const INTERVAL_MS = 120_000;
-/** Shorter while the clock is wrong, since ticks wait for it. */
+/** The interval is shorter while the clock is wrong, because ticks wait for the clock. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
-/** Difference to the monotonic clock from which the clock counts as set; NTP slews far less between two comparisons. */
+/**
+ * Deviation from the monotonic clock above which the clock counts as set. NTP slews far less between two comparisons.
+ */
 const SET_MS = 5000;
 
-/** Resolves after the first comparison, or after it has failed. @param read compares the clocks */
+/** Resolves after the first comparison succeeds or fails. @param read compares the clocks */
 export async function watchClock(
   { clock, logger, meter }: Context,
   read: () => Promise<ClockLook>,
@@ -42,7 +44,7 @@ export async function watchClock(
     if (before === null && problem !== null)
       logger.error(problem, { event: 'clock_wrong', skew_seconds: skew.seconds });
     if (before === null || problem !== null) return;
-    logger.info('the clock of this machine is right again', { skew_seconds: skew.seconds });
+    logger.info('the clock of this machine is correct again', { skew_seconds: skew.seconds });
     for (const then of listeners) then();
   };
   const compare = async (): Promise<void> => {
@@ -51,7 +53,7 @@ export async function watchClock(
       evaluate(clockSkew(await read()));
       lastDrift = driftNow;
     } catch (error) {
-      logger.debug('the clock of the database could not be read', { reason: messageOf(error) });
+      logger.debug('could not read the database clock', { reason: messageOf(error) });
     }
   };
   const compareNow = (): Promise<void> => {

@@ -1,11 +1,11 @@
-/** The tasks of the compute threads, and their pool. */
+/** Tasks for the compute threads, and the thread pool. */
 import { densityTasks } from '../density/compute.ts';
 import { goldenTasks } from '../golden/golden-statistics.ts';
 import { createThreadPool, type ThreadPool, type ThreadPoolSettings } from '../platform/threads/thread-pool.ts';
 
 export const tasks = { ...goldenTasks, ...densityTasks } as const;
 
-/** Threads for query density and for the statistics of golden runs. */
+/** Threads for query density and golden run statistics. */
 export type ComputePool = ThreadPool<typeof tasks>;
 
 export function createComputePool(

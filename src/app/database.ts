@@ -1,6 +1,5 @@
 /**
- * Opens the database of the config, for the daemon and for commands, with its tables by subject; and the store of the job
- * queue.
+ * Opens the configured database for the daemon and for commands, with its tables by subject, and the job queue's store.
  */
 
 import { hostname } from 'node:os';
@@ -36,10 +35,10 @@ import type { RedisQueueConfig } from '../platform/queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../platform/queue/redis-connection.ts';
 import type { Config } from './config/schema.ts';
 
-/** Name of this process among those that share the database. */
+/** Name of this process among all processes that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
-/** @param by the user for the audit log; null for recalld itself */
+/** @param by the user recorded in the audit log; null for recalld */
 export function openDatabase(
   { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
   by: string | null = null,
@@ -68,7 +67,7 @@ export function createDb(pool: Pool, by: string | null = null): Db {
 const RESTART_EVERY_MS = 60_000;
 
 interface EmbeddedWatch {
-  /** Returns why the database is down and when it is restarted; null while it runs. */
+  /** Returns why the database is down and when it will be restarted; null while it is running. */
   problem(): string | null;
   stop(): void;
 }
@@ -123,24 +122,24 @@ interface StorageRequest {
 
 export interface Storage {
   readonly pool: pg.Pool;
-  /** For reads that may lag behind: the replica while it responds, else the same as `pool`. */
+  /** For reads that may lag: the replica while it responds, else the same as `pool`. */
   readonly readPool: pg.Pool;
-  /** Returns the problem of the replica; null if it works, or without one. */
+  /** Returns the replica's problem; null if the replica works, or if none is configured. */
   readonly replicaProblem: () => Promise<RecalldError | null>;
   readonly connection: pg.PoolConfig;
   readonly name: string;
-  /** True if this process started the embedded database, so that no daemon uses it. */
+  /** True if this process started the embedded database, which means that no daemon is using it. */
   readonly startedHere: boolean;
-  /** Returns why the embedded database of a daemon is down; null while it runs, and for another server. */
+  /** Returns why a daemon's embedded database is down; null while it is running, and for any other server. */
   readonly problem: () => string | null;
 }
 
 /**
- * Opens the database, and migrates it in embedded mode.
+ * Opens the database. Migrates it in embedded mode.
  *
- * @throws RecalldError config_invalid for an invalid URL, database_unreachable, database_read_only,
- *   pooler_unsuitable, search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new,
- *   and schema_too_old if another server needs `recalld migrate`
+ * @throws RecalldError config_invalid for an invalid URL, database_unreachable, database_read_only, pooler_unsuitable,
+ * search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new, and schema_too_old
+ * if a database that is not embedded needs `recalld migrate`
  */
 export async function openStorage(settings: StorageRequest): Promise<Storage> {
   const storage = await connect(settings);
@@ -149,7 +148,7 @@ export async function openStorage(settings: StorageRequest): Promise<Storage> {
   return storage;
 }
 
-/** Migrates the database of the config. */
+/** Migrates the configured database. */
 export async function migrateStorage(settings: StorageRequest): Promise<MigratedStorage> {
   const storage = await connect(settings);
   return { storage, report: await migrate(storage.pool) };
@@ -192,7 +191,7 @@ async function connect(settings: StorageRequest): Promise<Storage> {
     return { ...storage, readPool: pool, replicaProblem: async () => null };
   const replicaConnection = await chooseConnection(readUrl, 'storage.read_url');
   await assertSessions(replicaConnection, 'storage.read_url').catch((error: unknown) => {
-    // While it is unreachable, the primary answers its reads.
+    // While the replica is unreachable, the primary answers its reads.
     if (!(error instanceof RecalldError && error.retryable)) throw error;
   });
   const replicaPool = createPool({
@@ -214,13 +213,13 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
     );
   }
   if (newer.length > 0) {
-    logger.warn('a newer recalld migrated the database; this one works with it until it is upgraded', {
+    logger.warn('a newer recalld migrated the database; this version works with it until it is upgraded', {
       migrations: newer,
     });
   }
 }
 
-/** @throws RecalldError config_invalid for files of `queue.tls` that cannot be read or hold no PEM */
+/** @throws RecalldError config_invalid if a file in `queue.tls` cannot be read or has no PEM content */
 export function queueBackend(
   { queue }: Config,
   { connection, name }: Pick<Storage, 'connection' | 'name'>,
@@ -263,7 +262,7 @@ function addressOf(text: string): RedisAddress {
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }
 
-/** Whose jobs a queue carries that lies outside of the database. */
+/** The deployment whose jobs are in a queue outside the database. */
 export async function queueOwner({ pool }: Pick<Storage, 'pool'>): Promise<QueueOwner> {
   const { rows } = await pool.query<{ id: string; database: string }>(
     'select id, current_database() as database from installation',

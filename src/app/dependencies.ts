@@ -25,13 +25,13 @@ import { withHooks } from './hooks.ts';
 import { jobCatalogue } from './jobs.ts';
 import { version } from './version.ts';
 
-/** One thread, which leaves the other core of a small machine to requests. */
+/** Uses one thread, which leaves the second core of a small machine to requests. */
 const THREADS = 1;
 const MAX_WAITING = 16;
-/** Interval at which the store of the queue is checked for a full memory and for evictions. */
+/** How often the queue's store is checked for full memory and evictions. */
 const QUEUE_CHECK_MS = 30_000;
 
-/** The threads start with their first task and end with the cleanups. */
+/** The threads start with their first task and end during cleanup. */
 function openCompute(logger: Logger, cleanups: CleanupStack): Pick<Context, 'compute' | 'statistics'> {
   const pool = createComputePool({
     threads: THREADS,
@@ -72,7 +72,7 @@ interface DaemonRequest {
   readonly clock?: Clock;
 }
 
-/** @throws RecalldError as openStorage and openJobQueue, and config_invalid for a retriever that cannot be created */
+/** @throws RecalldError like openStorage and openJobQueue, and config_invalid if a retriever cannot be created */
 export async function openDependencies(settings: DaemonRequest): Promise<Daemon> {
   const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());
@@ -92,7 +92,7 @@ export async function openDependencies(settings: DaemonRequest): Promise<Daemon>
   const schedule = createSchedule(logger);
   cleanups.defer('schedule', () => schedule.stop());
   const exporter = createExporter({
-    // The exporter reads immediately, but the context is created below.
+    // The exporter starts reading immediately, but the context is only created below.
     readStoredGauges: () => Promise.resolve().then(() => readStoredGauges(context)),
     clock,
     logger,
@@ -114,7 +114,7 @@ export async function openDependencies(settings: DaemonRequest): Promise<Daemon>
     holder: replica,
     hashKey,
     newRunId,
-    // Short enough to type: t-3f9a1c2b07.
+    // Short enough to type, such as t-3f9a1c2b07.
     newTopicId: () => `t-${randomBytes(5).toString('hex')}`,
     ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
     explainTurns: createExplainTurns(),

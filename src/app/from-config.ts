@@ -1,6 +1,6 @@
 /**
- * Builds everything that depends on the config only. A start does so before it opens anything, and a command does so to
- * refuse a config that a start would refuse.
+ * Builds everything that depends only on the config. The daemon does this before it opens anything. A command does it
+ * to refuse a config that the daemon would refuse.
  */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
@@ -26,7 +26,7 @@ import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
 import { version } from './version.ts';
 
-/** Parts of the context that depend on the config only. */
+/** Parts of the context that depend only on the config. */
 type Configured =
   | 'pipelines'
   | 'judgingPlans'
@@ -47,7 +47,7 @@ export interface FromConfig extends Pick<Context, Configured> {
   close(): Promise<void>;
 }
 
-/** @throws RecalldError config_invalid for an unusable part of the config */
+/** @throws RecalldError config_invalid if part of the config is unusable */
 export function buildFromConfig(config: Config, logger: Logger, now: Date): FromConfig {
   checkServices(config);
   const pipelines = createPipelines(config, logger);
@@ -89,7 +89,7 @@ function checkServices(config: Config): void {
   if (llm !== undefined) createChatModel(llm).close?.();
   for (const [index, { name, privacy }] of config.pipelines.entries())
     naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
-  // Refuses objectives that no alert can watch.
+  // Refuses objectives that no alert can monitor.
   createAlertRules(config, 'rules');
 }
 

@@ -1,4 +1,4 @@
-/** The hooks by which a subject starts work in a later one. */
+/** Hooks by which one subject starts work in another. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';

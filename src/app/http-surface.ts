@@ -1,4 +1,4 @@
-/** The HTTP servers of the daemon: health and metrics always, the API in the role `api`. */
+/** The daemon's HTTP servers: health and metrics always, the API only in the `api` role. */
 
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import { messageOf, rejectionTable } from '../core/errors.ts';
@@ -18,14 +18,14 @@ import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
-/** Timeout after which a service counts as not ready. */
+/** A service that has not responded within this time counts as not ready. */
 const READY_TIMEOUT_MS = 2000;
 
 export interface HttpSurface {
-  /** URL of health and metrics. */
+  /** URL for health and metrics. */
   readonly url: string;
   markReady(): void;
-  /** Reports the daemon as stopping, and resolves when all running requests have ended. */
+  /** Reports the daemon as stopping. Resolves when all running requests have ended. */
   drain(): Promise<void>;
   runningRequests(): number;
 }
@@ -38,7 +38,7 @@ export async function startHttp(
 ): Promise<HttpSurface> {
   const { exporter, logger, storage } = daemon;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
-  // Unauthenticated callers may ask at any rate, so only one check runs at a time.
+  // Unauthenticated callers may send any number of requests, so only one check runs at a time.
   const checkServices = sharedReading(() => dependenciesReady(daemon, clockProblem));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? checkServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
@@ -80,7 +80,7 @@ async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpPa
   schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {
     ingest
       .refresh()
-      .catch((error: unknown) => logger.warn('the number of replicas could not be read', { reason: String(error) }));
+      .catch((error: unknown) => logger.warn('could not read the number of replicas', { reason: String(error) }));
   });
   return {
     context: daemon,
@@ -100,7 +100,7 @@ async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpPa
   };
 }
 
-/** Starts one server, or with `metrics_port` one for the API and one for operations. */
+/** Starts one server, or with `metrics_port` one server for the API and one for operations. */
 async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): Promise<readonly HttpServer[]> {
   const { host, port, metrics_port: metricsPort } = config.server;
   const servers =
@@ -119,13 +119,19 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
   return listening;
 }
 
-/** True for a daemon with an embedded database that only listens on loopback, without a proxy: it trusts every caller. */
+/**
+ * True for a daemon with an embedded database that only listens on loopback, without a proxy. Such a daemon trusts
+ * every caller.
+ */
 function keysAreOptional({ server, storage }: Config): boolean {
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
   return storage.url === 'embedded' && isLocal;
 }
 
-/** An unreachable replica or a wrong clock makes the daemon degraded, not unready: the primary answers, other work continues. */
+/**
+ * An unreachable replica or a wrong clock makes the daemon degraded, not unready: the primary answers, and other work
+ * continues.
+ */
 async function dependenciesReady(
   { storage, queue, clock }: Daemon,
   clockProblem: () => string | null,
@@ -171,8 +177,8 @@ async function dependenciesReady(
 }
 
 /**
- * Shares a running read between its callers. A caller may get a state from before its call, so this is only for snapshots
- * such as readiness, and not for reads after a write.
+ * Shares a running read between its callers. A caller may get a state from before its call, so use this only for
+ * snapshots such as readiness, not for reads after a write.
  */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null;
@@ -184,7 +190,7 @@ export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Exports the counters of live traffic as 0 from the start, as showJobCounters does for a worker. */
+/** Exports the live traffic counters as 0 from the start, as showJobCounters does for a worker. */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   for (const reason of labelValues.recalld_ingest_shed_total.reason)
     meter.increment('recalld_ingest_shed_total', { reason }, 0);

@@ -1,6 +1,6 @@
 /**
- * The scheduler: starts golden sets and their sentinels by their cron, outside their quiet hours, and jobs by theirs. Several
- * schedulers may run.
+ * The scheduler starts golden sets and sentinels by their cron expressions, outside quiet hours, and starts scheduled
+ * jobs. Several schedulers may run.
  */
 
 import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
@@ -36,7 +36,7 @@ import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import type { ClockWatch } from './clock-watch.ts';
 
-/** All jobs of recalld. */
+/** All jobs in recalld. */
 export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...goldenJobs,
   ...liveJobs,
@@ -52,7 +52,7 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
 ];
 
 /**
- * Starts the ticks, and makes up for the latest tick of each golden set if no process ran it: a daemon that was down at
+ * Starts the ticks. If no process ran the latest tick of a golden set, runs it now, so that a daemon that was down at
  * that time measures immediately, and only once.
  */
 export function startScheduler(context: Context & TickContext): Ticks {
@@ -76,7 +76,10 @@ export function startScheduler(context: Context & TickContext): Ticks {
   ]);
 }
 
-/** Returns the ticks of a scheduled job; none for another. Every process that ticks enqueues the same job id for a tick. */
+/**
+ * Returns the ticks of a scheduled job; none for any other job. Every process that ticks enqueues the same job id for a
+ * tick.
+ */
 export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
   if (job.cron === null) return [];
   return [
@@ -102,7 +105,9 @@ function tickOfIndex(queue: JobQueue, { pipeline, cron }: IndexPlan): Ticked {
   };
 }
 
-/** Returns ticks that start runs, each with its job. A run whose job could not be enqueued is found by the recovery job. */
+/**
+ * Returns the ticks that start runs, each with its job. The recovery job finds a run whose job could not be enqueued.
+ */
 function ticksOfSet(
   queue: JobQueue,
   cron: Cron | null,
@@ -120,7 +125,7 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/** Returns an id that is equal on every replica for the same tick. BullMQ allows no colon in an id. */
+/** Returns an id that every replica computes identically for the same tick. BullMQ allows no colon in an id. */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
@@ -133,21 +138,24 @@ export interface TickContext {
   readonly clockWatch: Pick<ClockWatch, 'isRight' | 'whenRightAgain'>;
 }
 
-/** Work that is started by schedule. */
+/** Work that starts on a schedule. */
 export interface Ticked {
   readonly cron: Cron;
-  /** Name for the log. */
+  /** Name in the log. */
   readonly what: string;
   /** The job that a tick starts. */
   readonly job: string;
-  /** True if the latest planned time is made up for at the start, and when a wrong clock is right again. */
+  /** True if a missed latest tick is run at the start, and when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
-  /** Begins a tick. The returned function stores it; called again after a failure, it continues where it failed. */
+  /**
+   * Begins a tick. The returned function stores the tick; if called again after a failure, it continues where it
+   * failed.
+   */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
 }
 
 export interface Ticks {
-  /** Stops all ticks and retries, and resolves when running ones have been stored. */
+  /** Stops all ticks and retries. Resolves when running ticks have been stored. */
   stop(): Promise<void>;
 }
 
@@ -191,7 +199,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {
         await attempt();
-        if (waitMs > FIRST_WAIT_MS) logger.info('a scheduled start was made up for', fields);
+        if (waitMs > FIRST_WAIT_MS) logger.info('a missed scheduled start was run late', fields);
         return;
       } catch (error) {
         const reason = messageOf(error);
@@ -200,7 +208,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
           return;
         }
         if (waitMs === FIRST_WAIT_MS)
-          logger.warn('a scheduled start failed and is retried until the next one is due', {
+          logger.warn('a scheduled start failed and will be retried until the next scheduled time', {
             ...fields,
             reason,
           });
@@ -208,7 +216,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
       await clock.sleep(waitMs, signal).catch(() => undefined);
     }
     if (!(signal.reason instanceof Date && signal.reason > plannedAt)) return;
-    logger.error('a scheduled start was abandoned because the next one is due', fields);
+    logger.error('a scheduled start was abandoned at the next scheduled time', fields);
     meter.increment('recalld_ticks_given_up_total', { task: job });
   };
 
@@ -227,11 +235,14 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
 }
 
 const EIGHT_DAYS_MS = 8 * 86_400_000;
-/** Maximum ticks in quiet hours that are skipped in a row, within a year; at a tick a minute, more than three days. */
+/**
+ * Maximum number of consecutive ticks in quiet hours that are skipped, within a year. At one tick per minute, this is
+ * more than three days.
+ */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * 86_400_000;
 
-/** Computes gaps once, since they only depend on the schedule. */
+/** Computes each gap once, because gaps depend only on the schedule. */
 export function createTimetable(now: Date): Timetable {
   const gaps = new Map<string, number>();
   const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {

@@ -1,4 +1,4 @@
-/** Structured log as JSON lines on stderr, so that stdout only has the output of a command. */
+/** Structured log with JSON lines on stderr, so that stdout has only command output. */
 import pino from 'pino';
 import type { Logger } from '../core/logger.ts';
 import { visibleJson } from '../core/text/visible-text.ts';

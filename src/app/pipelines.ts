@@ -25,7 +25,7 @@ import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 /**
  * Retrievers, stores and embedders open connections and processes on first use; closePipelines closes them.
  *
- * @throws RecalldError config_invalid, with the place and the name of the pipeline, if a part of it cannot be created
+ * @throws RecalldError config_invalid, with the config path and the pipeline name, if a service cannot be created
  */
 export function createPipelines(config: Config, logger: Logger): WatchedPipeline[] {
   return config.pipelines.map((pipeline, index) => {
@@ -76,14 +76,17 @@ function createParts(
   return { retriever, store, embedder, close };
 }
 
-/** A shadow has no store of its own for stale labels: documents missing from its index are its fault. */
+/**
+ * A shadow has no separate store for stale labels, because documents missing from the shadow's index are the shadow's
+ * fault.
+ */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
   const { judged } = pipeline;
   const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
-  // Without secrets: another API key does not make another index.
+  // Excludes secrets, because another API key does not make another index.
   const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));
   const fingerprint = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   return {
@@ -154,7 +157,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
   };
 }
 
-/** Returns the checks on golden runs. */
+/** Returns the checks that use golden runs. */
 export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenCheck[] {
   return checks.flatMap((check): GoldenCheck[] => {
     const { name, severity } = check;
@@ -166,7 +169,7 @@ export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): Golden
   });
 }
 
-/** Returns the checks on everything but golden scores. */
+/** Returns the checks on everything except golden scores. */
 export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
   return checks.filter(isThreshold).flatMap((check) => {
     const measure = thresholdMeasure(check.measure);

@@ -31,20 +31,20 @@ export interface MonitorRequest {
   readonly config: Config;
   readonly roles: readonly Role[];
   readonly logger: Logger;
-  /** Aborts a running start. */
+  /** Aborts a start that is still in progress. */
   readonly signal: AbortSignal;
 }
 
 export interface Monitor {
-  /** Base URL of /metrics, /livez and /readyz. */
+  /** Base URL for /metrics, /livez and /readyz. */
   readonly url: string;
-  /** Closes everything, last opened first. Runs once. */
+  /** Closes everything in reverse order. Runs once. */
   stop(): Promise<void>;
   /** Describes what a stop is waiting for. */
   pending(): string;
 }
 
-/** Opens everything in order; if a step fails, closes what was opened before. */
+/** Opens everything in order. If a step fails, closes what was already open. */
 export async function startMonitor({ config, roles: active, logger, signal }: MonitorRequest): Promise<Monitor> {
   const cleanups = createCleanupStack(logger);
   try {
@@ -95,10 +95,13 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
   }
 }
 
-/** Maximum wait for the first reading of the stored gauges. */
+/** Maximum wait for the first read of the stored gauges. */
 const FIRST_READING_MS = 2000;
 
-/** Waits for the stored gauges, so that none is missing after a restart and firing alerts continue, but not for a slow database. */
+/**
+ * Waits for the stored gauges, so that none is missing after a restart and firing alerts continue. Does not wait for a
+ * slow database.
+ */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
@@ -122,10 +125,10 @@ interface SenderParts {
 }
 
 /**
- * Sends metrics after each interval, and once more at the end. A failed request is not repeated, since all values are
- * cumulative. Logs when sending starts to fail and when it works again.
+ * Sends metrics after each interval, and a last time at the end. Does not repeat a failed request, because all values
+ * are cumulative. Logs when sending starts to fail and when it works again.
  *
- * @returns a function that stops; it waits for the last request, at most until its time-out
+ * @returns a function that stops sending; it waits for the last request, at most until the request times out
  */
 export function sendMetrics(
   intervalSeconds: number,
@@ -138,7 +141,7 @@ export function sendMetrics(
       'metrics',
       toOtlpMetrics(await exporter.read(), endpoint.reporter, clock.now()),
     );
-    if (refusal !== null && !isFailing) logger.error('sending metrics by OTLP failed', { reason: refusal.reason });
+    if (refusal !== null && !isFailing) logger.error('could not send metrics by OTLP', { reason: refusal.reason });
     if (refusal === null && isFailing) logger.info('metrics are sent by OTLP again');
     isFailing = refusal !== null;
   };
@@ -155,15 +158,15 @@ export function sendMetrics(
 }
 
 /**
- * Maximum growth of the heap above its live objects before a collection. By default V8 lets it grow to a multiple, so that
- * a process under load holds hundreds of megabytes of garbage.
+ * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple, so
+ * that a process under load holds hundreds of megabytes of garbage.
  */
 const HEAP_GROWING_PERCENT = 50;
 
 /**
  * Runs until `signal` aborts.
  *
- * @throws RecalldError when it cannot start, and stop_overdue
+ * @throws RecalldError if it cannot start, and stop_overdue
  */
 export async function serve(
   configFile: string | undefined,
@@ -196,7 +199,9 @@ export async function serve(
   logger.info('recalld has stopped');
 }
 
-/** Ends before the supervisor kills the process, so that the log has the reason. @throws RecalldError stop_overdue */
+/**
+ * Ends before the supervisor kills the process, so that the log states the reason. @throws RecalldError stop_overdue
+ */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {
@@ -212,10 +217,10 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   }
 }
 
-/** Returns a warning about an unused embedded database, with how to move its data; null without one. */
+/** Returns a warning about an unused embedded database, and how to move its data; null if there is none. */
 export function orphanedDataDir({ storage }: Pick<Config, 'storage'>): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;
-  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL of storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Then, or if you do not need it, remove the folder.`;
+  return `${storage.data_dir} contains an embedded database that this config does not use. To copy it into the PostgreSQL server in storage.url, run deploy/postgres/move-embedded.sh (deploy/README.md). Then, or if you do not need it, remove the folder.`;
 }

@@ -1,4 +1,4 @@
-/** A clock that its owner sets, so that days pass in seconds; between two settings it advances in real time. */
+/** A clock that its owner sets, so that days pass in seconds. Between two settings it advances in real time. */
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 
@@ -19,7 +19,7 @@ export function createSimulatedClock(start: Date): SimulatedClock {
     },
     now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
     monotonicMs: () => systemClock.monotonicMs(),
-    /** Also shortens the daemon's own pauses, such as the one before it retries a dead retriever. */
+    /** Also shortens the daemon's own pauses, such as the pause before it retries an unresponsive retriever. */
     sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A daemon in this process whose caller sets the clock and starts the jobs, which have no schedule here. Its pages and its
- * API are served meanwhile. Everything else works as in a real daemon.
+ * An in-process daemon whose caller sets the clock and starts the jobs, which have no schedule. Its pages and API are
+ * served meanwhile. Everything else works as in a real daemon.
  */
 import { createCleanupStack } from '../core/cleanup-stack.ts';
 import type { Db } from '../core/context.ts';
@@ -25,19 +25,21 @@ import { jobCatalogue } from './jobs.ts';
 
 export interface SimulatedDaemon {
   readonly db: Db;
-  /** Base URL of the console, the API and /metrics. */
+  /** Base URL for the console, the API and /metrics. */
   readonly url: string;
-  /** Imports a new version of a golden set; `values` are the parsed lines of a JSONL file. */
+  /** Imports a new version of a golden set. `values` are the parsed lines of a JSONL file. */
   importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
   ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<unknown>;
-  /** Acts as a tick of the cron of all golden sets: their runs start with the next `run`, in parallel to its jobs. */
+  /**
+   * Acts as one scheduled time for all golden sets: their runs start with the next `run`, in parallel with its jobs.
+   */
   tickGoldenSets(plannedAt: Date): Promise<void>;
   /** Runs jobs in parallel, then the jobs that they enqueued. @throws RecalldError demo_failed */
   run(...names: JobName[]): Promise<void>;
   /** Checks the index of each pipeline that has a manifest. @throws RecalldError demo_failed */
   checkIndexes(): Promise<void>;
-  /** Alerts that are firing on a pipeline, critical ones first. */
+  /** Alerts that are firing for a pipeline, critical alerts first. */
   alerts(pipeline: string): Promise<readonly Alert[]>;
 }
 
@@ -60,11 +62,11 @@ type JobName =
   | 'send-notifications';
 
 /**
- * Opens the database of the config until `work` ends. No other daemon may use that database, because its jobs would follow
+ * Opens the configured database until `work` ends. No other daemon may use that database, because its jobs would follow
  * another clock.
  *
  * @param onFailedJob called for each failed job; without it, `run` throws
- * @throws RecalldError as openDependencies, port_in_use, and what `work` throws
+ * @throws RecalldError like openDependencies, port_in_use, and errors from `work`
  */
 export async function withSimulatedDaemon<T>(
   { config, logger, signal }: CommandSettings,
@@ -101,7 +103,7 @@ export async function withSimulatedDaemon<T>(
     const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();
     let isRunningJobs = false;
-    // Delays that the caller causes between jobs are not delays of the daemon.
+    // Delays that the caller causes between jobs are not daemon delays.
     const stopWatching = watchEventLoop(meter, (seconds) => {
       if (isRunningJobs) daemon.ownLag.record(seconds, 0);
     });
@@ -161,7 +163,10 @@ function refuseFailedJob(name: string): never {
 
 type Job = readonly [name: string, payload: Readonly<Record<string, unknown>>, id: string];
 
-/** A queue whose jobs wait until `runAll` runs them in parallel, then those that they enqueued, until none is left. */
+/**
+ * A queue whose jobs wait until `runAll` runs them in parallel, then the jobs that they enqueued, until the queue is
+ * empty.
+ */
 function createManualQueue(queue: JobQueue) {
   const waiting: Job[] = [];
   return {
@@ -169,14 +174,14 @@ function createManualQueue(queue: JobQueue) {
     async runAll(work: (...job: Job) => Promise<void>): Promise<void> {
       while (waiting.length > 0) {
         const ends = await Promise.allSettled(waiting.splice(0).map((job) => work(...job)));
-        // The caller closes the database after a failure, so every job must have ended before one is reported.
+        // The caller closes the database after a failure, so every job must have ended before a failure is reported.
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     },
   };
 }
 
-/** Drops the error that a daemon logs for each page: here the caller reports pages itself. */
+/** Drops the error that a daemon logs for each page, because the caller reports pages. */
 function withoutPages(logger: Logger): Logger {
   return {
     ...logger,

@@ -1,4 +1,4 @@
-/** The role `worker`: runs the jobs of the queue. */
+/** The `worker` role: runs the jobs in the queue. */
 
 import { recoverGoldenRunsJob } from '../golden/golden-jobs.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -10,7 +10,7 @@ import type { Daemon } from './dependencies.ts';
 import { jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
 export interface Workers {
-  /** Defers running jobs instead of finishing them: their progress is stored, and they continue elsewhere. */
+  /** Defers running jobs instead of finishing them: their progress is stored, and they continue in another process. */
   releaseJobs(): Promise<void>;
 }
 
@@ -21,7 +21,8 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Pro
   await queue.work(
     createJobRunner({ jobs: jobCatalogue, jobDeps: context, clock, logger, meter, shutdown: shutdown.signal }),
   );
-  // Ticked by workers, since all schedulers may be down, one of them right after it had created a run.
+  // Workers start this job, because all schedulers may be down, and one of them may have stopped right after it created
+  // a run.
   const ticks = startTicks({ ...context, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {
     async releaseJobs() {
@@ -32,8 +33,8 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Pro
 }
 
 /**
- * Exports the counters of a worker as 0 from the start: `increase` of a counter that appears with its first event is 0, and
- * an alert would miss it.
+ * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, and
+ * an alert would miss that event.
  */
 export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {
   for (const { kind } of notify) {

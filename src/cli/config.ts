@@ -22,16 +22,16 @@ export function configCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 if it is not valid. Shows the expected false pages of its checks, the daily cost of its judges, and, if the database is reachable, golden schedules with intervals shorter than their last runs.',
+      'Validate the config; exit 2 if it is not valid. Shows the expected false pages per check, the daily cost of judges, and, if the database is reachable, golden sets that are scheduled more often than their last run took.',
       'recalld config check --config recalld.yaml',
     )
-      .option('--with-runs', 'use the noise of the latest stored runs for thresholds')
+      .option('--with-runs', 'use the noise in the latest stored runs for thresholds')
       .action((options: CheckOptions) => check(options, signal)),
   );
   command.addCommand(
     configuredCommand(
       'print',
-      'Print the config with defaults and environment merged in, secrets redacted.',
+      'Print the config with defaults and environment merged in and secrets redacted.',
       'recalld config print',
     ).action(print),
   );
@@ -82,7 +82,7 @@ async function check(options: CheckOptions, signal: AbortSignal): Promise<void> 
 
 function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
-    `${pipeline}: the check "${name}" is blind: it would only find a drop of ${decimal(smallest ?? Number.NaN)} or more, and watches for ` +
+    `${pipeline}: the check "${name}" is blind: it can only detect a drop of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is ` +
     `${decimal(Math.abs(threshold))}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
 }

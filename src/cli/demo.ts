@@ -1,4 +1,4 @@
-/** `recalld demo`: runs all of recalld on real data on this machine; nothing else needs to be installed. */
+/** `recalld demo`: runs all of recalld on real data on this machine. Nothing else needs to be installed. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { assertCanListen } from '../app/http/server.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -16,7 +16,7 @@ interface DemoOptions {
 
 export function demoCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .option('--port <n>', 'port of the daemon; 0 for a free port', parsePort, 8321)
+    .option('--port <n>', 'port of the daemon; 0 for any free port', parsePort, 8321)
     .addOption(
       new Option('--fault <fault>', 'simulate one fault, none, or all of them (story)')
         .choices(['none', ...scenarios.map(({ name }) => name), 'story'])
@@ -40,9 +40,9 @@ async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Pr
       output: { print: printLine, progress: showProgressLine, styled },
     });
   } catch (error) {
-    // The original message refers to the config file, which the user of the demo does not have.
+    // The original message refers to the config file, which a demo user does not have.
     if (!(error instanceof RecalldError) || error.code !== 'port_in_use') throw error;
-    const message = `Port ${port} is in use by another process. Choose another with --port, or use --port 0 for a free one.`;
+    const message = `Port ${port} is in use by another process. Choose another with --port, or use --port 0 for any free port.`;
     throw new RecalldError('port_in_use', message, { cause: error });
   }
   if (!isAsExpected) process.exitCode = EXIT_CHECK_FAILED;

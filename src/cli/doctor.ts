@@ -1,4 +1,4 @@
-/** `recalld doctor`: checks every service of a config. */
+/** `recalld doctor`: checks every service in a config. */
 import type { Command } from 'commander';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';

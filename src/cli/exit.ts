@@ -1,6 +1,6 @@
 /**
- * The end of the program: exit codes of all commands, printing of errors, and signals such as Ctrl-C: the first stops the
- * program in order, the second ends it immediately.
+ * How the program ends: exit codes for all commands, error output, and signals such as Ctrl-C. The first signal stops
+ * the program in order; the second ends it immediately.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { visibleText } from '../core/text/visible-text.ts';
 export const EXIT_OK = 0;
 /** A check failed or a regression was found. */
 export const EXIT_CHECK_FAILED = 1;
-/** A bug in recalld; distinct from the documented codes. */
+/** A bug in recalld; differs from the documented codes. */
 export const EXIT_BUG = 70;
 
 export const exitCodeOfKind: Record<ErrorKind, number> = {
@@ -26,23 +26,23 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   interrupted: 130,
 };
 
-/** Purposes of the optional packages. */
+/** What the optional packages are for. */
 const purposes: Readonly<Record<string, string>> = {
-  '@electric-sql/pglite': 'the vector store of the demo',
-  '@electric-sql/pglite-pgvector': 'the vector store of the demo',
-  '@electric-sql/pglite-prepopulatedfs': 'the vector store of the demo',
-  '@electric-sql/pglite-socket': 'the vector store of the demo',
+  '@electric-sql/pglite': "the demo's vector store",
+  '@electric-sql/pglite-pgvector': "the demo's vector store",
+  '@electric-sql/pglite-prepopulatedfs': "the demo's vector store",
+  '@electric-sql/pglite-socket': "the demo's vector store",
   '@grafana/grafana-foundation-sdk': 'Grafana dashboards',
 };
 
-/** Returns the error for a package that `npm install --omit=optional` omitted; null for any other error. */
+/** Returns the error for a package that `npm install --omit=optional` did not install; null for any other error. */
 export function missingPackage(error: unknown): RecalldError | null {
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_MODULE_NOT_FOUND') return null;
   const name = Object.keys(purposes).find((known) => error.message.includes(`'${known}'`));
   return name === undefined ? null : notInstalled(name, error);
 }
 
-/** @throws RecalldError `package_missing` if a package of the demo is not installed */
+/** @throws RecalldError `package_missing` if a demo package is not installed */
 export function requireDemoPackages(): void {
   for (const name of Object.keys(purposes).filter((known) => known.startsWith('@electric-sql/'))) {
     try {
@@ -60,7 +60,7 @@ function notInstalled(name: string, cause: unknown): RecalldError {
   return new RecalldError('package_missing', message, { cause });
 }
 
-/** Prints an error, and returns the exit code. */
+/** Prints an error. Returns the exit code. */
 export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
@@ -77,7 +77,10 @@ export function reportError(thrown: unknown): number {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP. Child processes notice the end, so exiting at once is safe. */
+/**
+ * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP. Child processes notice when this process ends, so exiting
+ * at once is safe.
+ */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of signals) {

@@ -1,4 +1,4 @@
-/** `recalld init`: creates a config with checks from the URL of a retriever, and pins a first run. */
+/** `recalld init`: creates a config with checks from a retriever URL, and pins a first run. */
 
 import { existsSync } from 'node:fs';
 import { type Command } from 'commander';
@@ -26,13 +26,16 @@ interface InitOptions {
 
 const SET = 'questions';
 const CUTOFF = 10;
-/** Queries without --questions: single words, since a keyword search finds nothing for a made-up sentence. */
+/** Queries used without --questions: single words, because a keyword search finds nothing for a made-up sentence. */
 const probeWords = ['help', 'information'];
 
 export function initCommand(command: Command, signal: AbortSignal): Command {
   return command
-    .argument('<url>', 'search URL of your RAG service; {{text}} in it is replaced by the query')
-    .option('--questions <file>', 'queries to monitor: a text file with one per line, or a golden set (CSV, JSONL)')
+    .argument('<url>', 'search URL of your RAG service; {{text}} is replaced by the query')
+    .option(
+      '--questions <file>',
+      'queries to monitor: a text file with one query per line, or a golden set (CSV, JSONL)',
+    )
     .option(
       '--header <name: value>',
       'request header; its value is not written to the config; repeatable',
@@ -54,7 +57,7 @@ function parseHeader(text: string, before: Readonly<Record<string, string>>): Re
   return { ...before, [name.toLowerCase()]: value };
 }
 
-/** Writes nothing until the request format of the retriever is known. */
+/** Writes nothing until the retriever's request format is known. */
 async function init(url: string, options: InitOptions, signal: AbortSignal): Promise<void> {
   const { questions: file, header, pipeline, out, force, json } = options;
   if (!force && existsSync(out))
@@ -65,7 +68,7 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   if (second === '')
     throw new RecalldError(
       'golden_set_empty',
-      `${file} contains only one query; add at least one more, so that init can check that the answers depend on the query. Nothing was sent or written.`,
+      `${file} contains only one query; add at least one more, so that init can check that the results depend on the query. Nothing was sent or written.`,
     );
   const search = await findRequest(url, header, [first, second], signal);
   if (search.kind === 'not_found') throw notUnderstood(url, search, questions !== null);
@@ -88,15 +91,15 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   for (const sentence of assumed) printLine(`  ${sentence}`);
   if (pinned === null)
     note(
-      'Without --questions, recalld sends no queries on a schedule: provide a file with queries of your users, one per line, or send live queries (docs/how-to/ingest.md).',
+      'Without --questions, recalld sends no queries on a schedule: provide a file with queries from your users, one per line, or send live queries (docs/how-to/ingest.md).',
     );
   else {
     printLine(
-      `Sent ${pinned.queries} ${pinned.queries === 1 ? 'query' : 'queries'} (run ${pinned.runId}); later answers are compared with these.`,
+      `Sent ${pinned.queries} ${pinned.queries === 1 ? 'query' : 'queries'} (run ${pinned.runId}); later results are compared with this run.`,
     );
     if (pinned.queries < FEW_QUESTIONS)
       note(
-        `With ${pinned.queries} queries, most changes are only a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
+        `With ${pinned.queries} queries, most changes only cause a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
       );
   }
   for (const { variable, name } of secrets)
@@ -106,14 +109,14 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   );
 }
 
-/** Below this number, the confidence interval of a mean overlap is so wide that only a large change is critical. */
+/** Below this number, the confidence interval for a mean overlap is so wide that only a large change is critical. */
 const FEW_QUESTIONS = 50;
 
 interface Questions {
   readonly format: 'auto' | GoldenFormat;
-  /** Its first two different queries. */
+  /** The first two different queries. */
   readonly samples: readonly string[];
-  /** Warnings from reading it, such as duplicate queries. */
+  /** Warnings from reading the file, such as duplicate queries. */
   readonly warnings: readonly string[];
   /** Null for a golden set. */
   readonly count: number | null;
@@ -131,7 +134,7 @@ function say(code: 'retriever_not_understood' | 'retriever_unreachable', what: s
   return new RecalldError(code, `${what} ${fix} Nothing was written.`);
 }
 
-/** Returns the error for a service without a list of results, with the fix. */
+/** Returns the error for a service that returned no list of results, with the fix. */
 function notUnderstood(
   url: string,
   { problem, reason }: Extract<RequestSearch, { readonly kind: 'not_found' }>,
@@ -149,19 +152,19 @@ function notUnderstood(
       return say(
         'retriever_unreachable',
         `${place} took too long: ${reason}`,
-        'Check that it answers a query, and run init again.',
+        'Check that the service answers a query, and run init again.',
       );
     case 'missing':
       return say(
         'retriever_not_understood',
         `${place} returned 404 for every common request format: the path does not exist.`,
-        'Use the whole URL of the search with its path, such as http://localhost:8000/search.',
+        'Use the complete search URL with its path, such as http://localhost:8000/search.',
       );
     case 'unauthorized':
       return say(
         'retriever_not_understood',
         `${place} refused the request: ${reason}`,
-        'Set its key with --header "authorization: Bearer KEY", or correct the key.',
+        'Set its API key with --header "authorization: Bearer KEY", or correct the key.',
       );
     case 'limited':
       return say(
@@ -175,17 +178,17 @@ function notUnderstood(
       return say(
         'retriever_not_understood',
         `${place} returned an HTML page instead of JSON: it is a website, a sign-in page or a proxy.`,
-        'Use the URL of the search API of the service.',
+        "Use the URL of the service's search API.",
       );
     case 'empty':
       return say(
         'retriever_not_understood',
         hasQuestions
-          ? `${place} returned an empty list for the first queries of the file.`
+          ? `${place} returned an empty list for the first queries in the file.`
           : `${place} returned an empty list for the queries ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
         hasQuestions
-          ? 'Start the file with queries that have results, or check that the index is filled.'
-          : 'Set --questions FILE with queries that have results, one per line, or check that the index is filled.',
+          ? 'Start the file with queries that have results, or check that the index is not empty.'
+          : 'Set --questions FILE with queries that have results, one per line, or check that the index is not empty.',
       );
     case 'other':
       return say(
@@ -198,7 +201,7 @@ function notUnderstood(
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 
-/** Writes checks that need no judgments; a golden set with judgments gets one more check. */
+/** Writes checks that need no judgments. A golden set with judgments gets one more check. */
 function configText(
   pipeline: string,
   { url, method, body, results }: FoundRequest,
@@ -217,7 +220,7 @@ function configText(
     results: { list, id, score, ...(id === null ? { text } : {}) },
   };
   const watched = {
-    // Frequent, so that a first trial shows results; hourly is common later.
+    // Runs frequently, so that a first trial shows results. Hourly is common later.
     golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
     checks: [
       {
@@ -249,7 +252,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
   const sent = body === null ? url : JSON.stringify(body);
   return [
     `Request: ${method} with ${sent}${Object.keys(headers).length === 0 ? '' : ' and your headers'}.`,
-    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the response itself' : list}; ${called}, ${score === null ? 'no scores' : `scores in ${score}`}.`,
+    `${ids.length}${ids.length === 100 ? ' or more' : ''} ${ids.length === 1 ? 'result is' : 'results are'} in ${list === '@' ? 'the top level of the response' : list}; ${called}, ${score === null ? 'no scores' : `scores in ${score}`}.`,
     ...(isUnique
       ? []
       : [
@@ -258,11 +261,11 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
     ...(knowsK
       ? []
       : [
-          'It returns the same number of results for any k; if it has a parameter for the number of results, set it to {{k}} in the request.',
+          'The service returns the same number of results for any k; if it has a parameter for the number of results, set it to {{k}} in the request.',
         ]),
     ...(knowsText
       ? []
-      : ['Two different queries got the same answer: check that the query is where the service reads it.']),
+      : ['Two different queries returned the same results: check that the query is where the service reads it.']),
   ];
 }
 
@@ -278,7 +281,7 @@ function requestJson({ url, method, body, results, knowsK, knowsText }: FoundReq
   };
 }
 
-/** Imports the queries, runs them once and pins the answers. @throws RecalldError retriever_unreachable */
+/** Imports the queries, runs them once and pins the results. @throws RecalldError retriever_unreachable */
 async function pinToday(
   configFile: string,
   pipeline: string,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry point of the command line: arguments, signals and exit code. */
+/** Command line entry point: arguments, signals and exit code. */
 import { RecalldError } from '../core/errors.ts';
 import { interruptSignal, reportError } from './exit.ts';
 import { createProgram } from './program.ts';

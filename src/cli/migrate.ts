@@ -9,21 +9,21 @@ import { type ConfiguredOptions, printJson, printLine, withConfig } from './outp
 
 export function migrateCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')
-    .option('--grant', 'then grant the daemon role recalld_app its rights (docs/how-to/security.md)', false)
+    .option('--grant', 'then grant the daemon role recalld_app its privileges (docs/how-to/security.md)', false)
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
       const report = await migrateDatabase(commandSettings(config, signal), grant);
       if (json === true) printJson(report);
       else if (report.applied.length === 0) printLine(`The database schema is up to date (version ${report.version}).`);
-      else printLine(`Applied ${report.applied.join(', ')}; the database schema has version ${report.version}.`);
+      else printLine(`Applied ${report.applied.join(', ')}; the database now has schema version ${report.version}.`);
     });
 }
 
 /**
- * Migrates the database of the config, and the schema of the job queue if it is in the same database, since the role of the
- * daemon may not have the right to do either.
+ * Migrates the configured database, and the job queue's schema if it is in the same database. The daemon's role may not
+ * have the privileges for either.
  *
- * @param grants true to grant that role its rights then
- * @throws RecalldError as migrateStorage and grantRights, and queue_unreachable
+ * @param grants true to grant the daemon's role its privileges afterwards
+ * @throws RecalldError like migrateStorage and grantRights, and queue_unreachable
  */
 async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;

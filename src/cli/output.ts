@@ -1,6 +1,6 @@
 /**
- * Output of commands (one JSON document, or tables, colors and small charts; plain text without a terminal), and their
- * shared options.
+ * Command output (one JSON document, or tables, colors and small charts; plain text without a terminal), and shared
+ * command options.
  */
 import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
@@ -11,8 +11,8 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 /**
- * Marks the color codes of this process until they are written. Texts of services, files or users cannot contain the mark, so
- * all of their control codes are escaped.
+ * Marks this process's color codes until they are written. Texts from services, files or users cannot contain the mark,
+ * so all of their control codes are escaped.
  */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
@@ -24,9 +24,9 @@ export function styled(format: Format, text: string): string {
   return `${open}${text}${close}`;
 }
 
-/** Keeps the colors of this process, and escapes all other control codes. */
+/** Keeps this process's colors, and escapes all other control codes. */
 function forTerminal(text: string): string {
-  // Splitting by a pattern with two groups returns the texts at every third index, with the color codes between.
+  // Splitting by a pattern with two groups returns the texts at every third index, with the color codes in between.
   return text
     .split(sealed)
     .map((part, at) => (at % 3 === 0 ? visibleText(part) : part))
@@ -73,12 +73,12 @@ export function printLine(text: string): void {
   process.stdout.write(`${forTerminal(text)}\n`);
 }
 
-/** Prints a note on stderr, outside the output. */
+/** Prints a note on stderr, separate from the output. */
 export function note(text: string): void {
   process.stderr.write(`${forTerminal(text)}\n`);
 }
 
-/** Formats a table as formatAligned, with numbers in the columns from `firstNumber`. */
+/** Formats a table like formatAligned, with numbers in the columns from `firstNumber`. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -91,7 +91,7 @@ export function formatTable(
   );
 }
 
-/** Formats a table without borders, for copying and `cut`; a row is one line, and numbers are right-aligned. */
+/** Formats a table without borders, for copying and `cut`. Each row is one line, and numbers are right-aligned. */
 export function formatAligned(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -121,7 +121,7 @@ export function formatAligned(
       middle: gap,
     },
   });
-  // A cell is one line, also if an id contains a line feed.
+  // A cell is one line, even if an id contains a line feed.
   table.push(...rows.map((row) => row.map((cell) => cellText(cell))));
   return table.toString().replaceAll(/ +$/gm, '');
 }
@@ -136,7 +136,7 @@ function cellText(cell: string): string {
     .join('');
 }
 
-/** Options of every command with a config. */
+/** Options that every command with a config has. */
 export interface ConfiguredOptions {
   readonly config?: string;
   readonly json?: boolean;
@@ -147,7 +147,7 @@ export function configuredCommand(name: string, description: string, example: st
   return withConfig(new Command(name).description(description), example);
 }
 
-/** Adds `--config`, `--json` and an example to the help of a command. */
+/** Adds `--config`, `--json` and an example to a command's help. */
 export function withConfig(command: Command, example: string): Command {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')

@@ -1,20 +1,20 @@
-/** The tree of commands, and the settings of all of them. */
+/** The command tree, and settings for all commands. */
 import { Command, Help, type Option } from 'commander';
 import { version } from '../app/version.ts';
 
 interface TopCommand {
   readonly does: string;
-  /** Adds its options and subcommands. Loaded on demand, so that `eval` does not load the database driver. */
+  /** Adds a command's options and subcommands. Loaded on demand, so that `eval` does not load the database driver. */
   readonly load: () => Promise<(command: Command, signal: AbortSignal) => Command>;
 }
 
 const commands: Readonly<Record<string, TopCommand>> = {
   demo: {
-    does: 'Run a demo: a RAG service on real data with users, several faults, and the alerts and diagnoses of recalld.',
+    does: 'Run a demo: a RAG service on real data with users and several faults, and the alerts and diagnoses from recalld.',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   init: {
-    does: 'Detect the request format of a retriever, write recalld.yaml for it, and pin its current answers as the baseline.',
+    does: 'Detect the request format of a retriever, write recalld.yaml for it, and pin its current results as the baseline.',
     load: async () => (await import('./init.ts')).initCommand,
   },
   serve: {
@@ -22,7 +22,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   migrate: {
-    does: 'Migrate the database to the schema of this version. An embedded database is migrated at each start.',
+    does: "Migrate the database to this version's schema. An embedded database is migrated at each start.",
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   config: {
@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./config.ts')).configCommand,
   },
   status: {
-    does: 'Show the status of every pipeline, its age and its reasons; exit 1 unless all are ok.',
+    does: 'Show the status of every pipeline, with its age and reasons; exit 1 unless all are ok.',
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {
@@ -46,11 +46,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,
   },
   doctor: {
-    does: 'Check every service of a config, and show problems with their fixes.',
+    does: 'Check every service in a config, and show problems and their fixes.',
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   'store-test': {
-    does: 'Test that the vector store of a config works as recalld needs; read-only.',
+    does: 'Test that the configured vector store supports what recalld needs; read-only.',
     load: async () => (await import('./store-test.ts')).storeTestCommand,
   },
   golden: {
@@ -58,19 +58,19 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../golden/edge/commands/golden.ts')).goldenCommand,
   },
   index: {
-    does: 'Compare the content of the store with the manifest of its documents.',
+    does: 'Compare the documents in the store with the manifest.',
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   judge: {
-    does: 'Review live queries that are judged by a model and by people.',
+    does: 'Review live queries judged by a model and by people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,
   },
   shadow: {
-    does: 'Compare shadow retrievers with the retriever of their pipeline.',
+    does: "Compare shadow retrievers with their pipeline's retriever.",
     load: async () => (await import('../experiments/edge/commands.ts')).shadowCommand,
   },
   variants: {
-    does: 'Compare variants of the service by the feedback of users.',
+    does: 'Compare service variants by user feedback.',
     load: async () => (await import('../experiments/edge/commands.ts')).variantsCommand,
   },
   keys: {
@@ -78,7 +78,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../platform/access/edge/access-commands.ts')).keysCommand,
   },
   audit: {
-    does: 'List what people changed.',
+    does: 'List recorded changes and who made them.',
     load: async () => (await import('../platform/access/edge/access-commands.ts')).auditCommand,
   },
   runs: {
@@ -90,19 +90,19 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../incidents/explain/edge/explain-command.ts')).explainCommand,
   },
   mcp: {
-    does: 'Serve the status of retrieval to an assistant over stdin and stdout (Model Context Protocol); read-only.',
+    does: 'Serve the retrieval status to an assistant over stdin and stdout (Model Context Protocol); read-only.',
     load: async () => (await import('../mcp/edge/mcp-command.ts')).mcpCommand,
   },
   baselines: {
-    does: 'Manage baselines, the runs that other runs are compared with.',
+    does: 'Manage baselines, the runs with which other runs are compared.',
     load: async () => (await import('../golden/edge/commands/baselines.ts')).baselinesCommand,
   },
   checks: {
-    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when they changed and why.',
+    does: 'Show the status of every check; exit 1 if one is critical. With --history, show when check states changed and why.',
     load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {
-    does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, health of the golden sets.',
+    does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, golden set health.',
     load: async () => (await import('../report/status/report-command.ts')).reportCommand,
   },
   backtest: {
@@ -118,7 +118,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./provisioning.ts')).dashboardsCommand,
   },
   deployments: {
-    does: 'Record and list deployments: changes of index, embedder, retriever or golden set.',
+    does: 'Record and list deployments: changes to an index, embedder, retriever or golden set.',
     load: async () => (await import('../live/deployments/edge/deployments-commands.ts')).deploymentsCommand,
   },
   density: {
@@ -126,11 +126,11 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../density/edge/density-commands.ts')).densityCommand,
   },
   drift: {
-    does: 'Compare the coverage of two sets of queries by a store of vectors; needs no database.',
+    does: 'Compare how well a vector store covers two sets of queries; needs no database.',
     load: async () => (await import('../density/edge/drift-command.ts')).driftCommand,
   },
   topics: {
-    does: 'List topics of live queries that the store does not cover.',
+    does: 'List live query topics that the store does not cover.',
     load: async () => (await import('../density/edge/density-commands.ts')).topicsCommand,
   },
   eval: {
@@ -138,22 +138,22 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../golden/edge/commands/eval.ts')).evalCommand,
   },
   compare: {
-    does: 'Compare two TREC run files query by query; needs no database; exit 1 when the first metric regresses.',
+    does: 'Compare two TREC run files query by query; needs no database; exit 1 if the first metric regresses.',
     load: async () => (await import('../golden/edge/commands/compare.ts')).compareCommand,
   },
 };
 
 /**
- * Creates the program, with the options and subcommands of the called command only.
+ * Creates the program, with options and subcommands of the called command only.
  *
  * @param words the command line; `all` loads every command
  * @param signal aborts the command
  */
 export async function createProgram(words: readonly string[] | 'all', signal: AbortSignal): Promise<Command> {
   const program = new Command('recalld')
-    .description('Watches the retrieval quality of production RAG.')
+    .description('Monitors the retrieval quality of production RAG.')
     .version(version)
-    // Without it, --version of a command would be that of the program.
+    // Without this, a command's --version option would mean the program's option.
     .enablePositionalOptions()
     .showHelpAfterError('(run it with --help for usage)')
     .addHelpText(
@@ -170,8 +170,8 @@ export async function createProgram(words: readonly string[] | 'all', signal: Ab
 }
 
 /**
- * Applies settings that commander does not pass to added commands: it throws instead of exiting, so that exit codes are
- * decided in one place, and the help omits the default `false` of switches.
+ * Applies settings that commander does not pass on to added commands. commander throws instead of exiting, so that exit
+ * codes are decided in one place. Help omits the default `false` for switches.
  */
 function applyToTree(command: Command): void {
   command.exitOverride();

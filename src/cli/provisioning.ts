@@ -51,7 +51,7 @@ export function dashboardsCommand(command: Command): Command {
   return withConfig(command, 'recalld dashboards --config recalld.yaml --out /var/lib/grafana/dashboards')
     .option('--out <dir>', 'output folder; created if needed', 'grafana/dashboards')
     .action(async ({ config, out, json }: DashboardsOptions) => {
-      // Dashboards need an optional package, which the help of all commands must not require.
+      // Dashboards need an optional package, which the help for all commands must not require.
       const { writeDashboards } = await import('../app/commands/dashboards.ts');
       const { files, notes } = writeDashboards(loadConfig(config).config, out);
       for (const sentence of notes) note(`Note: ${sentence}`);

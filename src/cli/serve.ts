@@ -6,7 +6,7 @@ export function serveCommand(command: Command, signal: AbortSignal): Command {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .addOption(
-      new Option('--roles <list>', 'comma-separated roles of this process: api, worker, scheduler')
+      new Option('--roles <list>', 'comma-separated roles for this process: api, worker, scheduler')
         .argParser(parseRoles)
         .default(roles, 'all'),
     )

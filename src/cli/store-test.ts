@@ -1,4 +1,4 @@
-/** `recalld store-test`: tests that the store of a config works as recalld needs. It only reads. */
+/** `recalld store-test`: tests that the configured store supports what recalld needs. Only reads. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
@@ -31,11 +31,11 @@ interface TestedPipeline {
 
 export function storeTestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
-    .option('--pipeline <name>', 'only test the store of this pipeline')
+    .option('--pipeline <name>', "only test this pipeline's store")
     .option('--filter <field=value>', 'a field and a value that some chunks have', parseFilter, null)
     .addHelpText(
       'after',
-      '\nIt only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',
+      '\nThis command only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',
     )
     .action(async (options: StoreTestOptions) => {
       const settings = commandSettings(options.config, signal);
@@ -58,7 +58,7 @@ export function storeTestCommand(command: Command, signal: AbortSignal): Command
 function parseFilter(text: string): TestedStore['filter'] {
   const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (name !== undefined && value !== undefined) return { name, value };
-  throw new InvalidArgumentError('Write it like language=en.');
+  throw new InvalidArgumentError('Use a form such as language=en.');
 }
 
 function pipelinesWithStore({ config }: CommandSettings, only: string | undefined): string[] {
@@ -66,7 +66,7 @@ function pipelinesWithStore({ config }: CommandSettings, only: string | undefine
   const named = config.pipelines.filter(({ name }) => only === undefined || name === only);
   const withStore = named.filter(({ vector_store: store }) => store !== undefined).map(({ name }) => name);
   if (withStore.length > 0) return withStore;
-  const whose = only === undefined ? 'No pipeline of the config' : `The pipeline "${only}"`;
+  const whose = only === undefined ? 'No pipeline in the config' : `The pipeline "${only}"`;
   throw new RecalldError('config_invalid', `${whose} has no \`vector_store\` to test; add it to the config.`);
 }
 

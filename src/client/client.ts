@@ -6,10 +6,10 @@
  *   client.feedback({ queryId: id, kind: 'thumb', value: 'up' });
  *   await client.close();
  *
- * The host has priority: a call copies its argument and returns, all other work runs between the host's own, memory is
- * bounded, and items that cannot be delivered are dropped and counted. Each item gets an id at once, so that recalld
- * recognizes duplicates. No dependencies, and from recalld only this folder and the rule for ids of documents without
- * one; runs on Node.js 18, Bun and Deno.
+ * The host has priority. A call copies its argument and returns, and all other work runs between the host's own work.
+ * Memory is bounded, and items that cannot be delivered are dropped and counted. Each item gets an id immediately, so
+ * that recalld recognizes duplicates. The client has no dependencies; from recalld it uses only this folder and the rule
+ * that derives missing document ids. It runs on Node.js 18, Bun and Deno.
  */
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';
@@ -33,7 +33,7 @@ const MAX_RECORD_BYTES = 1024 * 1024;
 /** Reason why new items are dropped. */
 type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
 
-/** Queue and delivery of one kind of record: queries or feedback. */
+/** Queue and delivery for one kind of record: queries or feedback. */
 class Channel {
   readonly #tally: Tally;
   readonly #outbox: Outbox<ClientRecord>;
@@ -61,7 +61,7 @@ class Channel {
   }
 
   /**
-   * Counts one call of the host and queues the record that `make` returns. Null means that the record was sampled out.
+   * Counts one call by the host and queues the record that `make` returns. Null means that the record was sampled out.
    */
   offer(make: () => ClientRecord | null): void {
     this.#tally.offered += 1;
@@ -87,14 +87,14 @@ class Channel {
     }
   }
 
-  /** Sends all queued records; calls `done` when they have been sent. Returns a function that cancels the wait. */
+  /** Sends all queued records. Calls `done` when they have been sent. Returns a function that cancels the wait. */
   flush(done: () => void): () => void {
     if (this.#delivery !== null) return this.#delivery.flush(done);
     done();
     return () => undefined;
   }
 
-  /** Accepts no more items, and immediately tries once more to send the queued ones. */
+  /** Accepts no more items. Immediately tries once more to send the queued items. */
   startClosing(): void {
     this.#refusal ??= 'closed';
     this.#delivery?.sendNow();
@@ -110,21 +110,21 @@ class Channel {
   }
 }
 
-/** Number of hash values for sampling by session. Each process of the host samples the same sessions. */
+/** Number of hash values for sampling by session. All processes of the host sample the same sessions. */
 const HASH_RANGE = 2 ** 32;
 
 /**
- * Returns true if a key falls into the sample, for a rate in [0, 1]. The result for a key never changes, and a key in
- * the sample of one rate is in the sample of every higher rate.
+ * Returns true if a key falls into the sample, for a rate in [0, 1]. The result for a key never changes, and a key that
+ * is sampled at one rate is also sampled at every higher rate.
  */
 export function isSampled(key: string, rate: number): boolean {
   return hash(key) < rate * HASH_RANGE;
 }
 
 /**
- * FNV-1a over the UTF-16 units, mixed by the finalizer of MurmurHash3, since FNV alone leaves the upper bits of short
- * keys uneven. It must differ from the daemon's SHA-256: with the same function, the daemon would sample all or none of
- * what it receives, instead of its own share.
+ * FNV-1a over the UTF-16 units, mixed by the MurmurHash3 finalizer, because FNV leaves the upper bits of short keys
+ * uneven. The hash must differ from the daemon's SHA-256: with the same function, the daemon would sample all or none
+ * of what it receives instead of its own share.
  */
 function hash(key: string): number {
   let h = 0x811c9dc5;
@@ -150,7 +150,7 @@ export type {
 } from './types.ts';
 
 /**
- * Opens a client; nothing is sent before the first item. One client serves a whole process: create it at start-up.
+ * Creates a client. Nothing is sent before the first item. One client serves a whole process: create it at start-up.
  * `stats().problems` lists invalid options.
  */
 export function createClient(options: ClientOptions): Client {
@@ -221,12 +221,12 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Reads an argument of the host: in JavaScript it may be anything, whatever its type says. */
+/** Reads an argument from the host. In JavaScript it may be anything, no matter what its type says. */
 function readArgument(value: unknown, name: string): Readonly<Record<string, unknown>> {
   return required(readObject(value, name), name);
 }
 
-/** Returns the id that the host gave to a query; undefined if it is missing or invalid. Never throws. */
+/** Returns the id that the host assigned to a query; undefined if it is missing or invalid. Never throws. */
 function identifierOf(query: unknown): string | undefined {
   try {
     return readIdentifier(readArgument(query, 'query')['id'], 'id');

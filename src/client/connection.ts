@@ -1,16 +1,15 @@
 /**
- * Sends one POST to the daemon and reads its answer, with limits on time and bytes; never throws, rejects or emits an
+ * Sends one POST to the daemon and reads the response, with limits on time and bytes. Never throws, rejects or emits an
  * error.
- *
- * It uses node:http, which Bun and Deno have too, because a pending fetch keeps the host's process alive until its
- * timeout: with a frozen daemon, every exit of the host would take that long.
+ * Uses node:http, which Bun and Deno also support, because a pending fetch keeps the host's process alive until its
+ * timeout. With a frozen daemon, every host exit would take that long.
  */
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { startTimer } from './exit.ts';
 
-/** An answer lists at most one rejection for each of 1,000 items. */
+/** A response lists at most one rejection for each of 1,000 items. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export type Reply =
@@ -18,7 +17,7 @@ export type Reply =
       readonly kind: 'answer';
       readonly status: number;
       readonly retryAfter: string | null;
-      /** Empty if it was cut off. */
+      /** Empty if the body was cut off. */
       readonly body: string;
     }
   | { readonly kind: 'failure'; readonly reason: string };
@@ -67,7 +66,7 @@ export function openConnection(url: URL, headers: Readonly<Record<string, string
   };
 }
 
-/** Completes one request: with the whole answer, a failure or a timeout, whichever comes first. */
+/** Completes one request with the whole response, a failure or a timeout, whichever comes first. */
 function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     let sent: ClientRequest | undefined;
@@ -78,12 +77,12 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
       if (isOver) return;
       isOver = true;
       cancelTimer();
-      // Only after a complete exchange may the socket be reused. If an answer arrives before the whole request was
-      // sent, an error of the rest, such as EPIPE, would have no listener and crash the host.
+      // The socket may be reused only after a complete exchange. If a response arrives before the whole request was
+      // sent, an error while sending the rest, such as EPIPE, would have no listener and crash the host.
       if (!isWhole || sent?.writableFinished === false) sent?.destroy();
       resolve(reply);
     };
-    // The status alone decides about the batch, so it counts even if the body never ends.
+    // The status decides what happens to the batch, so it counts even if the body never ends.
     const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
     const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
 

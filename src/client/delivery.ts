@@ -1,6 +1,6 @@
 /**
- * Sends the records of an outbox to one path of the daemon: one batch and one request at a time; a batch is retried
- * until the daemon has accepted or rejected it.
+ * Sends the records in an outbox to one path of the daemon, with one batch and one request at a time. A batch is
+ * retried until the daemon has accepted or rejected it.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -9,7 +9,7 @@ import { nextTurn, Pause } from './exit.ts';
 import type { Outbox, Tally } from './outbox.ts';
 import { type ClientRecord, recordToJson } from './records.ts';
 
-/** The daemon processed the batch: all items are accepted except those in `rejected`, which counts items by code. */
+/** The daemon processed the batch and accepted all items except those in `rejected`, which counts items by code. */
 interface Processed {
   readonly kind: 'processed';
   readonly rejected: ReadonlyMap<string, number>;
@@ -33,7 +33,7 @@ type Verdict =
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** More codes than the daemon has; further ones are counted together. */
+/** More codes than the daemon has; further codes are counted together. */
 const MAX_CODES = 32;
 
 /** Classifies the reply to a batch of `items` items. */
@@ -57,7 +57,7 @@ export function classifyReply(reply: Reply, items: number): Verdict {
 }
 
 /**
- * Returns the result for a batch that is rejected as a whole: by the codes of its items, as far as the answer lists
+ * Returns the result for a batch that is rejected as a whole, by the codes of its items as far as the response lists
  * them.
  */
 function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Processed {
@@ -72,7 +72,7 @@ function parse(body: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // The answer comes from something between the client and the daemon; only its status is usable.
+    // The response comes from something between the client and the daemon; only its status is usable.
   }
   return {};
 }
@@ -98,15 +98,15 @@ function countOf(value: unknown, most: number): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? Math.min(value, most) : 0;
 }
 
-/** Longest wait, whether the client chose it or the daemon requested it. */
+/** Maximum wait, whether the client chose it or the daemon requested it. */
 const MAX_RETRY_DELAY_MS = 60_000;
 
 const BASE_DELAY_MS = 500;
 
 /**
- * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], added to the Retry-After
- * of the daemon, and at most 60 s. Jitter is added to Retry-After too; without it, all hosts that were rejected
- * together would return together.
+ * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], added to the daemon's
+ * Retry-After, and at most 60 s. Jitter is added to Retry-After too; otherwise, all hosts that were rejected together
+ * would return together.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -118,7 +118,7 @@ export function retryDelayMs(attempt: number, retryAfter: string | null, random:
   return Math.min(MAX_RETRY_DELAY_MS, retryAfterMs(retryAfter, now) + jitterMs);
 }
 
-/** Returns seconds or an HTTP date as milliseconds from `now`; 0 if it is missing or invalid. */
+/** Converts seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
 export function retryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();
@@ -127,10 +127,10 @@ export function retryAfterMs(retryAfter: string | null, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** Longest work without yielding to the host. */
+/** Maximum time to work without yielding to the host. */
 const SLICE_MS = 1;
 
-/** Smaller bodies fit into one packet either way. */
+/** Smaller bodies fit into one packet with or without compression. */
 const GZIP_FROM_BYTES = 1024;
 
 const gzipInThreadPool = promisify(gzip);
@@ -151,7 +151,7 @@ async function encodeBatch(records: readonly ClientRecord[]): Promise<Uint8Array
   return joined(parts);
 }
 
-/** Compresses the body with gzip outside the event loop; null if it is too small to benefit. */
+/** Compresses the body with gzip outside the event loop; null if the body is too small to benefit. */
 async function compressBody(body: Uint8Array): Promise<Uint8Array | null> {
   return body.length < GZIP_FROM_BYTES ? null : gzipInThreadPool(body);
 }
@@ -166,7 +166,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Estimated size of a batch; far below the usual limits of servers and proxies. */
+/** Estimated size of a batch, far below the usual limits of servers and proxies. */
 const BATCH_BYTES = 512 * 1024;
 
 const FAULT_PAUSE_MS = 1000;
@@ -196,7 +196,7 @@ export class Delivery {
   /** True if the daemon requested the current wait (Retry-After). */
   #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** While the outbox has completed fewer records than this, batches are sent without waiting until they are full. */
+  /** Until the outbox has completed this many records, batches are sent without waiting until they are full. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 
@@ -208,22 +208,22 @@ export class Delivery {
   }
 
   /**
-   * Starts the loop. Its timers and requests belong to the caller of `start` and not to the caller that pushes a
-   * record, so that traces and other async context of one request of the host do not leak into the batches of all.
+   * Starts the loop. Its timers and requests belong to the caller of `start`, not to the caller that pushes a record.
+   * This prevents traces and other async context of one host request from leaking into every batch.
    */
   start(): void {
     this.#run().catch(() => undefined);
   }
 
-  /** Call it after a push. */
+  /** Must be called after a push. */
   wake(): void {
     if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
     this.#notifyWaiters();
   }
 
   /**
-   * Sends everything in the outbox now; calls `done` when it is empty, whether records were delivered or dropped.
-   * Returns a function that cancels the wait.
+   * Sends everything in the outbox now. Calls `done` when the outbox is empty, whether records were delivered or
+   * dropped. Returns a function that cancels the wait.
    */
   flush(done: () => void): () => void {
     const waiter = { target: this.#outbox.pushed, done };
@@ -258,7 +258,7 @@ export class Delivery {
         if (!this.#isStopped) await this.#sendBatch();
       } catch (error) {
         this.#abandonBatch(error);
-        // A permanent fault must not become a busy loop.
+        // A permanent fault must not cause a busy loop.
         await this.#backOff.wait(FAULT_PAUSE_MS);
       }
       this.#notifyWaiters();

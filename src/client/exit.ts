@@ -1,6 +1,6 @@
 /**
- * Sends queued items when the host's process ends, for a short time, and reports the undelivered ones. Until then
- * nothing here keeps the process alive, except where noted.
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then nothing
+ * here keeps the process alive, except where noted.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
@@ -10,13 +10,13 @@ interface ExitingClient {
   /** Queued or being sent. */
   pending(): { readonly queries: number; readonly feedback: number };
   flush(limitMs: number): Promise<unknown>;
-  /** Drops queued items. @returns why the last request failed; null if it did not */
+  /** Drops queued items. @returns why the last request failed; null if it succeeded */
   giveUp(): string | null;
-  /** False if the host itself is notified of each drop. */
+  /** False if the host is notified of each drop. */
   readonly isSilent: boolean;
 }
 
-/** Longest time that a process with nothing else to do waits for a daemon. */
+/** Maximum time that an otherwise idle process waits for a daemon. */
 const EXIT_FLUSH_MS = 2000;
 
 const open = new Set<ExitingClient>();
@@ -65,7 +65,7 @@ export function startTimer(act: () => void, delayMs: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Resolves with the promise or after the delay. This wait is the only one that keeps the process alive. */
+/** Resolves with the promise or after the delay. No other wait keeps the process alive. */
 export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
@@ -78,8 +78,8 @@ export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<
 }
 
 /**
- * Resolves after the host had a turn of the event loop: input, output and due timers. It keeps the process alive for
- * that turn; an unreferenced timer would not wake the event loop.
+ * Resolves after the host had a turn of the event loop: input, output and expired timers. Keeps the process alive for
+ * that turn, because an unreferenced timer would not wake the event loop.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -87,11 +87,11 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** A wait of one caller that others can end early. */
+/** A caller's wait that others can end early. */
 export class Pause {
   #end: (() => void) | undefined;
 
-  /** Resolves after the delay or at the next `end`; without a delay only at `end`. */
+  /** Resolves after the delay or at the next `end`; without a delay, only at `end`. */
   wait(delayMs?: number): Promise<void> {
     return new Promise((resolve) => {
       const cancel = delayMs === undefined ? undefined : startTimer(() => this.end(), delayMs);

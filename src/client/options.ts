@@ -1,11 +1,11 @@
-/** Validates the host's options: an invalid one is replaced by its default and listed in `problems`. */
+/** Validates the host's options. An invalid option is replaced by its default and listed in `problems`. */
 import type { Drop } from './types.ts';
 
 const MAX_IDENTIFIER = 1024;
 export const MAX_TEXT = 100_000;
 export const MAX_SHORT_TEXT = 1000;
 
-/** An invalid argument; the message names the field and never quotes its value. */
+/** An invalid argument. The message names the field and never quotes its value. */
 export class InvalidField extends Error {
   override readonly name = 'InvalidField';
 }
@@ -67,7 +67,7 @@ export function required<T>(value: T | undefined, field: string): T {
   return value;
 }
 
-/** Version of the package. It is repeated here because the client must find it in bundles and on every runtime. */
+/** Version of the package, repeated here because the client must find it in bundles and on every runtime. */
 export const version = '0.1.0';
 
 export interface Settings {
@@ -82,18 +82,18 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly sampleRate: number;
   readonly onDrop: ((drop: Drop) => unknown) | undefined;
-  /** One sentence each: the option and what is used instead. */
+  /** One sentence each: the option, and what is used instead. */
   readonly problems: readonly string[];
 }
 
-/** Reads options of any type; never throws. */
+/** Reads options of any type. Never throws. */
 export function readOptions(given: unknown): Settings {
   const problems: string[] = [];
   const read = (name: string): unknown => {
     try {
       return (given as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? undefined;
     } catch {
-      problems.push(`${name} cannot be read; it is ignored.`);
+      problems.push(`${name} cannot be read and is ignored.`);
       return undefined;
     }
   };
@@ -127,7 +127,7 @@ export function readFlushTimeout(options: unknown): number {
     const value: unknown = (options as { readonly timeoutMs?: unknown } | null | undefined)?.timeoutMs;
     if (typeof value === 'number' && !Number.isNaN(value)) return Math.min(60_000, Math.max(0, value));
   } catch {
-    // A getter of the host threw.
+    // A getter on the host's object threw.
   }
   return 5000;
 }
@@ -143,10 +143,10 @@ function readUrl(value: unknown, problems: string[]): URL | null {
   return null;
 }
 
-/** Returns the header with the key, an empty object without a key, and null if no header can contain the key. */
+/** Returns the header with the key; an empty object if there is no key, and null if no header can contain the key. */
 function readApiKey(value: unknown, problems: string[]): { readonly authorization?: string } | null {
   if (value === undefined) return {};
-  // A key that was read from a file ends with a line feed.
+  // A key that was read from a file often ends with a line feed.
   const key = typeof value === 'string' ? value.trim() : '';
   if (key === '' && typeof value === 'string') return {};
   if (/^[\x21-\x7e]+$/.test(key)) return { authorization: `Bearer ${key}` };

@@ -1,10 +1,10 @@
 /**
- * Queue of records that wait or are being sent, limited in items and in bytes: if it is full, the oldest waiting record
- * is dropped. Counts and reports what happened to each kind of record.
+ * Queue of records that are waiting or being sent, limited in items and in bytes. If it is full, the oldest waiting
+ * record is dropped. Counts and reports what happened to each kind of record.
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 
-/** A queue of fixed capacity with constant-time operations; it drops nothing by itself. */
+/** A queue of fixed capacity with constant-time operations. It never drops elements. */
 export class RingBuffer<T> {
   readonly #slots: (T | undefined)[];
   #first = 0;
@@ -93,22 +93,22 @@ export class Outbox<R extends Sized> {
     return this.#waitingBytes + this.#underWayBytes;
   }
 
-  /** Number of records that were ever pushed. */
+  /** Number of records that have been pushed in total. */
   get pushed(): number {
     return this.#pushed;
   }
 
   /**
-   * Number of records that are done: no longer waiting or being sent. Records are done in the order in which they were
-   * pushed.
+   * Number of completed records, which are no longer waiting or being sent. Records complete in the order in which they
+   * were pushed.
    */
   get done(): number {
     return this.#pushed - this.pending;
   }
 
   /**
-   * Adds a record. Returns the number of dropped records: the oldest waiting ones, or only the new one if the records
-   * that are being sent leave no room for it.
+   * Adds a record. Returns the number of dropped records: the oldest waiting records, or only the new record if the
+   * records that are being sent leave no room for it.
    */
   push(record: R): number {
     this.#pushed += 1;
@@ -125,7 +125,8 @@ export class Outbox<R extends Sized> {
   }
 
   /**
-   * Takes the oldest records for sending: at most `maxItems`, and at most `maxBytes` unless a single record is larger.
+   * Removes the oldest records for sending: at most `maxItems`, and at most `maxBytes` unless a single record is
+   * larger.
    */
   take(maxItems: number, maxBytes: number): R[] {
     const taken: R[] = [];
@@ -149,7 +150,7 @@ export class Outbox<R extends Sized> {
     for (const record of records) this.#underWayBytes -= record.bytes;
   }
 
-  /** Returns the most recently taken records to the head of the queue. */
+  /** Returns the most recently removed records to the head of the queue. */
   putBack(records: readonly R[]): void {
     this.release(records);
     for (let i = records.length - 1; i >= 0; i--) {
@@ -160,7 +161,7 @@ export class Outbox<R extends Sized> {
     }
   }
 
-  /** Removes everything, also records that are being sent; returns their number. */
+  /** Removes everything, including records that are being sent. Returns the number of removed records. */
   clear(): number {
     const count = this.pending;
     while (this.#waiting.shift() !== undefined);
@@ -171,7 +172,7 @@ export class Outbox<R extends Sized> {
   }
 }
 
-/** Limits the number of codes, since they come from the daemon, or from whatever answers in its place. */
+/** The number of codes is limited, because codes come from the daemon, or from whatever responds in its place. */
 const MAX_CODES = 100;
 
 export class Tally {
@@ -232,7 +233,7 @@ export class Tally {
 }
 
 /**
- * Wraps the host's callback so that it can do no harm: its exceptions and rejections are ignored, and drops that the
+ * Wraps the host's callback so that it can do no harm: its exceptions and rejections are ignored. Drops that the
  * callback causes are counted without calling it again, which prevents infinite recursion.
  */
 export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): (drop: Drop) => void {
@@ -244,7 +245,7 @@ export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): 
       const said = onDrop(drop);
       if (typeof said === 'object' && said !== null) Promise.resolve(said).catch(() => undefined);
     } catch {
-      // A fault of the host's callback is not ours to handle.
+      // A fault in the host's callback is not handled here.
     } finally {
       isTelling = false;
     }

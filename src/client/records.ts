@@ -1,4 +1,4 @@
-/** Queued items: JSON that is made in the host's call, and the vector, which is encoded when it is sent. */
+/** Queued items: JSON that is made during the host's call, and the vector, which is encoded when it is sent. */
 import { Buffer } from 'node:buffer';
 import { contentId } from '../core/text/content-id.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from './options.ts';
 import type { TrackedFeedback } from './types.ts';
 
-/** The kinds that the daemon accepts. */
+/** Kinds of feedback that the daemon accepts. */
 export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind']>([
   'thumb',
   'rating',
@@ -27,14 +27,14 @@ export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind
   'relevance',
 ]);
 
-/** Fields that the client adds to the host's. */
+/** Fields that the client adds to the host's fields. */
 interface FeedbackContext {
   readonly id: string;
   readonly pipeline: string | undefined;
   readonly now: number;
 }
 
-/** Creates one item of `POST /v1/feedback`; throws InvalidField for an invalid field. */
+/** Creates one item for `POST /v1/feedback`. Throws InvalidField for an invalid field. */
 export function createFeedbackRecord(
   feedback: Readonly<Record<string, unknown>>,
   context: FeedbackContext,
@@ -65,7 +65,7 @@ const MAX_RESULTS = 1000;
 const MAX_SEGMENTS = 16;
 const DAY_MS = 86_400_000;
 
-/** Fields that the client adds to the host's. */
+/** Fields that the client adds to the host's fields. */
 interface QueryContext {
   readonly id: string;
   readonly pipeline: string | undefined;
@@ -74,14 +74,14 @@ interface QueryContext {
   readonly sampleRate: number;
 }
 
-/** Creates one item of `POST /v1/queries`; throws InvalidField for an invalid field. */
+/** Creates one item for `POST /v1/queries`. Throws InvalidField for an invalid field. */
 export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
-  // The value is taken from the context; this only validates it.
+  // The value comes from the context; this only validates it.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');
   if (results === undefined && error === undefined) {
-    throw new InvalidField('results is missing; it may be left out only together with an error');
+    throw new InvalidField('results is missing; it may be omitted only together with an error');
   }
   const fields = {
     id: context.id,
@@ -163,7 +163,7 @@ function readStages(value: unknown): Record<string, unknown>[] | undefined {
   });
 }
 
-/** An empty string is no error; an Error without a message is reported by its name. */
+/** An empty string is not an error; an Error without a message is reported by its name. */
 function readError(value: unknown): string | undefined {
   const error = isErrorLike(value) ? value.message || value.name : value;
   if (error === null || error === undefined || error === '') return undefined;
@@ -171,7 +171,7 @@ function readError(value: unknown): string | undefined {
   return error.slice(0, MAX_SHORT_TEXT);
 }
 
-/** Not instanceof: an Error may come from another realm, such as a sandbox. */
+/** instanceof would not work, because an Error may come from another realm, such as a sandbox. */
 function isErrorLike(value: unknown): value is { readonly message: unknown; readonly name?: unknown } {
   return typeof value === 'object' && value !== null && 'message' in value;
 }
@@ -198,7 +198,7 @@ function readVersions(value: unknown): Record<string, string | undefined> | unde
   return { index: read('index'), embedder: read('embedder'), retriever: read('retriever') };
 }
 
-/** Product of the host's own sampling and the client's; undefined if nothing is sampled out. */
+/** Product of the host's sampling probability and the client's; undefined if nothing is sampled out. */
 function readSampling(value: unknown, sampleRate: number): { readonly probability: number } | undefined {
   const sampling = readObject(value, 'sampling');
   const upstream =
@@ -210,11 +210,12 @@ function readSampling(value: unknown, sampleRate: number): { readonly probabilit
   return probability === 1 ? undefined : { probability };
 }
 
-/** Maximum length of a query's vector. */
+/** Maximum number of elements in a query vector. */
 const MAX_DIMENSIONS = 16_384;
 
 /**
- * Copies a vector in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite in it.
+ * Copies a vector in single precision. Throws InvalidField for anything but 1 to 16,384 numbers that are finite in
+ * single precision.
  */
 export function copyEmbedding(value: unknown): Float32Array | undefined {
   if (value === null || value === undefined) return undefined;
@@ -228,12 +229,13 @@ export function copyEmbedding(value: unknown): Float32Array | undefined {
   let zero = 0;
   for (let i = 0; i < copy.length; i++) {
     const component: unknown = value[i];
-    if (typeof component !== 'number') throw new InvalidField('embedding holds a value that is not a number');
+    if (typeof component !== 'number') throw new InvalidField('embedding contains a value that is not a number');
     copy[i] = component;
-    // Zero stays zero unless a value is NaN or infinite; one check at the end is twice as fast as one for each value.
+    // The sum of zeros stays zero unless a value is NaN or infinite. One check at the end is twice as fast as one check
+    // per value.
     zero += 0 * (copy[i] ?? 0);
   }
-  if (zero !== 0) throw new InvalidField('embedding holds a number that is not finite in single precision');
+  if (zero !== 0) throw new InvalidField('embedding contains a number that is not finite in single precision');
   return copy;
 }
 
@@ -244,10 +246,10 @@ function encodeEmbedding(embedding: Float32Array): string {
   return bytes.toString('base64');
 }
 
-/** The record object and the headers of its string and its vector. */
+/** The record object, and the headers of its string and vector. */
 const OVERHEAD_BYTES = 256;
 
-/** Bytes a number, as float32 or in base64. */
+/** Bytes per number, as float32 or in base64. */
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
@@ -258,14 +260,14 @@ export interface ClientRecord {
 }
 
 /**
- * Serializes the item in the host's call: this takes microseconds, later changes by the host do not affect it, its size
- * is known, and it does not keep a larger string alive, as a slice would.
+ * Serializes the item during the host's call. This takes microseconds, later changes by the host do not affect the
+ * item, its size is known, and it does not keep a larger string alive, as a slice would.
  *
- * @param fields with their names on the wire; undefined ones are left out
+ * @param fields with their names on the wire; undefined fields are omitted
  */
 export function createRecord(fields: Readonly<Record<string, unknown>>, embedding?: Float32Array): ClientRecord {
   const json = JSON.stringify(fields);
-  // Engines store one byte a character, or two if any character is beyond Latin-1.
+  // Engines store one byte per character, or two if any character is beyond Latin-1.
   const textBytes = Buffer.byteLength(json) === json.length ? json.length : 2 * json.length;
   return { bytes: OVERHEAD_BYTES + textBytes + EMBEDDING_BYTES * (embedding?.length ?? 0), json, embedding };
 }

@@ -8,64 +8,66 @@ type Optional<T> = T | null | undefined;
 export interface RankedDocument {
   /** Derived from `text` if missing, as everywhere in recalld (docs/explanation/concepts.md). */
   readonly id?: Optional<Identifier>;
-  /** Score from the retriever; one that is not finite is left out. */
+  /** Score from the retriever; a score that is not finite is omitted. */
   readonly score?: Optional<number>;
-  /** Text that goes into the prompt. recalld stores its length and its share of repeated text, but not the text. */
+  /**
+   * Text that is inserted into the prompt. recalld stores its length and its share of repeated text, but not the text.
+   */
   readonly text?: Optional<string>;
 }
 
-/** Results of one stage of a retriever, such as its candidates or a reranker. */
+/** Results from one stage of a retriever, such as its candidates or a reranker. */
 export interface TrackedStage {
   /** At most 64 characters. */
   readonly name: string;
   readonly latencyMs?: Optional<number>;
-  /** Best first, at most 1,000; leave it out if unknown. */
+  /** Best first, at most 1,000; omit it if unknown. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   /** True for one of several parallel stages whose results are merged afterwards. */
   readonly side?: Optional<boolean>;
 }
 
-/** One query that a user sent, with what was retrieved for it. */
+/** A query that a user sent, and the documents retrieved for it. */
 export interface TrackedQuery {
   /** Idempotency key within the pipeline; a random UUID by default. */
   readonly id?: Optional<Identifier>;
-  /** Pipeline in recalld's config; by default the one given to `createClient`. */
+  /** Pipeline in recalld's config; by default the pipeline passed to `createClient`. */
   readonly pipeline?: Optional<string>;
   /** Date, milliseconds since the epoch, or an ISO 8601 string; by default the time of the call. */
   readonly occurredAt?: Optional<Date | number | string>;
   readonly text?: Optional<string>;
   /** The query vector, at most 16,384 finite numbers. */
   readonly embedding?: Optional<readonly number[] | Float32Array | Float64Array>;
-  /** How many documents were asked for. */
+  /** Number of requested documents. */
   readonly topK?: Optional<number>;
   /** A session is sampled as a whole. */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
-  /** Retrieved documents, best first, at most 1,000; may be left out only together with an `error`. */
+  /** Retrieved documents, best first, at most 1,000; may be omitted only together with an `error`. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   readonly latencyMs?: Optional<number>;
-  /** Stages of the retriever before its answer, in the order of execution; at most 10. */
+  /** Retriever stages before the final result, in order of execution; at most 10. */
   readonly stages?: Optional<readonly TrackedStage[]>;
-  /** Why the retrieval failed; only the message of an Error is sent. */
+  /** Why the retrieval failed. Only an Error's message is sent. */
   readonly error?: Optional<string | Error>;
   /** At most 16 short labels, such as tenant or language. */
   readonly segments?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
-  /** recalld stores only a keyed hash of it. */
+  /** recalld stores only a keyed hash of the user id. */
   readonly userId?: Optional<Identifier>;
   readonly versions?: Optional<{
     readonly index?: Optional<string>;
     readonly embedder?: Optional<string>;
     readonly retriever?: Optional<string>;
   }>;
-  /** For a host that itself reports only a sample of its queries; multiplied by the client's own `sampleRate`. */
+  /** For a host that reports only a sample of its queries; multiplied by the client's `sampleRate`. */
   readonly sampling?: Optional<{ readonly probability: number }>;
 }
 
-/** Feedback of a user on the answer to a query. Feedback is never sampled. */
+/** User feedback on the answer to a query. Feedback is never sampled. */
 export interface TrackedFeedback {
   /** Idempotency key; a random UUID by default. */
   readonly id?: Optional<Identifier>;
-  /** What `track` returned for the query. */
+  /** The id that `track` returned for the query. */
   readonly queryId: Identifier;
   readonly pipeline?: Optional<string>;
   readonly kind: 'thumb' | 'rating' | 'click' | 'copy' | 'reformulation' | 'abandonment' | 'no_answer' | 'relevance';
@@ -80,34 +82,35 @@ export interface TrackedFeedback {
 }
 
 export interface ClientOptions {
-  /** Address of recalld, such as http://127.0.0.1:8321. With an invalid one the client drops everything. */
+  /** Address of recalld, such as http://127.0.0.1:8321. If it is invalid, the client drops everything. */
   readonly url: string;
   /** API key with the scope `ingest`. */
   readonly apiKey?: Optional<string>;
-  /** Default pipeline of queries and feedback. */
+  /** Default pipeline for queries and feedback. */
   readonly pipeline?: Optional<string>;
   /**
-   * Maximum of queued queries, and of queued feedback items; if the queue is full, the oldest item is dropped. 10,000.
+   * Maximum number of queued queries, and of queued feedback items. If a queue is full, its oldest item is dropped.
+   * Default: 10,000.
    */
   readonly maxQueue?: number;
-  /** Estimated maximum of bytes for queued queries, and for queued feedback. 16 MiB. */
+  /** Maximum bytes for queued queries, and for queued feedback, estimated. Default: 16 MiB. */
   readonly maxQueueBytes?: number;
-  /** Items a request. 100, at most 1,000. */
+  /** Items per request, at most 1,000. Default: 100. */
   readonly batchSize?: number;
-  /** Longest time that an item waits for a batch to fill up. 1,000. */
+  /** Maximum time that an item waits for a batch to fill up, in milliseconds. Default: 1,000. */
   readonly flushIntervalMs?: number;
-  /** Timeout of one request, from connecting to the end of the answer. 5,000. */
+  /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
-  /** Share of the sessions whose queries are sent, 0 to 1; recalld weights them accordingly. 1. */
+  /** Share of sessions whose queries are sent, 0 to 1. recalld weights them accordingly. Default: 1. */
   readonly sampleRate?: number;
   /** Called for everything that is not delivered, inside the call that dropped it: keep it short. */
   readonly onDrop?: Optional<(drop: Drop) => void>;
 }
 
 /**
- * invalid: an invalid argument. oversized: larger than 1 MiB or than the queue. overflow: the queue was full. rejected:
- * recalld rejected it. closed: the client was closed. disabled: the client has no valid url or key. failed: an internal
- * fault of the client.
+ * invalid: an argument is invalid. oversized: larger than 1 MiB or than the queue. overflow: the queue was full.
+ * rejected: recalld rejected the item. closed: the client was closed. disabled: the client has no valid url or key.
+ * failed: the client had an internal fault.
  */
 export type DropReason = 'invalid' | 'oversized' | 'overflow' | 'rejected' | 'closed' | 'disabled' | 'failed';
 
@@ -115,18 +118,18 @@ export interface Drop {
   readonly what: 'queries' | 'feedback';
   readonly reason: DropReason;
   readonly count: number;
-  /** The invalid field or the code of the rejection; never the text of a query. */
+  /** The invalid field or the rejection code; never the text of a query. */
   readonly detail: string;
 }
 
 /** Invariant: offered = sampledOut + sent + pending + the sum of dropped. */
 export interface DeliveryStats {
-  /** Calls of `track` or `feedback`. */
+  /** Number of calls to `track` or `feedback`. */
   readonly offered: number;
   readonly sampledOut: number;
   /** Accepted by recalld. */
   readonly sent: number;
-  /** Items among `sent` that recalld already had. */
+  /** Number of items in `sent` that recalld already had. */
   readonly duplicates: number;
   /** Queued or being sent. */
   readonly pending: number;
@@ -135,7 +138,7 @@ export interface DeliveryStats {
   /** Number of items dropped as `rejected`, keyed by recalld's code or by `http_<status>`. */
   readonly rejectedByCode: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Requests that failed and were or will be retried. */
+  /** Requests that failed and were retried or will be retried. */
   readonly retries: number;
   /** Why the last request failed; null if it succeeded. */
   readonly lastError: string | null;
@@ -149,7 +152,7 @@ export interface ClientStats {
 }
 
 export interface FlushOptions {
-  /** Longest wait, at most 60,000. 5,000. */
+  /** Maximum wait in milliseconds, at most 60,000. Default: 5,000. */
   readonly timeoutMs?: number;
 }
 
@@ -160,11 +163,11 @@ export interface FlushResult {
   readonly pending: number;
 }
 
-/** No method throws and no promise rejects, whatever the arguments are and whatever recalld does. */
+/** No method throws and no promise rejects, for any arguments and any behavior of recalld. */
 export interface Client {
   /**
-   * Copies the query and returns immediately. Returns the id of the query, for feedback, even if the query is sampled
-   * out or dropped.
+   * Copies the query and returns immediately. Returns the query id, for feedback, even if the query is sampled out or
+   * dropped.
    */
   track(query: TrackedQuery): string;
   /** Copies the feedback and returns immediately. */
@@ -172,8 +175,8 @@ export interface Client {
   /** Sends all queued items without waiting for full batches. */
   flush(options?: FlushOptions): Promise<FlushResult>;
   /**
-   * Flushes, then stops permanently and drops what remains. A process that ends without `close` waits for at most two
-   * seconds and writes the number of undelivered items to stderr, unless there is an `onDrop`.
+   * Flushes, then stops permanently and drops the remaining items. A process that ends without `close` waits for at
+   * most two seconds and writes the number of undelivered items to stderr, unless `onDrop` is set.
    */
   close(options?: FlushOptions): Promise<FlushResult>;
   stats(): ClientStats;

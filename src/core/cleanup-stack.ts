@@ -1,4 +1,4 @@
-/** Owns every resource that the program opens and closes them in reverse order. */
+/** Owns every resource that the program opens, and closes the resources in reverse order. */
 
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -15,7 +15,7 @@ export function createCleanupStack(logger: Logger) {
       try {
         await entry.close();
       } catch (error) {
-        logger.warn('something did not close cleanly', {
+        logger.warn('a resource did not close cleanly', {
           what: entry.name,
           reason: messageOf(error),
         });
@@ -32,7 +32,7 @@ export function createCleanupStack(logger: Logger) {
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /** Closes everything, last opened first. Runs once; a failure is logged and does not stop the rest. */
+    /** Closes everything in reverse order. Runs once; a failure is logged and does not stop the rest. */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

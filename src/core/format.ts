@@ -1,12 +1,12 @@
 /**
- * Formats numbers, shares, durations and times for people: three significant digits at most, no trailing zeros, shares
+ * Formats numbers, shares, durations and times for people: at most three significant digits, no trailing zeros, shares
  * as percentages, milliseconds under a second. Exact values belong in JSON, CSV and metrics. All times are UTC.
  */
 
 /** A true minus sign, as wide as `+`. */
 const MINUS = '\u2212';
 
-/** Three significant digits at most: `0.82`, `1`, `0.0004`. */
+/** At most three significant digits: `0.82`, `1`, `0.0004`. */
 export function decimal(value: number): string {
   if (Number.isNaN(value)) return '-';
   const size = Math.abs(value);
@@ -15,15 +15,13 @@ export function decimal(value: number): string {
   return value < 0 ? `${MINUS}${text}` : text;
 }
 
-/** A difference with its sign: `+0.1`. Zero has none. */
+/** A difference with its sign: `+0.1`. Zero has no sign. */
 export function signed(value: number): string {
   const text = decimal(value);
   return value > 0 && text !== '0' ? `+${text}` : text;
 }
 
-/**
- * A share in percent: `33 %`, `7.5 %`, `99.6 %`. Only a share of one is `100 %`, and only a share of zero is `0 %`.
- */
+/** A share in percent: `33 %`, `7.5 %`, `99.6 %`. Only an exact 1 is `100 %`, and only an exact 0 is `0 %`. */
 export function percentage(share: number): string {
   const percent = Math.abs(100 * share);
   const toWhole = Math.abs(100 - percent);
@@ -33,13 +31,13 @@ export function percentage(share: number): string {
   return `${share < 0 && text !== '0' ? MINUS : ''}${text} %`;
 }
 
-/** A difference of two shares with its sign: `+5.1 %`. */
+/** The difference between two shares, with its sign: `+5.1 %`. */
 function points(difference: number): string {
   const text = percentage(difference);
   return difference > 0 && text !== '0 %' ? `+${text}` : text;
 }
 
-/** A whole number with a narrow space between thousands. */
+/** A whole number with narrow spaces between thousands. */
 export function count(value: number): string {
   return Math.round(value)
     .toString()
@@ -91,7 +89,7 @@ export function minute(at: Date): string {
   return second(at).slice(0, 16);
 }
 
-/** `08:30 UTC`, where the day is clear from the context. */
+/** `08:30 UTC`, for use where the day is clear from the context. */
 export function timeOfDay(at: Date): string {
   return `${at.toISOString().slice(11, 16)} UTC`;
 }
@@ -108,7 +106,7 @@ export function compact(value: number): string {
   return size < 1000 ? decimal(value) : count(value);
 }
 
-/** What a number counts or measures; it decides how the number is written. */
+/** What a number counts or measures, which decides how the number is written. */
 export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'p' | 'other';
 
 const units: Readonly<Record<Unit, (value: number) => string>> = {
@@ -128,7 +126,7 @@ export function formatValue(value: number, unit: Unit): string {
   return units[unit](value);
 }
 
-/** Formats a value that is compared with a threshold: with more digits where both would read the same. */
+/** Formats a value that is compared with a threshold. Uses more digits if both would read the same. */
 export function formatBeside(value: number, threshold: number, unit: Unit): string {
   const text = formatValue(value, unit);
   if (value === threshold || text !== formatValue(threshold, unit)) return text;

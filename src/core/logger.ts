@@ -1,4 +1,4 @@
-/** Structured log with levels. Fields never hold secrets, query text or embeddings. */
+/** Structured log with levels. Fields never contain secrets, query text or embeddings. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

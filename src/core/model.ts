@@ -1,13 +1,13 @@
 /**
- * The terms of recalld, used in code, SQL, metrics and docs.
+ * recalld's terms, used in code, SQL, metrics and docs.
  *
  * pipeline      one monitored retrieval path of a RAG service: a retriever and the vector store behind it
  * golden set    versioned queries with judgments (qrels); a version never changes
  * judgment      document id and integer grade >= 0 for one query; grade >= relevance level means relevant
  * golden run    one execution of a golden set version against a pipeline's retriever
- * outcome       result of one query of a run: ok, empty, error or timeout
+ * outcome       result of one query in a run: ok, empty, error or timeout
  * segment       a bounded slice of a golden set (`all`, or `key=value` of a tag)
- * check         one configured expectation on a measure; its verdict is ok, warning, critical or no_data
+ * check         one configured expectation about a measure; its verdict is ok, warning, critical or no_data
  */
 
 /** A document as ranked by the retriever; `score` is null if the retriever returns none. */
@@ -27,22 +27,25 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Empty for a query without an answer, or one that only tests forbidden documents. */
+  /** Empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never be returned, as patterns of `core/text/document-pattern.ts`; tags are their segments. */
+  /** Documents that must never be returned, as patterns in `core/text/document-pattern.ts`; tags are the segments. */
   readonly forbidden?: readonly string[];
   /**
-   * True if the store holds no answer to the query, so that an empty answer is correct. Such a query has no judgments.
+   * True if the store has no answer to the query, so that an empty result is correct. Such a query has no judgments.
    */
   readonly noAnswer?: true;
 }
 
-/** `error` and `timeout` are failures of the retriever; `empty` is an answer without documents. */
+/** `error` and `timeout` are retriever failures; `empty` is a response without documents. */
 export const queryOutcomes = ['ok', 'empty', 'error', 'timeout'] as const;
 
 export type QueryOutcome = (typeof queryOutcomes)[number];
 
-/** `void`: the run completed, but too many of its queries failed to trust its scores. `failed`: it did not complete. */
+/**
+ * `void`: the run completed, but too many of its queries failed for its scores to be trusted. `failed`: the run did not
+ * complete.
+ */
 export const runStatuses = ['running', 'completed', 'void', 'failed', 'cancelled'] as const;
 
 export type RunStatus = (typeof runStatuses)[number];

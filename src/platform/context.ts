@@ -1,4 +1,4 @@
-/** The tables and services that the platform adds to the context. */
+/** Tables and services that the platform adds to the context. */
 import type { Pool } from 'pg';
 import { createAuditLog } from './access/audit-log.ts';
 import { createApiKeys, createConsoleSessions } from './access/credentials.ts';
@@ -18,13 +18,13 @@ declare module '../core/context.ts' {
   interface Context {
     readonly meter: Meter;
     readonly queue: JobQueue;
-    /** Receiver of metrics and events; null without one. */
+    /** Receives metrics and events; null if none is configured. */
     readonly otlp: OtlpEndpoint | null;
-    /** Delays of the event loop of this process; null for a command, which reads what other processes measured. */
+    /** Event loop delays of this process; null for a command, which uses latencies that other processes measured. */
     readonly ownLag: LagHistory | null;
-    /** Name of this process among those that share the database. */
+    /** Name of this process among all processes that share the database. */
     readonly holder: string;
-    /** Key of the hashes that replace user ids. */
+    /** Key for hashing user ids. */
     readonly hashKey: string;
   }
 }

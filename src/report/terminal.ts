@@ -1,4 +1,4 @@
-/** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are left out. */
+/** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are omitted. */
 import { formatAligned, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
@@ -10,12 +10,12 @@ export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
 }
 
-/** Renders a table without ages, which would need the current time. */
+/** Renders a table without ages, which would require the current time. */
 export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }
 
-/** Each block starts a new line; inline nodes between two blocks share one line. */
+/** Each block starts on a new line; inline nodes between two blocks share one line. */
 function linesOf(content: Content, now: Date): string[] {
   const lines: string[] = [];
   let open = '';
@@ -187,7 +187,7 @@ function valueOf({ value, unit, low, high }: Value): string {
 const isWhy = (node: string | number | ContentNode): boolean =>
   typeof node === 'object' && node.kind === 'styled' && node.style === 'why';
 
-/** Prints the `why` of a cell on a line of its own below the row. */
+/** Prints a cell's `why` on a separate line below the row. */
 function tableOf({ columns, rows }: Table, now: Date): string[] {
   const nodes = rows.map((cells) => cells.map(nodesOf));
   const texts = nodes.map((cells) =>

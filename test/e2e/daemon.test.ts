@@ -180,7 +180,7 @@ describe('the daemon', () => {
     const { code, stderr } = await spawn('serve').finished;
     expect(code).toBe(2);
     expect(stderr).toContain(
-      `recalld: 127.0.0.1:${port} is in use by another process; set server.port to a free port, or to 0 for any.`,
+      `recalld: 127.0.0.1:${port} is in use by another process; set server.port to a free port, or to 0 for any free port.`,
     );
   });
 });

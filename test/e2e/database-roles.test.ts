@@ -266,7 +266,7 @@ describe('a daemon whose role lacks its rights', () => {
     expect(await recalld('recalld_app', 'serve')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /recalld: The role of storage\.url lacks a right in the database \(must be owner of table feedback\); .*recalld migrate --grant/,
+        /recalld: The role in storage\.url lacks a privilege in the database \(must be owner of table feedback\); .*recalld migrate --grant/,
       ),
     });
   });

@@ -184,7 +184,9 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
           expect.stringContaining('responds'),
           autovacuum,
           'Autovacuum is off for the table golden_sets; turn it on with `alter table golden_sets reset (autovacuum_enabled)`.',
-          expect.stringMatching(/^100 % of the rows of churned are dead and no vacuum has run; run `vacuum churned`/),
+          expect.stringMatching(
+            /^100 % of the rows of churned are dead and no vacuum has been run; run `vacuum churned`/,
+          ),
         ],
       });
       return true;

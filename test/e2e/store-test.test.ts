@@ -47,7 +47,7 @@ afterAll(async () => {
 it('says of every test what was seen, and ends with 0 when all that is supported works', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --filter topic=topic-2');
   expect(stdout).toMatch(/^docs: qdrant, .*version 1\.18\.2/m);
-  expect(stdout).toMatch(/^ok +search\.exact +They equal those of brute force over 200 vectors/m);
+  expect(stdout).toMatch(/^ok +search\.exact +They equal the results of brute force over 200 vectors/m);
   expect(stdout).toMatch(/^ok +search\.filter +5 neighbours under topic/m);
   expect(stdout).toMatch(/^ok +sample\.uniform +20 samples of 50/m);
   expect(code).toBe(0);

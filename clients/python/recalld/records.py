@@ -57,7 +57,7 @@ def query_item(
     fields: Mapping[str, Any],
 ) -> bytes:
     if results is None and not error:
-        raise InvalidField("results is missing; it may be left out only together with an error")
+        raise InvalidField("results is missing; it may be omitted only together with an error")
     documents = _documents(results or (), "results")
     text = fields.get("text")
     if text is not None and (not isinstance(text, str) or len(text) > _LONGEST_TEXT):
@@ -166,7 +166,7 @@ def _vector(given: Optional[Sequence[float]]) -> Optional[str]:
     if not 0 < len(values) <= _MOST_DIMENSIONS:
         raise InvalidField(f"embedding must have 1 to {_MOST_DIMENSIONS} numbers")
     if not all(map(math.isfinite, values)):
-        raise InvalidField("embedding holds a number that is not finite in single precision")
+        raise InvalidField("embedding contains a number that is not finite in single precision")
     if sys.byteorder == "big":
         values.byteswap()
     return base64.b64encode(values.tobytes()).decode("ascii")

@@ -1,4 +1,4 @@
-/** Alerts on recalld itself. While it is blind or stuck, silence of the other alerts means nothing. */
+/** Alerts on recalld. While recalld is blind or stuck, the absence of other alerts means nothing. */
 
 import { MAX_SKEW_SECONDS } from '../../math/schedule/clock-skew.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../platform/metrics/alert-rules.ts';
 import { jobCatalogue } from '../jobs.ts';
 
-/** Selects targets of the scrape config. `up` and `process_*` are not in the metric catalogue. */
+/** Selects targets from the scrape config. `up` and `process_*` are not in the metric catalogue. */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
 }
@@ -21,9 +21,9 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/** A lower ratio of failed to completed attempts comes from one of many pipelines that fails now and then. */
+/** A lower ratio of failed to completed attempts means that one of many pipelines fails occasionally. */
 const MIN_FAILED_PER_COMPLETED = 0.1;
-/** Two runs of the rarest job, which is due every six hours, and an hour. */
+/** Two runs of the least frequent job, which runs every six hours, plus an hour. */
 const RARE_JOBS = '13h';
 /** Jobs with a single attempt run again on schedule; RecalldJobsFailing fires if they keep failing. */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
@@ -36,7 +36,7 @@ function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      // Deployments seen within the day; one that was never seen is found by the name of its job.
+      // Matches deployments seen within the last day. A deployment that was never seen is found by its job name.
       expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
 unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
@@ -45,7 +45,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       dashboard: 'itself',
       summary: 'recalld: no replica can be scraped',
       description:
-        'Prometheus has not scraped any replica of this recalld for 5 minutes. All other alerts on its pipelines are blind. Start recalld, or fix the scrape config.',
+        'Prometheus has not scraped any replica of this recalld for 5 minutes. No other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
     },
     {
       alert: 'RecalldReplicaDown',
@@ -68,7 +68,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       dashboard: 'itself',
       summary: 'recalld: a replica keeps restarting',
       description:
-        '{{ $labels.instance }} started {{ $value }} times within an hour. Check its memory and the last line of its log.',
+        '{{ $labels.instance }} started {{ $value }} times within an hour. Check its memory usage and the last line of its log.',
     },
     {
       alert: 'RecalldVersionsDiffer',
@@ -78,7 +78,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       by: [],
       dashboard: 'itself',
       summary: 'recalld: replicas run different versions',
-      description: '{{ $value }} versions of recalld have run side by side for an hour. Finish the rollout.',
+      description: 'Replicas have run {{ $value }} different versions of recalld for an hour. Finish the rollout.',
     },
   ];
 }
@@ -93,9 +93,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '2m',
     by: [],
     dashboard: 'itself',
-    summary: 'recalld: the database does not answer',
+    summary: 'recalld: the database does not respond',
     description:
-      'The newest values that any replica read from the database are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths are frozen, and are withheld when they are too old to trust. Restore the database.',
+      'The newest values that any replica read from the database are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths are not updated, and are withheld once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -105,7 +105,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '5m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld: a replica exports old values',
+    summary: 'recalld: a replica exports outdated values',
     description:
       'The values that {{ $labels.instance }} read from the database are {{ $value | humanizeDuration }} old. Rules take the maximum over all replicas, so an old verdict may keep an alert firing. Restart the replica.',
   },
@@ -118,9 +118,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     keepFiringFor: '15m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld: reads from the database fail',
+    summary: 'recalld: database reads fail',
     description:
-      '{{ $value | humanize }} reads from the database by {{ $labels.instance }} failed within 15 minutes. Check the load of the database and pool_size.',
+      '{{ $value | humanize }} database reads by {{ $labels.instance }} failed within 15 minutes. Check the database load and storage.pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -132,7 +132,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: a computed value is not finite',
     description:
-      '{{ $value | humanize }} samples of {{ $labels.instance }} within an hour were not finite numbers and were not exported. Report this bug in recalld.',
+      '{{ $value | humanize }} samples on {{ $labels.instance }} were not finite numbers within an hour and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -143,7 +143,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'The latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future of Prometheus. Alerts on age fire late. Synchronise the clocks with NTP.',
+      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on age fire late. Synchronise the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -154,7 +154,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
-      'The clocks of {{ $labels.instance }} and of its database differ by {{ $value | humanizeDuration }}. Until they agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+      'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
   },
 ];
 
@@ -169,7 +169,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: no worker processes a queue',
     description:
-      '{{ $value }} jobs wait in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the role worker.',
+      '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
   },
   {
     alert: 'RecalldQueueBacklog',
@@ -181,7 +181,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     by: ['queue'],
     dashboard: 'itself',
     summary: 'recalld: a job queue is long',
-    description: '{{ $value }} jobs wait in the queue {{ $labels.queue }} (limit 100). Start more workers.',
+    description: '{{ $value }} jobs are waiting in the queue {{ $labels.queue }} (limit 100). Start more workers.',
   },
   {
     alert: 'RecalldJobsDead',
@@ -192,7 +192,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: jobs failed permanently',
     description:
-      '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log gives the reason.',
+      '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log states the reason.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -203,7 +203,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: notifications were not delivered',
     description:
-      '{{ $value | humanize }} messages to {{ $labels.kind }} were given up after an hour of retries. Check the receiver with recalld notify.',
+      'recalld gave up {{ $value | humanize }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -235,9 +235,9 @@ or
     for: '1m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'recalld: jobs used up their attempts',
+    summary: 'recalld: jobs ran out of attempts',
     description:
-      '{{ $value }} jobs of the queue {{ $labels.queue }} have used up their attempts, more than an hour ago. The log gives the reason.',
+      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, more than there were an hour ago. The log states the reason.',
   },
 ];
 
@@ -252,7 +252,7 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: ingest requests are refused',
     description:
-      '{{ $value | humanize }} ingest requests within 10 minutes were answered 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
+      'recalld answered {{ $value | humanize }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -278,11 +278,11 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: OpenTelemetry spans cannot be used',
     description:
-      'recalld could extract no live query from {{ $value | humanize }} spans within an hour ({{ $labels.outcome }}).',
+      'recalld could not extract a live query from {{ $value | humanize }} spans within an hour ({{ $labels.outcome }}).',
   },
 ];
 
-/** Always fires, so that its absence shows that the alerting path is broken. */
+/** Always fires, so that its absence reveals a broken alerting path. */
 const watchdog: AlertRule = {
   alert: 'RecalldWatchdog',
   severity: 'none',

@@ -1,4 +1,4 @@
-/** All recording and alert rules, as a rule file of Prometheus and as a PrometheusRule of its Kubernetes operator. */
+/** All recording and alert rules, as a Prometheus rule file and as a PrometheusRule for the Prometheus Operator. */
 
 import { checksGroup } from '../../checks/edge/alerts.ts';
 import { goldenGroup } from '../../golden/edge/alerts.ts';
@@ -49,7 +49,7 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A failed scrape ends every series at once; an alert keeps firing through a restart. */
+/** A failed scrape ends every series at once; this keeps alerts firing through a restart. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
@@ -73,19 +73,19 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** False for alerts on recalld itself, which have no cause in a pipeline. */
+/** False for alerts on recalld, which have no cause in a pipeline. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Likely cause at the time when the alert fires or is sent again. */
+/** Likely cause when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';
   return `${selectorVariable('$of', groupLabels, ['pipeline'])}${ifSeries('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
 }
 
-/** Links whose base URL is configured. The console also serves the runbooks. */
+/** Links with a configured base URL. The console also serves the runbooks. */
 function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
   const runbooks = withoutSlash(settings.runbookBaseUrl);
   const console = withoutSlash(settings.consoleBaseUrl);
@@ -98,7 +98,7 @@ function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string,
   return Object.fromEntries(Object.entries(found).flatMap(([name, url]) => (url === null ? [] : [[name, url]])));
 }
 
-/** Path of a dashboard with its variables set to the labels of the alert. Pipeline and set names need no escaping. */
+/** Path of a dashboard whose variables are set to the alert's labels. Pipeline and set names need no escaping. */
 function dashboardPath(rule: AlertRule, { groupLabels }: RuleSettings): string {
   const named = (['pipeline', 'golden_set'] as const).filter((label) => rule.by.includes(label));
   const variables = [...(rule.by.length === 0 ? [] : groupLabels), ...named].map(
@@ -112,7 +112,7 @@ function withoutSlash(url: string | null): string | null {
   return url === null ? null : url.replace(/\/+$/, '');
 }
 
-/** Settings of rules that are not generated for a config. */
+/** Settings for rules that are not generated for a config. */
 export const defaultRuleSettings: RuleSettings = {
   runbookBaseUrl: null,
   dashboardBaseUrl: null,
@@ -141,7 +141,7 @@ export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
   ].filter(({ recordings, alerts }) => recordings.length + alerts.length > 0);
 }
 
-/** Adds labels to a series for use in annotations. */
+/** Adds labels to a series, for use in annotations. */
 function named(labels: Readonly<Record<string, string>>, expr: string): string {
   return Object.entries(labels).reduce(
     (inner, [label, value]) => `label_replace(${inner}, "${label}", ${JSON.stringify(value)}, "", "")`,
@@ -149,7 +149,7 @@ function named(labels: Readonly<Record<string, string>>, expr: string): string {
   );
 }
 
-/** Alerts on golden sets of the config that a deployment does not know. */
+/** Alerts on configured golden sets that a deployment does not have. */
 function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>
     goldenSets.map((goldenSet) => ({
@@ -164,9 +164,9 @@ unless on () group by () (${series('recalld_golden_run_interval_seconds', { pipe
       by: ['pipeline', 'golden_set'],
       labels: { pipeline: name, golden_set: goldenSet },
       dashboard: 'health' as const,
-      summary: '{{ $labels.pipeline }}: a golden set is missing from the config of recalld',
+      summary: "{{ $labels.pipeline }}: a golden set is missing from recalld's config",
       description:
-        'recalld runs, but for 10 minutes no replica has had the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, which these rules were generated for. Fix the config, or regenerate the rules.',
+        'recalld is running, but for 10 minutes no replica has had the golden set {{ $labels.golden_set }} of {{ $labels.pipeline }}, for which these rules were generated. Fix the config, or regenerate the rules.',
     })),
   );
   return { name: 'recalld-configured', recordings: [], alerts };

@@ -1,4 +1,4 @@
-/** The alert rules for a config. */
+/** Alert rules for a config. */
 import { RecalldError } from '../../core/errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
 import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
@@ -9,16 +9,16 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 export type RuleFormat = 'rules' | 'crd';
 
 export interface AlertRules {
-  /** Written as YAML. */
+  /** The rules as YAML. */
   readonly document: object;
-  /** Sentences for the user: what the rules omit, and why. */
+  /** Sentences for the user that state what the rules omit, and why. */
   readonly notes: readonly string[];
 }
 
 /**
- * Makes the rules of a config, as a rule file of Prometheus or as a PrometheusRule of its Kubernetes operator.
+ * Builds the rules for a config, as a Prometheus rule file or as a PrometheusRule for the Prometheus Operator.
  *
- * @throws RecalldError config_invalid for an objective that no alert can watch
+ * @throws RecalldError config_invalid if no alert can monitor an objective
  */
 export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
   const settings = ruleSettings(config);
@@ -34,11 +34,11 @@ function missingLinks({ alerts }: Config): string[] {
   return [
     ...(alerts.console_base_url === null
       ? [
-          `alerts.console_base_url is not set: alerts have no link to the console${alerts.runbook_base_url === null ? ' and its runbooks' : ''}.`,
+          `alerts.console_base_url is not set: alerts do not link to the console${alerts.runbook_base_url === null ? ' or its runbooks' : ''}.`,
         ]
       : []),
     ...(alerts.dashboard_base_url === null
-      ? ['alerts.dashboard_base_url is not set: alerts have no link to a dashboard.']
+      ? ['alerts.dashboard_base_url is not set: alerts do not link to a dashboard.']
       : []),
   ];
 }
@@ -79,7 +79,10 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
 const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
-/** Returns 1.5 times the longest interval: longer than until the next run, shorter than until the one after it. */
+/**
+ * Returns 1.5 times the longest interval, which is longer than until the next run and shorter than until the run after
+ * it.
+ */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>

@@ -1,4 +1,4 @@
-/** The context of CLI commands, with the database of the config. */
+/** The context for CLI commands, with the configured database. */
 
 import { resolve } from 'node:path';
 import { type CleanupStack, createCleanupStack } from '../../core/cleanup-stack.ts';
@@ -31,15 +31,16 @@ export interface CommandSettings {
   readonly signal: AbortSignal;
 }
 
-/** The context of a command. It runs outside a daemon, so nothing in it uses the queue or the hooks. */
+/** The context of a command. A command runs outside a daemon and uses neither the queue nor the hooks. */
 export interface CommandStore extends Context {
   readonly storage: Storage;
 }
 
 /**
- * Opens the database for the duration of `work`: that of a daemon running on the data folder, or one of its own.
+ * Opens the database for the duration of `work`: the database of a daemon that is running on the data folder, or a
+ * separate one.
  *
- * @throws RecalldError as openStorage, and what `work` throws
+ * @throws RecalldError like openStorage, and errors from `work`
  */
 export async function withCommandStore<T>(
   settings: CommandSettings,
@@ -56,7 +57,10 @@ export async function withCommandStore<T>(
 
 const none = null as never;
 
-/** Creates pipelines and plans on first use, so that a command without them runs even if their config is unusable. */
+/**
+ * Creates pipelines and plans on first use, so that a command that does not use them runs even if their config is
+ * unusable.
+ */
 function contextOfCommand({ config, logger }: CommandSettings, storage: Storage, cleanups: CleanupStack): CommandStore {
   const clock = systemClock;
   const { db, reads } = openDatabase(storage, commandUser());
@@ -137,12 +141,12 @@ export function commandSettings(configFile: string | undefined, signal: AbortSig
   return { config, logger: commandLogger(config), signal };
 }
 
-/** Returns the logger of a command: as for a daemon, but without the level info. */
+/** Returns a command's logger: like a daemon's logger, but without the info level. */
 export function commandLogger({ log }: Config): Logger {
   return createLogger(log.level === 'info' ? 'warn' : log.level);
 }
 
-/** @throws RecalldError config_invalid, pipeline_unknown, and what `work` throws */
+/** @throws RecalldError config_invalid, pipeline_unknown, and errors from `work` */
 export async function withPipeline<T>(
   { config, logger }: CommandSettings,
   name: string,
@@ -157,7 +161,7 @@ export async function withPipeline<T>(
 }
 
 /**
- * Reads a list from the database for a command that also works without a database. It never starts a database. Returns an
+ * Reads a list from the database for a command that also works without a database. Never starts a database. Returns an
  * empty list if the database does not respond or has no tables.
  */
 export async function readIfThere<T>(
@@ -169,12 +173,12 @@ export async function readIfThere<T>(
     return await read();
   } catch (error) {
     signal.throwIfAborted();
-    logger.debug('the database could not be read', { reason: messageOf(error) });
+    logger.debug('could not read the database', { reason: messageOf(error) });
     return [];
   }
 }
 
-/** The embedded database is available while a daemon runs on its data folder. */
+/** The embedded database is available only while a daemon is running on its data folder. */
 async function isDatabaseThere({ storage }: Config): Promise<boolean> {
   return storage.url !== 'embedded' || (await runningPostmaster(clusterOf(resolve(storage.data_dir)))) !== null;
 }

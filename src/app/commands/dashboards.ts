@@ -1,4 +1,4 @@
-/** Writes the dashboards for a config as files. */
+/** Writes the dashboards for a config to files. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, RecalldError } from '../../core/errors.ts';
@@ -6,14 +6,14 @@ import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
 export interface WrittenDashboards {
-  /** Paths of the files, in the order of the dashboards. */
+  /** File paths, in dashboard order. */
   readonly files: readonly string[];
-  /** Sentences for the user: which links are missing. */
+  /** Sentences for the user that state which links are missing. */
   readonly notes: readonly string[];
 }
 
 /**
- * Writes every dashboard into a folder, which is created if needed. Replaces files with the same names.
+ * Writes every dashboard to a folder, which is created if needed. Replaces files with the same names.
  *
  * @throws RecalldError usage if the folder is not writable
  */
@@ -41,6 +41,6 @@ export function writeDashboards({ alerts }: Config, folder: string): WrittenDash
 
 function missingLinks(alerts: Config['alerts']): string[] {
   if (alerts.console_base_url !== null) return [];
-  const runbooks = alerts.runbook_base_url === null ? ' and its runbooks' : '';
-  return [`alerts.console_base_url is not set: the dashboards have no link to the console${runbooks}.`];
+  const runbooks = alerts.runbook_base_url === null ? ' or its runbooks' : '';
+  return [`alerts.console_base_url is not set: dashboards do not link to the console${runbooks}.`];
 }

@@ -1,11 +1,9 @@
-/**
- * The config section `alerts` (links of alerts, accepted false pages), and the objectives of live traffic.
- */
+/** The config section `alerts` (alert links, accepted false pages), and objectives for live traffic. */
 import { z } from 'zod';
 import { durationMs } from '../../platform/config/times.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 
-/** Labels that Prometheus must not set on targets, since they would hide labels of the metrics. */
+/** Labels that Prometheus must not set on targets, because they would hide metric labels. */
 const ownLabels: ReadonlySet<string> = new Set(Object.values(metricCatalogue).flatMap(({ labels }) => labels));
 
 const budgetForm = /^([1-9]\d{0,3}) per ([1-9]\d{0,5}[mhd])$/;
@@ -26,7 +24,7 @@ export const alertsSchema = z
     runbook_base_url: url
       .nullable()
       .default(null)
-      .describe('Base URL of docs/runbooks. Default: the runbooks that the console serves.')
+      .describe('Base URL for docs/runbooks. Default: the runbooks that the console serves.')
       .meta({ secret: 'url' }),
     dashboard_base_url: url
       .nullable()
@@ -36,24 +34,24 @@ export const alertsSchema = z
     console_base_url: url
       .nullable()
       .default(null)
-      .describe('Base URL of recalld for browsers, for links from alerts and dashboards.')
+      .describe('Base URL at which browsers reach recalld, for links from alerts and dashboards.')
       .meta({ secret: 'url' }),
     scrape_job: z
       .string()
-      .regex(/^[\w.:/-]+$/, { error: 'must only contain letters, digits and . : / - _' })
+      .regex(/^[\w.:/-]+$/, { error: 'must contain only letters, digits and . : / - _' })
       .default('recalld')
-      .describe('Value of the `job` label of the recalld targets in Prometheus.'),
+      .describe('Value of the `job` label on recalld targets in Prometheus.'),
     group_labels: z
-      .array(z.string().regex(/^[a-zA-Z_]\w*$/, { error: 'must be the name of a label: letters, digits and _' }))
+      .array(z.string().regex(/^[a-zA-Z_]\w*$/, { error: 'must be a label name: letters, digits and _' }))
       .min(1)
       .refine((labels) => new Set(labels).size === labels.length, { error: 'contains a label twice' })
       .superRefine((labels, context) => {
         for (const label of labels.filter((one) => ownLabels.has(one)))
-          context.addIssue({ code: 'custom', message: `${label} is a label of the metrics of recalld itself` });
+          context.addIssue({ code: 'custom', message: `${label} is a label of recalld's own metrics` });
       })
       .default(['job'])
       .describe(
-        'Target labels that distinguish deployments of recalld under the same Prometheus; rules and dashboards separate them by these labels.',
+        'Target labels that distinguish recalld deployments monitored by the same Prometheus; rules and dashboards keep these deployments separate.',
       ),
     false_pages: z
       .strictObject({
@@ -76,15 +74,15 @@ const share = z.number().gt(0).lt(1);
 
 export const objectivesSchema = z
   .strictObject({
-    success: share.optional().describe('Target share of live queries without an error or a timeout.'),
+    success: share.optional().describe('Target share of live queries that complete without an error or a timeout.'),
     results: share.optional().describe('Target share of live queries that return a document.'),
     latency: z
       .strictObject({
         within_seconds: z.number().positive().describe('Latency limit in seconds; one of `metrics.latency_buckets`.'),
-        target: share.describe('Target share of live queries within the limit.'),
+        target: share.describe('Target share of live queries within the latency limit.'),
       })
       .optional()
-      .describe('Objective for the latency of live queries.'),
+      .describe('Objective for live query latency.'),
     window_days: z.int().min(7).max(90).default(30).describe('Length of the objective window in days.'),
   })
-  .describe('Objectives of live traffic, for burn-rate alerts.');
+  .describe('Objectives for live traffic, used by burn-rate alerts.');

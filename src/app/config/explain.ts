@@ -1,18 +1,19 @@
 /**
- * Turns zod issues of a config into sentences with the field and its fix, by walking the JSON Schema along with the value.
+ * Converts zod issues in a config into sentences with the field and its fix. Walks the JSON Schema in parallel with the
+ * value.
  */
 import type { z } from 'zod';
 import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** Returns the branches of a union, including those of nested unions; another schema is its own branch. */
+/** Returns the branches of a union, including nested unions. A schema that is not a union is its own only branch. */
 export function branches(schema: JsonSchema): JsonSchema[] {
   const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
   return options.length === 0 ? [schema] : options.flatMap(branches);
 }
 
-/** Returns the schemas of a key of a mapping or an element of a list; none for an unknown key. */
+/** Returns the schemas for a mapping key or a list element; none for an unknown key. */
 export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return schemas
     .map((schema) => {
@@ -23,7 +24,7 @@ export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey):
     .filter(isSchema);
 }
 
-/** True if `value` has all required fields of this branch, and its values in the discriminating fields. */
+/** True if `value` has all required fields of this branch, and the branch's values in the discriminating fields. */
 function fits(schema: JsonSchema, value: unknown): boolean {
   if (!isMapping(value)) return true;
   if (!(schema.required ?? []).every((key) => Object.hasOwn(value, key))) return false;
@@ -34,7 +35,7 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   });
 }
 
-/** Returns the branches that match a value, or all of them if none does. */
+/** Returns the branches that match a value, or all branches if none matches. */
 function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
   const all = branches(schema);
   const fitting = all.filter((branch) => fits(branch, value));
@@ -52,7 +53,7 @@ function isSchema(value: unknown): value is JsonSchema {
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** The schema, the validated value, and the environment variables that were applied to it. */
+/** The schema, the validated value, and the environment variables applied to the value. */
 interface Checked {
   readonly schema: JsonSchema;
   readonly value: unknown;
@@ -62,9 +63,9 @@ interface Checked {
 
 interface Problem {
   readonly field: string;
-  /** Follows the name of the field. */
+  /** Text that follows the field name. */
   readonly text: string;
-  /** For an unknown key, the suggested field. */
+  /** The suggested field for an unknown key. */
   readonly meant?: string;
 }
 
@@ -76,7 +77,7 @@ export function explainIssues(issues: readonly Issue[], checked: Checked): strin
   const problems = issues.flatMap((issue) => explainIssue(issue, [], checked));
   const meant = new Set(problems.map((problem) => problem.meant));
   const sentences = problems
-    // Reports a misspelt key once, not as an unknown key and a missing one.
+    // Reports a misspelled key once, instead of as both an unknown and a missing key.
     .filter(({ field, text }) => !(meant.has(field) && text.startsWith('is missing')))
     .map(({ field, text }) => {
       const variable = checked.variables.get(field);
@@ -101,7 +102,7 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
       return issue.keys.map((key) => explainUnknownKey(key, path, checked));
     case 'invalid_type': {
       const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
-      // Quotes alone would not fix it.
+      // Quotes alone would not fix this value.
       if (issue.message.startsWith('must ')) return must(issue.message.slice('must be '.length));
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);
@@ -149,9 +150,9 @@ const movedKeys: readonly {
   {
     from: ['density', 'false_pages'],
     to: 'drift',
-    scope: 'which the density watches of all pipelines share',
+    scope: 'which applies to the density checks of all pipelines together',
   },
-  { from: ['alerts', 'false_page_budget'], to: 'per_pipeline', scope: 'which holds for each pipeline' },
+  { from: ['alerts', 'false_page_budget'], to: 'per_pipeline', scope: 'which applies to each pipeline' },
 ];
 
 function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
@@ -164,7 +165,7 @@ function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
     return { field, text };
   }
   if (path.at(-1) === 'density' && key === 'k') {
-    return { field, text: 'was removed, since only the nearest chunk counts; delete it' };
+    return { field, text: 'was removed, because only the nearest chunk counts; delete it' };
   }
   const known = keysAt(checked, path);
   const guess = closest(key, known);
@@ -221,18 +222,18 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
   return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
 }
 
-/** Counts problems; each unknown key is one. */
+/** Counts problems; each unknown key counts as one. */
 function problemCount(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
-/** How many of the keys that a form requires are there, misspelt ones included. */
+/** Number of a form's required keys that are present, including misspelled keys. */
 function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): number {
   const required = form.required ?? [];
   return Object.keys(value).filter((key) => closest(key, required) !== null).length;
 }
 
-/** `pipelines[0].retriever.url`; the whole file when the path is empty. */
+/** `pipelines[0].retriever.url`; the whole file if the path is empty. */
 export function formatPath(path: Path): string {
   let text = '';
   for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;
@@ -247,7 +248,7 @@ function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** The schemas that the value at a path is of. */
+/** The schemas that apply to the value at a path. */
 function schemasAt({ schema, value }: Checked, path: Path): JsonSchema[] {
   let schemas = branchesFor(schema, value);
   for (const [index, part] of path.entries()) {

@@ -1,28 +1,28 @@
-/** A parsed config for people: without its secrets, and what is probably forgotten in it. */
+/** Shows a parsed config without its secrets, and warns about settings that were probably forgotten. */
 import { branches, childSchemas, isMapping, type JsonSchema } from './explain.ts';
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
 
-/** What is shown in the place of a secret. */
+/** Text shown instead of a secret. */
 const REDACTED = '[redacted]';
-/** In a URL, where brackets would be escaped. */
+/** Used in a URL, where brackets would be escaped. */
 const REDACTED_IN_URL = 'redacted';
 
-/** Parameters of connection strings that people need to see and that are no secret. */
+/** Parameters of connection strings that users need to see and that are not secret. */
 const harmlessParameters: ReadonlySet<string> = new Set(['sslmode', 'application_name', 'connect_timeout']);
 
 const placeholder = /\{\{[^{}]*\}\}/g;
 
 const secretName = /pass|pwd|secret|token|key|auth|cred|bearer|signature/i;
 
-/** Every text and number within the value goes; its shape stays. */
+/** Replaces every text and number within the value; its shape stays. */
 function redactAll(value: unknown): unknown {
   return mapScalars(value, () => REDACTED);
 }
 
 /**
- * A URL without user info that could be a credential, without the values of its query and without a fragment.
- * Placeholders such as `{{text}}` stay. What is no URL goes as a whole, as it may be a password with a slash in it.
+ * Returns a URL without user info that could be a credential, without query values and without a fragment. Placeholders
+ * such as `{{text}}` stay. Redacts a value that is not a URL completely, because it may be a password with a slash.
  */
 function redactUrl(text: string): string {
   if (['embedded', 'environment'].includes(text)) return text;
@@ -33,7 +33,7 @@ function redactUrl(text: string): string {
   if (!URL.canParse(plain) || !/^[a-z][a-z+]*:\/\//i.test(plain)) return REDACTED;
   const url = new URL(plain);
   const before = url.href;
-  // Databases have user names; in front of a web address a name alone is a token.
+  // Databases have user names; in a web address, a name alone is a token.
   if (url.username !== '' && /^https?:$/.test(url.protocol)) url.username = REDACTED_IN_URL;
   if (url.password !== '') url.password = REDACTED_IN_URL;
   if (url.hash !== '') url.hash = REDACTED_IN_URL;
@@ -44,13 +44,13 @@ function redactUrl(text: string): string {
   return url.href === before ? text : restore(url.href);
 }
 
-/** Redacts the arguments of a command, but not its program. */
+/** Redacts a command's arguments, but not its program. */
 function redactCommand(value: unknown): unknown {
   if (!Array.isArray(value)) return redactAll(value);
   return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
 }
 
-/** Redacts fields of a request body whose names sound like a secret, such as `api_key`. */
+/** Redacts fields in a request body whose names suggest a secret, such as `api_key`. */
 export function redactBody(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactBody);
   if (typeof value !== 'object' || value === null) return value;
@@ -64,7 +64,7 @@ export function redactBody(value: unknown): unknown {
   );
 }
 
-/** True if the text has more than placeholders. */
+/** True if the text contains more than placeholders. */
 function isConstant(scalar: string | number): boolean {
   return String(scalar).replaceAll(placeholder, '') !== '';
 }
@@ -76,12 +76,15 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, mapScalars(child, replace)]));
 }
 
-/** Replaces every secret of the config: in a URL only the credentials, in a request body fields that sound like secrets. */
+/**
+ * Replaces every secret in the config. In a URL, only credentials are replaced; in a request body, fields whose names
+ * suggest a secret.
+ */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }
 
-/** Returns warnings about a valid config that is likely not what the user wants. */
+/** Returns warnings about a valid config that is probably not what the user wants. */
 export function configWarnings({ pipelines, alerts, notify }: Config): string[] {
   const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
   return [
@@ -90,7 +93,7 @@ export function configWarnings({ pipelines, alerts, notify }: Config): string[] 
       : []),
     ...(alertsFire && alerts.console_base_url === null
       ? [
-          'alerts.console_base_url is not set: alerts and notifications have no link to the console; set it to the URL at which users open it.',
+          'alerts.console_base_url is not set: alerts and notifications do not link to the console; set it to the URL at which users open the console.',
         ]
       : []),
   ];
@@ -107,7 +110,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]));
 }
 
-/** Returns the schemas of a child, including unions and their branches, since marks may be on either. */
+/** Returns the schemas of a child, including unions and their branches, because either may be marked as secret. */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return childSchemas(schemas.flatMap(branches), part).flatMap((child) => [child, ...branches(child)]);
 }

@@ -1,4 +1,4 @@
-/** Reads and validates the config file and the secret files that the environment names. */
+/** Reads and validates the config file, and the secret files named in the environment. */
 import { existsSync, readFileSync } from 'node:fs';
 import { RecalldError } from '../../core/errors.ts';
 import { assertStartable } from '../from-config.ts';
@@ -9,13 +9,13 @@ const DEFAULT_FILE = 'recalld.yaml';
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Null without a file: then the defaults apply. */
+  /** Null if there is no file; the defaults then apply. */
   readonly file: string | null;
 }
 
 /**
- * Reads `path`, or recalld.yaml of the working directory if it exists, or uses the defaults. Builds everything that the
- * daemon builds from the config, so that each command refuses what `serve` would refuse.
+ * Reads `path`, or recalld.yaml in the working directory if it exists, or else uses the defaults. Builds everything
+ * that the daemon builds from the config, so that each command refuses what `serve` would refuse.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
@@ -25,7 +25,9 @@ export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
   return loaded;
 }
 
-/** As loadConfig, but only to show the config: files that it names may be missing. @throws as loadConfig */
+/**
+ * Like loadConfig, but only for showing the config: files that the config names may be missing. @throws like loadConfig
+ */
 export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);
@@ -37,7 +39,8 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
- * As loadConfig, for commands that open a database: the defaults alone would create one in any working directory.
+ * Like loadConfig, for commands that open a database: the defaults alone would create a database in any working
+ * directory.
  *
  * @throws RecalldError config_not_found, config_invalid
  */
@@ -46,7 +49,7 @@ export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.Proce
   if (loaded.file !== null || databaseVariables.some((name) => env[name] !== undefined)) return loaded;
   throw new RecalldError(
     'config_not_found',
-    `There is no ${DEFAULT_FILE} in ${process.cwd()}, so no database was created there; change to the folder of your config, set --config, or write a config.`,
+    `There is no ${DEFAULT_FILE} in ${process.cwd()}, so no database was created there; change to your config's folder, set --config, or write a config.`,
   );
 }
 

@@ -8,7 +8,7 @@ import { type Config, configSchema } from './schema.ts';
 
 type Tree = Record<string, unknown>;
 
-/** Far more levels than the config has; only a recursive alias reaches it. */
+/** Far deeper than any config; only a recursive alias exceeds this depth. */
 const MAX_DEPTH = 100;
 
 let jsonSchema: JsonSchema | null = null;
@@ -22,9 +22,9 @@ export function configJsonSchema(): JsonSchema {
 /**
  * Parses and checks a config.
  *
- * @param text content of the file; null without one
- * @param source name of the file in messages
- * @param env environment, for `${VAR}` in any string of the file
+ * @param text content of the file; null if there is no file
+ * @param source file name for messages
+ * @param env environment, for `${VAR}` in any string in the file
  * @param readSecret reads the file of a `..._FILE` variable
  * @throws RecalldError config_invalid with all problems, one sentence each
  */
@@ -65,14 +65,14 @@ function readYaml(text: string, source: string): Tree {
   }
   const tree = toTree(() => document.toJS() as unknown, source) ?? {};
   if (isMapping(tree)) return tree;
-  throw new RecalldError('config_invalid', `${source} must be a YAML mapping like \`pipelines: [...]\`.`);
+  throw new RecalldError('config_invalid', `${source} must be a YAML mapping such as \`pipelines: [...]\`.`);
 }
 
-const QUOTE_STARS = 'quote a value that begins with *, like "*/5 * * * *"';
+const QUOTE_STARS = 'quote a value that begins with *, such as "*/5 * * * *"';
 
-/** Fixes of common mistakes, by error code of the parser. */
+/** Fixes for common mistakes, by parser error code. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
-  MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the lines `---`',
+  MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the `---` lines',
   BAD_ALIAS: () => QUOTE_STARS,
   TAB_AS_INDENT: (what) => `${what}; indent with spaces`,
 };
@@ -93,7 +93,7 @@ function refuseBarePlaceholders(document: Document, lines: LineCounter, source: 
   });
 }
 
-/** Resolves aliases, for which yaml throws plain errors if they have no anchor or too many uses. */
+/** Resolves aliases. The yaml package throws plain errors for aliases that have no anchor or too many uses. */
 function toTree(resolve: () => unknown, source: string): unknown {
   try {
     return resolve();
@@ -122,14 +122,14 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
       const value = env[name];
       const refused = (why: string) =>
         new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, ${why}.`);
-      if (more !== undefined) throw refused('with a default as in a shell; write only the name');
+      if (more !== undefined) throw refused('with a default, as in a shell; write only the name');
       if (value === undefined) throw refused('which is not set; set it in the environment');
       return value;
     });
   return replaceEach(tree, []);
 }
 
-/** The variables of the environment that override the config. */
+/** The environment variables that override the config. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'RECALLD_';
@@ -139,11 +139,13 @@ export interface EnvironmentVariable {
   readonly path: readonly string[];
   /** True if `NAME_FILE` is supported. */
   readonly secret: boolean;
-  /** JSON Schema types of its value. */
+  /** JSON Schema types of the value. */
   readonly types: readonly string[];
 }
 
-/** Returns the variables that override scalars of the config outside of lists, such as RECALLD_SERVER_PORT for `server.port`. */
+/**
+ * Returns the variables that override config scalars outside of lists, such as RECALLD_SERVER_PORT for `server.port`.
+ */
 export function environmentVariables(schema: JsonSchema): EnvironmentVariable[] {
   const found = new Map(leaves(schema, []).map((leaf) => [leaf.name, leaf]));
   return [...found.values()];
@@ -165,7 +167,7 @@ function leaves(node: JsonSchema, path: readonly string[]): EnvironmentVariable[
  *
  * @param readSecret reads the file of a `..._FILE` variable; white space around its content is dropped
  * @returns the names of the applied variables by path, in the form of `formatPath`
- * @throws RecalldError config_invalid if a variable and its `..._FILE` are both set
+ * @throws RecalldError config_invalid if a variable and its `..._FILE` variable are both set
  */
 function applyEnvironment(
   tree: Record<string, unknown>,
@@ -173,8 +175,8 @@ function applyEnvironment(
   readSecret: (path: string) => string,
 ): Map<string, string> {
   const applied = new Map<string, string>();
-  // Generating the schema takes longer than reading a config, and most configs are only a file.
-  // On Windows, names of variables are case-insensitive.
+  // Generating the schema takes longer than reading a config, and most configs use no variables. On Windows, variable
+  // names are case-insensitive.
   if (!Object.keys(env).some((name) => name.toUpperCase().startsWith(PREFIX))) return applied;
   for (const { name, path, secret, types } of environmentVariables(configJsonSchema())) {
     const fileName = `${name}_FILE`;
@@ -190,7 +192,10 @@ function applyEnvironment(
   return applied;
 }
 
-/** Parses numbers, booleans and null as YAML, and keeps text. Invalid YAML stays text, and validation refuses its type. */
+/**
+ * Parses numbers, booleans and null as YAML, and keeps text. Invalid YAML stays text, and validation then refuses its
+ * type.
+ */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
   try {
@@ -201,7 +206,7 @@ function readAs(types: readonly string[], text: string): unknown {
   }
 }
 
-/** Sets a value; returns false if the file has something other than a mapping on the path, which validation reports. */
+/** Sets a value. Returns false if the file has something other than a mapping on the path, which validation reports. */
 function setAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const [key, ...rest] = path;
   if (key === undefined) return false;

@@ -26,15 +26,15 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'Schedule of its runs. Default: only manual runs. A time of day occurs once a day, also when clocks change (docs/how-to/golden-runs.md).',
+      'Schedule for full runs. Default: only manual runs. A time of day occurs once a day, even when clocks change (docs/how-to/golden-runs.md).',
     ),
   timezone: timezoneSchema
     .default('UTC')
-    .describe('Time zone of `cron`, `quiet_hours` and the day of `max_queries_per_day`.'),
+    .describe('Time zone for `cron`, `quiet_hours` and the day in `max_queries_per_day`.'),
   sentinel: z
     .strictObject({
-      cron: cronSchema.describe('Schedule of the sentinel.'),
-      queries: z.int().min(1).max(10_000).default(50).describe('Number of queries of the sentinel.'),
+      cron: cronSchema.describe('Schedule for the sentinel.'),
+      queries: z.int().min(1).max(10_000).default(50).describe('Number of queries in the sentinel.'),
     })
     .optional()
     .describe('A small sample that runs often; if its scores drop, a full run starts immediately.'),
@@ -42,35 +42,39 @@ const goldenSchema = z.strictObject({
     .array(quietHoursSchema)
     .max(24)
     .default([])
-    .describe('Hours without scheduled full runs; sentinels still run, and a drop of one starts a full run.'),
+    .describe(
+      'Hours without scheduled full runs. Sentinels still run, and a drop in their scores still starts a full run.',
+    ),
   max_queries_per_day: z
     .int()
     .min(1)
     .nullable()
     .default(null)
-    .describe('Maximum queries per day for this set, from midnight in `timezone`; further runs are skipped.'),
+    .describe('Maximum queries per day for this set, counted from midnight in `timezone`; further runs are skipped.'),
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'Retention of the answers of its runs. Scores are kept, and so are the answers of baselines, of runs in incidents, and of the first and last run of a day.',
+      'How long results of golden runs are retained. Scores are always retained. So are the results of baselines, of runs in incidents, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()
     .min(0)
     .max(50)
     .default(3)
-    .describe('Completed ticks for which a new version runs beside the old one before it replaces it; 0: immediately.'),
+    .describe(
+      'Number of completed scheduled runs during which a new version runs beside the old version before it replaces it; 0: replaced immediately.',
+    ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
-    .describe('Cut-offs k of every measure; the largest is the number of requested documents.'),
+    .describe('Cut-offs k for every measure; the largest is the number of requested documents.'),
   gains: z
     .array(z.enum(gainMeasures))
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Additional sums of gains to compute and export: `cg`, `dcg`. They depend on the grades, so they only compare runs of this set, and checks cannot use them.',
+      'Additional sums of gains to compute and export: `cg`, `dcg`. They depend on the grades, so they can only compare runs of this set, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -79,17 +83,19 @@ const goldenSchema = z.strictObject({
         .number()
         .nullable()
         .default(null)
-        .describe('Only documents with a higher score, or without one, count; null: all count.'),
+        .describe('Only documents with a higher score, or without a score, are counted; null: all are counted.'),
       max_results: z
         .int()
         .min(0)
         .max(1000)
         .default(0)
-        .describe('Maximum number of counted documents for a correct answer.'),
+        .describe('Maximum number of counted documents in a correct response.'),
     })
     .prefault({})
-    .describe('Limits of a correct answer to a query marked `no_answer`; more documents are a false answer.'),
-  concurrency: z.int().min(1).max(256).default(4).describe('Maximum concurrent queries to the retriever.'),
+    .describe(
+      'When a response to a query marked `no_answer` is correct; a response with more documents counts as a false answer.',
+    ),
+  concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
   max_per_second: z
     .number()
     .positive()
@@ -99,21 +105,23 @@ const goldenSchema = z.strictObject({
   on_error: z
     .enum(['score_zero', 'void'])
     .default('score_zero')
-    .describe('`score_zero`: a failed query scores 0; `void`: a run with more failures than `error_budget` is void.'),
+    .describe('`score_zero`: a failed query scores 0. `void`: a run with more failures than `error_budget` is void.'),
   error_budget: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Maximum share of failed queries of a run with `void`.'),
+    .describe('With `void`: maximum share of queries in a run that may fail.'),
 });
 
 export const pipelineSchema = z
   .strictObject({
-    name: nameSchema.describe('Name of the pipeline, a label of its metrics.'),
-    retriever: retrieverSchema.describe('The monitored retriever: text in, ranked documents out.'),
-    vector_store: vectorStoreSchema.optional().describe('The vector store of the retriever.'),
-    embedder: embedderSchema.optional().describe('The embedder, which turns text into vectors.'),
+    name: nameSchema.describe('Name of the pipeline, used as a metric label.'),
+    retriever: retrieverSchema.describe(
+      'The monitored retriever, which takes query text and returns ranked documents.',
+    ),
+    vector_store: vectorStoreSchema.optional().describe("The retriever's vector store."),
+    embedder: embedderSchema.optional().describe('The embedder, which converts text into vectors.'),
     ann_recall: z
       .strictObject({
         queries: z
@@ -121,24 +129,26 @@ export const pipelineSchema = z
           .min(0)
           .max(1000)
           .default(20)
-          .describe('Live queries per hour that are also searched exactly in the store, which is expensive; 0: none.'),
-        k: z.int().min(1).max(100).default(10).describe('Neighbours per search.'),
+          .describe(
+            'Number of live queries per hour that are also searched exactly in the store, which is expensive; 0: none.',
+          ),
+        k: z.int().min(1).max(100).default(10).describe('Number of neighbours per search.'),
       })
       .prefault({})
-      .describe('Measurement of the share of exact nearest neighbours that the index of the store finds.'),
+      .describe("Measures the share of exact nearest neighbours that the store's index finds."),
     embedding_dimensions: z
       .int()
       .min(1)
       .max(16_384)
       .nullable()
       .default(null)
-      .describe('Dimensions of the vectors of live queries; null uses those of the first vector.'),
+      .describe('Dimensions of live query vectors; null: taken from the first vector.'),
     sampling: samplingSchema,
     service_names: z
       .array(z.string().min(1).max(256))
       .max(100)
       .default([])
-      .describe('Values of `service.name` whose OpenTelemetry spans belong to this pipeline.'),
+      .describe('`service.name` values whose OpenTelemetry spans belong to this pipeline.'),
     segments: z
       .strictObject({
         keys: z
@@ -151,7 +161,7 @@ export const pipelineSchema = z
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Maximum number of segments; smaller ones are combined into `other`.'),
+          .describe('Maximum number of segments; smaller segments are combined into `other`.'),
       })
       .prefault({})
       .describe('Segments of live traffic and golden sets that are measured separately.'),
@@ -173,8 +183,8 @@ export const pipelineSchema = z
           'set',
         ),
       )
-      .describe('Golden sets that are run against the retriever.'),
-    checks: z.array(checkSchema).default([]).describe('Checks of measures; a failing check fires an alert.'),
+      .describe('Golden sets to run against the retriever.'),
+    checks: z.array(checkSchema).default([]).describe('Checks on measures; a failing check fires an alert.'),
     slo: objectivesSchema.optional(),
   })
   .superRefine(refuseImpossibleChecks)
@@ -184,7 +194,7 @@ export const pipelineSchema = z
   .superRefine(refuseIndexWithoutStore)
   .superRefine(refuseShadowWithoutParts);
 
-/** A check on density drift uses the defaults if `density` is omitted. */
+/** A density drift check uses the defaults if `density` is omitted. */
 function refuseDensityWithoutStore(
   pipeline: { density?: unknown; vector_store?: unknown; checks: readonly object[] },
   context: z.RefinementCtx,
@@ -197,8 +207,8 @@ function refuseDensityWithoutStore(
 }
 
 /**
- * Refuses a retriever that embeds and searches without an embedder and a store of the pipeline, and a reranker without the
- * texts of its first stage.
+ * Refuses a retriever that embeds and searches if the pipeline has no embedder or no store, and a reranker if its first
+ * stage returns no texts.
  */
 function refuseMissingParts(
   pipeline: {
@@ -211,11 +221,11 @@ function refuseMissingParts(
   const { retriever, vector_store: store } = pipeline;
   for (const part of partsNeededBy(retriever)) {
     if (pipeline[part] !== undefined) continue;
-    const message = `is missing; the retriever of kind ${retriever.kind} requires it`;
+    const message = `is missing; a retriever of kind ${retriever.kind} requires it`;
     context.addIssue({ code: 'custom', path: [part], message });
   }
   const path = retriever.kind === 'rerank' ? textFieldMissingIn(retriever.of, store) : null;
   if (path === null) return;
-  const message = 'is missing; the reranker requires the texts of the documents';
+  const message = 'is missing; the reranker requires document texts';
   context.addIssue({ code: 'custom', path: [...path], message });
 }

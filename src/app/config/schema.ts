@@ -1,7 +1,7 @@
 /**
- * The schema of recalld.yaml, strict: an unknown key is an error. `secret` leaves are redacted in output (`all`: the whole
- * value, `url`: its credentials, `body`: fields whose names sound like a secret). docs/reference/config.md and the JSON
- * Schema are generated from here.
+ * The schema of recalld.yaml. It is strict: an unknown key is an error. `secret` leaves are redacted in output (`all`:
+ * the whole value, `url`: its credentials, `body`: fields whose names suggest a secret). docs/reference/config.md and
+ * the JSON Schema are generated from this file.
  */
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
@@ -25,14 +25,14 @@ const serverSchema = z.strictObject({
     .min(1)
     .regex(/^[^\s/[\]]*$/, { error: 'must be an address or a host name, without scheme, port or brackets' })
     .default('127.0.0.1')
-    .describe('Address to listen on: `::` for all of IPv6 and IPv4, `0.0.0.0` for all of IPv4.'),
+    .describe('Address to listen on: `::` for all IPv6 and IPv4 addresses, `0.0.0.0` for all IPv4 addresses.'),
   port: port.default(8321).describe('Port of the HTTP API; 0 selects a free port.'),
   max_requests_per_minute: z
     .int()
     .min(1)
     .default(60_000)
     .describe(
-      'Maximum requests per minute of an API key, or of an address without a valid key; further ones get 429 and Retry-After. Health and metrics do not count.',
+      'Maximum requests per minute for each API key, or for each address without a valid key; further requests get 429 and Retry-After. Health and metrics requests do not count.',
     ),
   max_under_way_mb: z
     .int()
@@ -40,21 +40,21 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Maximum memory of all running requests in megabytes, estimated: bodies, parsed values, and rows waiting to be stored. Requests without a valid key get at most half of it, up to 64. Further requests get 503 and Retry-After.',
+      'Maximum memory for all running requests in megabytes, estimated: bodies, parsed values, and rows waiting to be stored. Requests without a valid key get at most half of it, up to 64. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(
       z
         .string()
         .refine((text) => networks.some((network) => network.safeParse(text).success), {
-          error: 'must be an IP address or a network like 10.0.0.0/8',
+          error: 'must be an IP address or a network such as 10.0.0.0/8',
           abort: true,
         })
         .refine((text) => !text.endsWith('/0'), { error: 'must not contain all addresses' }),
     )
     .default([])
     .describe(
-      'Addresses or networks of proxies in front of the API, whose X-Forwarded-For, -Proto and -Host headers are trusted; those of other clients are ignored. With a proxy, API keys are required.',
+      'Addresses or networks of proxies in front of the API. Their X-Forwarded-For, -Proto and -Host headers are trusted; those of other clients are ignored. API keys are required when a proxy is configured.',
     ),
   shutdown_seconds: z
     .int()
@@ -62,12 +62,9 @@ const serverSchema = z.strictObject({
     .max(3600)
     .default(30)
     .describe(
-      'Maximum duration of a stop. Then the process exits with code 3, and its work continues on another replica, or after the next start.',
+      'Maximum duration of a shutdown. After that the process exits with code 3, and its work continues on another replica or after the next start.',
     ),
-  metrics_port: port
-    .nullable()
-    .default(null)
-    .describe('Separate port for /metrics, /livez and /readyz; null uses `port`.'),
+  metrics_port: port.nullable().default(null).describe('Separate port for /metrics, /livez and /readyz; null: `port`.'),
 });
 
 function refuseUrl(url: string, context: z.RefinementCtx): void {
@@ -83,10 +80,15 @@ const storageSchema = z.strictObject({
       if (/^postgres(ql)?:\/\//.test(url)) refuseUrl(url, context);
     })
     .default('embedded')
-    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; otherwise a postgres:// URL.')
+    .describe('`embedded` runs PostgreSQL from npm in `data_dir`; a postgres:// URL uses an existing server.')
     .meta({ secret: 'url' }),
-  data_dir: z.string().min(1).default('.recalld').describe('Folder of the embedded database.'),
-  pool_size: z.int().min(2).max(200).default(10).describe('Maximum connections of this process for its own queries.'),
+  data_dir: z.string().min(1).default('.recalld').describe("The embedded database's folder."),
+  pool_size: z
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe("Maximum number of connections for this process's own queries."),
   statement_seconds: z.int().min(1).max(3600).default(60).describe('Statement timeout in seconds.'),
   read_url: z
     .string()
@@ -95,7 +97,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'URL of a replica for the reads of pages and reports; it may lag behind. While it is unreachable, these reads go to `url`. Null: always `url`.',
+      'URL of a replica that serves reads for pages and reports; it may lag. While it is unreachable, these reads use `url`. Null: reads always use `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -104,27 +106,25 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe(
-      'Retention of measured values in days. They are deleted by whole months, and contain no texts and no ids.',
+      'How many days measured values are retained. They are deleted by whole months, and contain no texts and no ids.',
     ),
   audit_retention_days: z
     .int()
     .min(1)
     .max(36_500)
     .default(730)
-    .describe('Retention of the audit log in days (`recalld audit`).'),
+    .describe('How many days the audit log is retained (`recalld audit`).'),
   hash_key: z
     .string()
     .min(16)
     .nullable()
     .default(null)
-    .describe(
-      'Key of the hashes that replace user and session ids; null generates a key and stores it in the database.',
-    )
+    .describe('Key for hashing user and session ids; null generates a key and stores it in the database.')
     .meta({ secret: 'all' }),
 });
 
 const logSchema = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of log lines.'),
+  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of logged lines.'),
 });
 
 /** Calls are rare and need no rate limit. */
@@ -141,7 +141,7 @@ const metricsSchema = z
       })
       .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
       .describe(
-        'Upper bounds of the buckets of `recalld_query_latency_seconds`, in seconds; a latency objective uses one of them. Must be equal on all processes, since other bounds make other series.',
+        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds; a latency objective uses one of them. All processes need the same bounds, because different bounds produce different series.',
       ),
     otlp: z
       .strictObject({
@@ -155,17 +155,17 @@ const metricsSchema = z
           .superRefine(refuseRepeats)
           .default(['metrics'])
           .describe(
-            '`metrics`: the metrics of /metrics, from every process. `evaluations`: the scores of judged live queries, as events `gen_ai.evaluation.result` on their spans, to `/v1/logs` (docs/explanation/judging.md).',
+            '`metrics`: the metrics in /metrics, from every process. `evaluations`: the scores of judged live queries, as `gen_ai.evaluation.result` events on their spans, sent to `/v1/logs` (docs/explanation/judging.md).',
           ),
-        interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval between sending metrics.'),
+        interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval at which metrics are sent.'),
       })
       .optional()
-      .describe('Sends metrics and scores of live queries by OTLP over HTTP. Default: nothing is sent.'),
+      .describe('Sends metrics and live query scores by OTLP over HTTP. Default: nothing is sent.'),
   })
   .prefault({})
   .describe('Export of metrics.');
 
-/** A span belongs to one pipeline: if two name its service, one would get all spans and the other none. */
+/** A span belongs to one pipeline: if two pipelines named its service, one would get all spans and the other none. */
 function refuseSharedServices(
   pipelines: readonly { readonly name: string; readonly service_names: readonly string[] }[],
   context: z.RefinementCtx,
@@ -176,7 +176,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" has too; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also has; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }
@@ -213,7 +213,7 @@ export const configSchema = z
         ),
       )
       .superRefine(refuseSharedServices)
-      .describe('The retrieval paths to watch.'),
+      .describe('The retrieval pipelines to monitor.'),
   })
   .superRefine(refuseSharedPort)
   .superRefine(refuseJudgeWithoutModel)

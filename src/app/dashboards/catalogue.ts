@@ -1,4 +1,4 @@
-/** All Grafana dashboards, including the one about recalld itself, and the metrics that are on no dashboard. */
+/** All Grafana dashboards, including the dashboard about recalld, and the metrics that no dashboard shows. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { densityDashboard } from '../../density/edge/dashboard.ts';
@@ -43,7 +43,7 @@ function glance(): Builder<Panel>[] {
     snapshotAge(5),
     stat({
       title: 'Failed snapshots',
-      description: 'Failed reads of the database rows behind /metrics, within the time range.',
+      description: 'Failed database reads behind /metrics, within the time range.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -51,7 +51,8 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Dropped samples',
-      description: 'Metric values that were not finite numbers, within the time range. Each one is a bug in recalld.',
+      description:
+        'Metric values that were not finite numbers, within the time range. Each of them is a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -59,7 +60,7 @@ function glance(): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Versions',
-      description: 'Versions of recalld and Node.js on each replica.',
+      description: 'recalld and Node.js versions on each replica.',
       width: 5,
       height: 4,
       queries: [{ expr: `max by (instance, version, nodejs) (${selector('recalld_build_info', '', {})})` }],
@@ -85,7 +86,7 @@ function jobs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Job duration, p95',
-      description: '95th percentile of the duration, by kind of job.',
+      description: '95th percentile of the duration, by job.',
       unit: 's',
       min: 0,
       width: 5,
@@ -93,7 +94,7 @@ function jobs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Jobs in the queue',
-      description: 'Jobs by queue and state. If the number of waiting jobs keeps growing, there are too few workers.',
+      description: 'Jobs by queue and state. If the number of waiting jobs keeps growing, start more workers.',
       unit: 'short',
       min: 0,
       width: 5,
@@ -102,7 +103,7 @@ function jobs(): Builder<Panel>[] {
     graph({
       title: 'Skipped starts',
       description:
-        'Scheduled job starts per second that were skipped, because the database or the queue was unavailable until the next one was due.',
+        'Scheduled job starts per second that were skipped because the database or the queue was unavailable until the next scheduled time.',
       unit: 'ops',
       min: 0,
       width: 5,
@@ -123,7 +124,7 @@ function ingest(): Builder<Panel>[] {
   return [
     graph({
       title: 'Shed requests',
-      description: 'Ingest requests per second that were rejected with status 429 or 503, by reason.',
+      description: 'Ingest requests per second that recalld rejected with status 429 or 503, by reason.',
       unit: 'reqps',
       min: 0,
       width: 6,
@@ -132,7 +133,7 @@ function ingest(): Builder<Panel>[] {
     graph({
       title: 'Memory of requests in progress',
       description:
-        'Estimated maximum memory of concurrent requests within a second, by process. Above `server.max_under_way_mb`, requests are shed.',
+        'Estimated peak memory of concurrent requests within a second, by process. Above `server.max_under_way_mb`, requests are refused.',
       unit: 'bytes',
       min: 0,
       width: 6,
@@ -216,7 +217,7 @@ function processes(): Builder<Panel>[] {
     graph({
       title: 'Clock skew',
       description:
-        'Clock of each replica minus the clock of the database. A replica whose clock differs by more than a minute starts no scheduled jobs.',
+        "Each replica's clock minus the database clock. A replica whose clock differs by more than a minute starts no scheduled jobs.",
       unit: 's',
       width: 6,
       queries: [
@@ -249,7 +250,7 @@ function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
   );
 }
 
-/** The dashboards, from the overview to details. */
+/** The dashboards, from overview to detail. */
 export function createDashboards(
   settings: DashboardSettings,
 ): { readonly name: string; readonly dashboard: Dashboard }[] {
@@ -267,10 +268,10 @@ export function dashboardText(dashboard: Dashboard): string {
 }
 
 const OPTIONAL = 'Exported only if `golden[].gains` is configured.';
-const IN_ALERTS = 'Part of alert descriptions; the measures themselves have panels.';
-const STACKED = 'The graph of losses is stacked and has no confidence bands; the recall by stage has them.';
+const IN_ALERTS = 'Used in alert descriptions; the measures have their own panels.';
+const STACKED = 'The loss graph is stacked and has no confidence bands; the graph of recall by stage has them.';
 
-/** Metrics without a panel, with the reasons. */
+/** Metrics without a panel, and the reasons. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_golden_cg: OPTIONAL,
   recalld_golden_cg_ci_low: OPTIONAL,
@@ -293,5 +294,5 @@ export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_check_smallest_detectable_drop: IN_ALERTS,
   recalld_golden_stage_lost_ratio_ci_low: STACKED,
   recalld_golden_stage_lost_ratio_ci_high: STACKED,
-  recalld_check_outage: 'Suppresses an alert during an outage of the retriever, whose own alert is shown.',
+  recalld_check_outage: "Suppresses an alert during a retriever outage; the retriever's own alert is shown.",
 };

@@ -1,4 +1,4 @@
-/** `recalld doctor`: checks every service, judge and manifest of a config, and reports problems with their fixes. */
+/** `recalld doctor`: checks every service, judge and manifest in a config, and reports problems and their fixes. */
 import { createCleanupStack } from '../../core/cleanup-stack.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { duration } from '../../core/format.ts';
@@ -21,7 +21,7 @@ import { examinePipeline, type Probe } from './pipeline.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {}, isMadeUp: true };
 
-/** @throws RecalldError config_invalid for a part that cannot be created */
+/** @throws RecalldError config_invalid if a service cannot be created */
 export async function examine(settings: CommandSettings, report: Report): Promise<void> {
   const { config, signal, logger } = settings;
   const cleanups = createCleanupStack(logger);
@@ -58,7 +58,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
   }
 }
 
-/** Checks that the retriever returns documents that the golden sets of its pipeline know. */
+/** Checks that the retriever returns documents that appear in its pipeline's golden sets. */
 async function examineGoldenSets(
   pipeline: WatchedPipeline,
   { db }: CommandStore,
@@ -74,25 +74,25 @@ async function examineGoldenSets(
       judgedQueries(await db.golden.sets.queries(set, version.version)),
       signal,
     );
-    // Reported before.
+    // This problem was reported before.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
     const { ids, depth } = answers.warnings;
     const { asked, empty } = answers;
     if (empty > 0) {
       const status = empty === asked ? 'wrong' : 'warning';
-      const message = `${empty} of ${asked} queries of ${set} return no documents; check that the index is filled, that retriever.results.list names the list in a response, and that tags and filters do not exclude all documents.`;
+      const message = `${empty} of ${asked} queries of ${set} return no documents; check that the index is not empty, that retriever.results.list is the path of the list in a response, and that tags and filters do not exclude all documents.`;
       report({ service, status, ms: null, message });
     }
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
     if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
     if (ids !== null || depth !== null || empty > 0) continue;
-    const message = `The retriever returns documents that ${set} knows, and as many as requested.`;
+    const message = `The retriever returns documents that appear in ${set}, and as many as requested.`;
     report({ service, status: 'ok', ms: null, message });
   }
 }
 
-/** Reports retriever spans of the last day that gave no live query. */
+/** Reports retriever spans from the last day from which no live query could be extracted. */
 async function examineSpans(
   { pipelines }: Pick<Config, 'pipelines'>,
   { db }: CommandStore,
@@ -123,7 +123,7 @@ async function examineUnwatchedSets(
   }
 }
 
-/** Returns a query of the first imported golden set. Reports sets that were not imported. */
+/** Returns a query from the first imported golden set. Reports sets that were not imported. */
 async function findProbe(
   pipeline: string,
   sets: readonly string[],
@@ -145,12 +145,12 @@ async function findProbe(
   return probe ?? plainProbe;
 }
 
-/** A made-up pair, so that the call sends no data of users. */
+/** A made-up pair, so that the call sends no user data. */
 const pair = {
   query: 'How do I reset my password?',
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
 };
-/** The document of the pair answers the query. */
+/** The document in the pair answers the query. */
 const MIN_GRADE = 2;
 
 async function examineJudges(
@@ -180,7 +180,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `It sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay} a day.`;
+  const sent = `The judge sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay} a day.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',
@@ -188,20 +188,20 @@ async function findingOf(
       message: `The judge returned no grade (${answer.problem}); use another model. ${sent}`,
     };
   if (answer.grade < MIN_GRADE) {
-    const message = `The judge graded a correct answer ${answer.grade} of 3; use another model, or change the limits of its grades. ${sent}`;
+    const message = `The judge graded a correct answer ${answer.grade} of 3; use another model, or change its grade limits. ${sent}`;
     return { status: 'warning', ms, message };
   }
   return { status: 'ok', ms, message: `The judge works. ${sent}` };
 }
 
-/** Returns the address without its path and query, which could contain a secret. */
+/** Returns the address without path and query, which could contain a secret. */
 function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }: Config): string {
   const url = judge.kind === 'reranker' ? judge.reranker.url : (llm?.base_url ?? '');
   return URL.canParse(url) ? new URL(url).origin : 'its address';
 }
 
 /**
- * Reads only the first lines of each manifest, since it may have millions.
+ * Reads only the first lines of each manifest, which may have millions.
  *
  * @param standings results of earlier rounds; null if the database does not respond
  */
@@ -226,9 +226,9 @@ export async function examineManifests(
 }
 
 function lastRead(status: RoundStatus | null, now: Date): string {
-  if (status === null || status.readAt === null) return 'No round has read the whole manifest yet.';
+  if (status === null || status.readAt === null) return 'The whole manifest has not been read yet.';
   const ago = duration((now.getTime() - status.readAt.getTime()) / 1000);
-  return `A round last read the whole manifest ${ago} ago: ${status.documents ?? 0} documents should be in the store.`;
+  return `The whole manifest was last read ${ago} ago: ${status.documents ?? 0} documents should be in the store.`;
 }
 
 async function firstLines(

@@ -1,4 +1,4 @@
-/** `recalld doctor` for the database and the queue. */
+/** `recalld doctor` checks of the database and the queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { chooseConnection } from '../../platform/postgres/database-url.ts';
@@ -14,7 +14,7 @@ import type { Config } from '../config/schema.ts';
 import { queueBackend, queueOwner, redisSettings, type Storage } from '../database.ts';
 import { jobCatalogue } from '../jobs.ts';
 
-/** Limits above which dead rows are reported; autovacuum runs at about a sixth of the rows. */
+/** Limits above which dead rows are reported. Autovacuum runs when about a sixth of the rows are dead. */
 const MANY_DEAD = { rows: 50_000, share: 0.4 };
 const LONG_IDLE_SECONDS = 300;
 
@@ -35,7 +35,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
   if (worst !== null && worst.deadRows >= MANY_DEAD.rows && worst.deadShare >= MANY_DEAD.share) {
     const last =
       worst.vacuumedAt === null
-        ? 'no vacuum has run'
+        ? 'no vacuum has been run'
         : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
     const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`. If they remain, end old transactions and unused replication slots.`;
     found.push({ status: 'warning', message });
@@ -58,7 +58,7 @@ const TIMEOUT_MS = 5000;
 /** Older versions lack commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
-/** Opens the database for `work`. Reports a database that cannot be opened, and runs `work` without it. */
+/** Opens the database for `work`. If the database cannot be opened, reports that and runs `work` without it. */
 export async function withDatabase(
   settings: CommandSettings,
   report: Report,
@@ -136,7 +136,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     const ms = performance.now() - startedMs;
     if (!hasSchema) {
       const message =
-        'The database of storage.read_url does not have the tables of recalld; point it to a replica of storage.url.';
+        'The database in storage.read_url does not have the tables of recalld; point it to a replica of storage.url.';
       report({ service, status: 'wrong', ms, message });
     } else if (behindSeconds !== null) {
       const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, and so do the pages that read from it; check its replication.`;
@@ -209,7 +209,7 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
         const count = failed.find((one) => one.queue === latest.queue)?.count ?? 1;
         const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
         const reason = latest.reason.replace(/\.$/, '');
-        const message = `${which} failed for good. Error of the latest (${latest.id}): "${reason}". See the log of its worker; scheduled jobs run again at their next tick.`;
+        const message = `${which} failed for good. The latest (${latest.id}) failed with "${reason}". See the worker's log; scheduled jobs run again at their next scheduled time.`;
         report({ service, status: 'warning', ms: null, message });
       }
     } finally {
@@ -222,13 +222,15 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
   }
 }
 
-/** Result of the check of one service. */
+/** Result of checking one service. */
 export interface Finding {
-  /** `database`, `queue`, or a part of a pipeline such as `support-docs retriever`. */
+  /** `database`, `queue`, or a service of a pipeline such as `support-docs retriever`. */
   readonly service: string;
-  /** `unreachable`: it does not respond; `wrong`: it responds but needs a fix; `skipped`: not in the config. */
+  /**
+   * `unreachable`: the service does not respond; `wrong`: it responds but needs a fix; `skipped`: not in the config.
+   */
   readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
-  /** Response time in milliseconds; null without a call. */
+  /** Response time in milliseconds; null if the service was not called. */
   readonly ms: number | null;
   /** The result, or the problem and its fix. */
   readonly message: string;

@@ -1,4 +1,4 @@
-/** `recalld doctor` for a pipeline: retriever, embedder, store, and whether they fit together. */
+/** `recalld doctor` checks of a pipeline: retriever, embedder, store, and whether they fit together. */
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -12,9 +12,9 @@ import type { Finding, Report } from './foundations.ts';
 const SAMPLED_VECTORS = 3;
 const K = 5;
 
-/** The query for the checks, from a golden set if there is one. */
+/** The query for the checks, from a golden set if one is available. */
 export interface Probe extends Pick<GoldenQuery, 'text' | 'tags'> {
-  /** True for a made-up query, which an index may have no document for. */
+  /** True for a made-up query, for which an index may have no document. */
   readonly isMadeUp: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function examinePipeline(
 
 type Say = (finding: Omit<Finding, 'service'>) => void;
 
-/** @returns the returned ids, or null without documents */
+/** @returns the returned ids, or null if there are no documents */
 async function examineRetriever(
   { retriever }: WatchedPipeline,
   { text, tags, isMadeUp }: Probe,
@@ -57,7 +57,7 @@ async function examineRetriever(
       say({
         status: 'unreachable',
         ms,
-        message: `${answer.message} Raise retriever.timeout_ms or check its load.`,
+        message: `${answer.message} Raise retriever.timeout_ms or check the load on the retriever.`,
       });
       return null;
     case 'error': {
@@ -83,13 +83,13 @@ async function examineRetriever(
 /** @param text a made-up query; null for a golden query, which should have documents */
 function emptyAnswer(text: string | null): string {
   const fix =
-    'check that its index is filled, that retriever.results.list names the list in a response, and that filters do not exclude all documents';
+    'check that its index is not empty, that retriever.results.list is the path of the list in a response, and that filters do not exclude all documents';
   return text === null
     ? `The retriever returned no documents for a golden query; ${fix}.`
     : `The retriever returned no documents for "${text}". If your documents do not cover this topic, import a golden set and run doctor again; else ${fix}.`;
 }
 
-/** @returns the vector of the probe, or null without one */
+/** @returns the vector of the probe, or null if there is none */
 async function examineEmbedder(
   { embedder }: WatchedPipeline,
   { text }: Probe,
@@ -190,7 +190,7 @@ async function examineSearch(
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 
-/** Ids that differ from those of the store would make every judgment stale. */
+/** If document ids differ from the store's ids, every judgment would be stale. */
 async function examineIds(
   store: VectorStore,
   retrieved: readonly string[] | null,
@@ -203,13 +203,13 @@ async function examineIds(
   const known = retrieved.filter((id) => existing.value.has(id)).length;
   const ms = existing.latencyMs;
   if (known === 0) {
-    const message = `None of the ${retrieved.length} documents of the retriever is in the store under its id; set vector_store.id to the field with these ids.`;
+    const message = `None of the ${retrieved.length} documents that the retriever returned is in the store under its id; set vector_store.id to the field with these ids.`;
     say({ status: 'wrong', ms, message });
   } else if (known < retrieved.length) {
-    const message = `Only ${known} of the ${retrieved.length} documents of the retriever are in the store; check whether the retriever also uses another index.`;
+    const message = `Only ${known} of the ${retrieved.length} documents that the retriever returned are in the store; check whether the retriever also uses another index.`;
     say({ status: 'warning', ms, message });
   } else {
-    say({ status: 'ok', ms, message: 'All documents of the retriever are in the store.' });
+    say({ status: 'ok', ms, message: 'All documents that the retriever returned are in the store.' });
   }
 }
 

@@ -1,4 +1,4 @@
-/** Erases a user or a query, with everything that the database has stored about them. */
+/** Erases a user or a query, with all data stored about them. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { eraseGoldenQueries } from '../../golden/sql/golden-sets.ts';
@@ -25,13 +25,13 @@ export function erase(pool: Pool, subject: ErasureSubject, by: string, now: Date
   });
 }
 
-/** A density baseline keeps queries after they are deleted, so it is erased separately. */
+/** A density baseline retains queries after they are deleted, so they are erased from it separately. */
 async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject): Promise<void> {
   const [column, value] = subject.kind === 'user' ? ['user_hash', subject.userHash] : ['id', subject.id];
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
 }
 
-/** @param hashKey the database has only hashes of the ids that a service knows */
+/** @param hashKey needed because the database stores only hashes of the service's ids */
 export function addErasure(
   app: FastifyInstance,
   pool: Pool,

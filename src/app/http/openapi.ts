@@ -60,7 +60,7 @@ export function openApiDocument(version: string): Record<string, unknown> {
     info: {
       title: 'recalld',
       version,
-      description: 'Receives live queries and feedback of RAG services, and reports their retrieval quality.',
+      description: 'Receives live queries and feedback from RAG services, and reports their retrieval quality.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -139,7 +139,7 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
     io,
     reused: 'inline',
     unrepresentable: 'any',
-    // A schema that parses by hand has its JSON Schema under `wire`.
+    // A hand-written schema has its JSON Schema under `wire`.
     override: ({ jsonSchema }) => {
       const { wire, ...rest } = jsonSchema as Record<string, unknown>;
       if (wire === undefined) return;
@@ -152,7 +152,7 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
 
 /** `/openapi.json`. */
 export function addOpenApi(app: FastifyInstance, version: string): void {
-  // Generated at the first request, and then shared by all.
+  // Generated on the first request, and then shared by all requests.
   let document: Buffer | null = null;
   app.get('/openapi.json', (_request, reply) => {
     document ??= Buffer.from(JSON.stringify(openApiDocument(version)));

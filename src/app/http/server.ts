@@ -1,4 +1,4 @@
-/** An HTTP server of the daemon, with problem documents for all errors. */
+/** The daemon's HTTP server, with problem documents for all errors. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ import { addConsole } from '../console/pages.ts';
 import { addErasure } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
 
-/** What the routes of the API use. */
+/** What the API routes use. */
 interface HttpApi {
   readonly context: Context;
   readonly pool: Pool;
@@ -52,15 +52,15 @@ export interface HttpParts {
   readonly version: string;
   /** Addresses and networks whose forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** Health and metrics; null: another server has them. */
+  /** Health and metrics; null if another server provides them. */
   readonly operations: Operations | null;
-  /** The API; null: this server does not have it. */
+  /** The API; null if this server does not provide it. */
   readonly api: HttpApi | null;
-  /** Shared by the servers of a process. */
+  /** Shared by all servers in a process. */
   readonly memory: MemoryBudget;
-  /** Returns the error for a temporary outage of the database; null for any other error. */
+  /** Returns the error for a temporary database outage; null for any other error. */
   outageOf(error: Error): RecalldError | null;
-  /** Counts a request that was shed. */
+  /** Counts a request that was refused because of overload. */
   readonly onShed: (reason: ShedReason) => void;
 }
 
@@ -74,13 +74,13 @@ export interface HttpServer extends Draining {
   close(): Promise<void>;
 }
 
-/** Ids of queries and users have up to 1,024 characters. */
+/** Query and user ids have up to 1,024 characters. */
 const MAX_PARAMETER = 4096;
 
-/** Timeout of an inactive connection, for example of a client that does not read its response. */
+/** Timeout for an inactive connection, for example of a client that does not read its response. */
 const INACTIVE_MS = 5 * 60_000;
 
-/** Limit of forms, which request-bodies.ts does not read. */
+/** Size limit for forms, which request-bodies.ts does not read. */
 const FORM_BYTES = 256 * 1024;
 
 /**
@@ -103,7 +103,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     clientErrorHandler: createClientErrorHandler(deps.logger),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // First: routes that are registered before an awaited plugin do not get later handlers.
+  // Must run first: routes that are registered before an awaited plugin do not get later handlers.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
@@ -154,7 +154,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
   }
 }
 
-/** Returns false on a machine without IPv6, where `::` means all addresses of IPv4. */
+/** Returns false on a machine without IPv6, where `::` means all IPv4 addresses. */
 async function hasIpv6(): Promise<boolean> {
   const server = createServer();
   try {
@@ -166,18 +166,18 @@ async function hasIpv6(): Promise<boolean> {
   return true;
 }
 
-/** PostgreSQL cannot store NUL characters, and fails on queries with them. */
+/** PostgreSQL cannot store NUL characters, and queries with them fail. */
 function refuseNul(app: FastifyInstance): void {
   app.addHook('onRequest', ({ url }, _reply, done) =>
     done(
       url.includes('%00')
-        ? new RecalldError('body_unreadable', 'The URL of the request contains a NUL character.')
+        ? new RecalldError('body_unreadable', 'The request URL contains a NUL character.')
         : undefined,
     ),
   );
 }
 
-/** Returns the request id of the caller if it is safe for a log. */
+/** Returns the caller's request id if it is safe to log. */
 function knownRequestId(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(header) ? header : null;
 }
@@ -199,8 +199,8 @@ function addProblems(app: FastifyInstance, deps: HttpParts): void {
   });
   app.setErrorHandler((thrown: Error & { statusCode?: number }, request, reply) => {
     const error = deps.outageOf(thrown) ?? thrown;
-    // Fastify closes the connection after a refused body, so a client that still sends would not read the response; see
-    // request-bodies.ts.
+    // Fastify closes the connection after a refused body, so a client that is still sending would not read the
+    // response; see request-bodies.ts.
     reply.removeHeader('connection');
     if (error instanceof RecalldError) {
       if (error.retryable || error.code === 'rate_limited') deps.onShed(shedReason(error.code));
@@ -211,19 +211,16 @@ function addProblems(app: FastifyInstance, deps: HttpParts): void {
     if (status < 500) return sendProblem(reply, plainProblem(status, refusalSentence(status)));
     deps.logger.error('a request failed', {
       method: request.method,
-      // Not the path itself, which may hold the id of a user.
+      // Logs the route and not the path, which may contain a user id.
       route: request.routeOptions.url ?? null,
       request_id: request.id,
       reason: error.message,
     });
-    return sendProblem(
-      reply,
-      plainProblem(500, `The request failed; see the log of recalld for request id ${request.id}.`),
-    );
+    return sendProblem(reply, plainProblem(500, `The request failed; see recalld's log for request id ${request.id}.`));
   });
 }
 
-/** Never the message of the parser, which quotes the body and with it queries of users. */
+/** Never uses the parser's message, which quotes the body and with it user queries. */
 function refusalSentence(status: number): string {
   switch (status) {
     case 413:
@@ -242,7 +239,7 @@ function pathOf(url: string): string {
 /**
  * Checks that the address is free, so that a slow start fails early.
  *
- * @param setting of the config that names the port
+ * @param setting config key of the port
  * @throws RecalldError port_in_use
  */
 export async function assertCanListen({ host, port }: HttpAddress, setting: string): Promise<void> {
@@ -260,7 +257,7 @@ function listenFailure(cause: unknown, { host, port }: HttpAddress, setting: str
   if (code === 'EADDRINUSE') {
     return new RecalldError(
       'port_in_use',
-      `${host}:${port} is in use by another process; set ${setting} to a free port, or to 0 for any.`,
+      `${host}:${port} is in use by another process; set ${setting} to a free port, or to 0 for any free port.`,
       { cause },
     );
   }

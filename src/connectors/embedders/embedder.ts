@@ -1,15 +1,15 @@
-/** `pipelines[].embedder`: the embedding model for texts of queries. */
+/** `pipelines[].embedder`: the embedding model for query texts. */
 import { z } from 'zod';
 import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
 
 /**
- * Result of a call to an embedding model. A failure is a result and is never thrown; `code` is short and stable,
- * `message` names the service, the call and the fix, and contains no secret and no text.
+ * Result of a call to an embedding model. A failure is returned and never thrown. `code` is short and stable; `message`
+ * names the service, the call and the fix, and contains no secret and no text.
  */
 export type EmbedderAnswer =
   | {
       readonly kind: 'vectors';
-      /** One for each text, in the order of the texts. */
+      /** One vector per text, in the order of the texts. */
       readonly vectors: readonly Float32Array[];
       readonly latencyMs: number;
     }
@@ -20,17 +20,17 @@ export type EmbedderAnswer =
       readonly latencyMs: number;
     };
 
-/** Turns texts into vectors of one length. */
+/** Converts texts into vectors of equal length. */
 export interface Embedder {
-  /** Kind of API, model and requested dimension in one line: a different identity means different vectors. */
+  /** Kind of API, model and requested dimension in one line. A different identity means different vectors. */
   readonly identity: string;
-  /** Sends several requests if one would be too large; fails as a whole. Rejects only with the reason of `signal`. */
+  /** Splits a large request into several. Fails as a whole. Rejects only with the reason of `signal`. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;
   /** Closes connections; missing if there are none. */
   close?(): Promise<void>;
 }
 
-/** The vectors of texts, or the reason why there are none. */
+/** The vectors of the texts, or the reason why they could not be computed. */
 type EmbeddedTexts =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -75,7 +75,7 @@ const tei = z.strictObject({
   base_url: base.describe('Base URL of the service.'),
   ...service,
   api_key: keySchema,
-  prompt_name: z.string().min(1).optional().describe('Name of the model prompt to prepend to a query.'),
+  prompt_name: z.string().min(1).optional().describe('Name of the model prompt to prepend to each query.'),
   batch_size: batch.default(32),
 });
 

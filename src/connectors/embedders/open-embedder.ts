@@ -1,4 +1,4 @@
-/** Creates the embedder of a config. A new kind is one line here. */
+/** Creates the embedder for a config. A new kind is one line here. */
 import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
 
@@ -28,8 +28,8 @@ type EmbedderOf<Kind extends EmbedderConfig['kind']> = Extract<EmbedderConfig, {
  * OpenAI-compatible embedders: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
  *
  * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are sorted by their `index`.
- * The `api-version` of Azure is a parameter of the base address. Some gateways answer in base64 whatever was requested,
- * so that form is accepted too.
+ * Azure's `api-version` is a parameter of the base address. Some gateways answer in base64 no matter what was
+ * requested, so that form is accepted too.
  */
 function createOpenAiEmbedder(
   { model, dimensions, batch_size: batchSize }: EmbedderOf<'openai'>,
@@ -67,11 +67,11 @@ function createOpenAiEmbedder(
   };
 }
 
-/** @param count of texts: the indexes must be those from 0 to count - 1, each once */
+/** @param count number of texts; the indexes must be 0 to count - 1, each exactly once */
 function readData(json: unknown, count: number): VectorReading {
   const data = at(json, 'data');
   if (!Array.isArray(data)) {
-    return broken('no_vector', 'answered without the list `data`; check that embedder.base_url ends in /v1');
+    return broken('no_vector', 'returned no `data` list; check that embedder.base_url ends in /v1');
   }
   if (data.length !== count) {
     return broken('wrong_count', `returned ${data.length} vectors for ${count} texts`);
@@ -80,7 +80,7 @@ function readData(json: unknown, count: number): VectorReading {
   for (const [place, entry] of (data as unknown[]).entries()) {
     const index = at(entry, 'index');
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      return broken('missing_index', `returned element ${place} of data without the index of a text`);
+      return broken('missing_index', `returned element ${place} of data without a text index`);
     }
     if (ordered.has(index)) return broken('missing_index', `returned index ${index} twice`);
     const vector = readVector(at(entry, 'embedding'));
@@ -101,7 +101,7 @@ function createTeiEmbedder(
   api: JsonApi,
 ): Embedder {
   return {
-    // The service runs one model, chosen at its start, and requests do not name it.
+    // The service runs one model, chosen when it starts, and requests do not name it.
     identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
     embed: (texts, signal) =>
       embedInBatches(
@@ -143,23 +143,23 @@ function readRows(json: unknown): VectorReading {
   return { kind: 'vectors', vectors };
 }
 
-/** The vectors of one answer in the order of the texts, or what is wrong with it. */
+/** The vectors in one response, in the order of the texts, or the problem with the response. */
 type VectorReading =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /**
- * Embeds the texts in batches and returns all vectors, or the first failure. The latency is the sum over the batches.
- * Codes in addition to those of the connection: `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
- * `length_mismatch`, `dimension_mismatch` and `zero_vector`, since a vector without a direction has no neighbours.
+ * Embeds the texts in batches. Returns all vectors, or the first failure. The latency is summed over the batches. In
+ * addition to connection codes, failures have the codes `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
+ * `length_mismatch`, `dimension_mismatch` and `zero_vector`, because a vector without a direction has no neighbours.
  */
 async function embedInBatches(
   settings: {
-    /** Name of the service in messages: `The embedder`. */
+    /** Name of the service in messages, such as `The embedder`. */
     readonly service: string;
-    /** Maximum number of texts in one request. */
+    /** Maximum number of texts per request. */
     readonly batchSize: number;
-    /** Required length of the vectors; null for any. */
+    /** Required vector length; null for any length. */
     readonly dimensions: number | null;
     call(texts: readonly string[], signal: AbortSignal): Promise<JsonAnswer>;
     read(json: unknown, count: number): VectorReading;
@@ -191,12 +191,12 @@ async function embedInBatches(
     : { kind: 'failed', code: broken.code, message: `${service} ${broken.problem}.`, latencyMs };
 }
 
-/** Reads a vector in JSON: a list of numbers, or base64 of little-endian float32. */
+/** Reads a vector from JSON: a list of numbers, or base64 of little-endian float32. */
 function readVector(value: unknown): Float32Array | null {
   if (typeof value === 'string') return decodeBase64(value);
   if (!Array.isArray(value) || value.length === 0) return null;
-  // A number of more than 53 bits arrives as a string, see parseExactJson; anything else that is not a number becomes
-  // NaN.
+  // A number with more than 53 bits arrives as a string (see parseExactJson). Anything else that is not a number
+  // becomes NaN.
   return Float32Array.from(value as unknown[], (item) => {
     const isNumeric = typeof item === 'number' || (typeof item === 'string' && /^-?\d+$/.test(item));
     return isNumeric ? Number(item) : Number.NaN;
@@ -238,7 +238,7 @@ function checkLengths(
   if (first === undefined) return null;
   const index = vectors.findIndex((vector) => vector.length !== first.length);
   if (index > 0) {
-    const lengths = `vector ${index} has ${vectors[index]?.length} numbers, the first one ${first.length}`;
+    const lengths = `vector ${index} has ${vectors[index]?.length} numbers, but the first vector has ${first.length}`;
     return { code: 'length_mismatch', problem: `returned vectors of different lengths: ${lengths}` };
   }
   if (dimensions === null || first.length === dimensions) return null;

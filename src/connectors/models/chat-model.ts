@@ -28,28 +28,28 @@ export const llmSchema = z
         output: price.describe('Price of output tokens.'),
       })
       .optional()
-      .describe('Prices of the model in US dollars; a cost limit requires them.'),
+      .describe('Model prices in US dollars; a cost limit requires them.'),
   })
   .optional()
   .describe(
-    'The chat model that generates queries for `golden generate` and grades documents of pipelines with `judged`.',
+    'The chat model that generates queries for `golden generate` and grades documents for pipelines with `judged`.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
 
-/** How the format of an answer is requested; not every service supports the stricter form. */
+/** How the response format is requested; not every service supports the stricter form. */
 type ResponseForm = 'json_schema' | 'json_object';
 
-/** Statuses with which services reject an unsupported `response_format`. */
+/** HTTP statuses with which services reject an unsupported `response_format`. */
 const refusals: ReadonlySet<number | null> = new Set([400, 404, 415, 422, 501]);
 
 /**
  * OpenAI-compatible chat models: OpenAI, Azure, vLLM, Ollama, llama.cpp and gateways.
  *
  * `POST {base}/chat/completions` with a strict JSON schema, at temperature 1 unless the request sets it (generated
- * queries should vary). If a service rejects the schema, this and all later calls request any JSON object instead.
+ * queries should vary). If a service rejects the schema, this call and all later calls request any JSON object instead.
  *
- * @throws RecalldError config_invalid without a model, or if its address, headers or TLS files are invalid
+ * @throws RecalldError config_invalid if there is no model, or if its address, headers or TLS files are invalid
  */
 export function createChatModel(config: LlmConfig | undefined): ChatModel {
   if (config === undefined) {
@@ -125,7 +125,7 @@ function isCount(value: unknown): value is number {
 /** A request to a chat model. */
 export interface ChatRequest {
   readonly messages: readonly PromptMessage[];
-  /** JSON Schema of the answer, and its name. */
+  /** JSON Schema of the response, and its name. */
   readonly schema: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly maxTokens: number;
   readonly seed: number;
@@ -141,14 +141,14 @@ interface TokenUsage {
 }
 
 /**
- * Result of a call. A failure is a result and is never thrown; `message` names the service, the call and the fix, and
- * contains no secret and nothing of the request.
+ * Result of a call. A failure is returned and never thrown. `message` names the service, the call and the fix, and
+ * contains no secret and nothing from the request.
  */
 export type ChatAnswer =
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** True if the model finished; a truncated text is not JSON. */
+      /** True if the model finished; truncated text is not JSON. */
       readonly isWhole: boolean;
       /** Null if the service does not report it. */
       readonly usage: TokenUsage | null;

@@ -3,14 +3,14 @@ import type { RerankerConfig } from '../retrievers/config.ts';
 
 type RerankerOf<Kind extends RerankerConfig['kind']> = Extract<RerankerConfig, { kind: Kind }>;
 
-/** Batch size of the service unless it was started with another `--max-client-batch-size`. */
+/** The service's batch size, unless it was started with another `--max-client-batch-size`. */
 const BATCH_SIZE = 32;
 
 /**
- * The reranker of Hugging Face Text Embeddings Inference.
+ * The reranker in Hugging Face Text Embeddings Inference.
  *
  * `POST {base}{path} {query, texts, truncate: true}` returns `[{index, score}]`. A cross-encoder scores each pair
- * independently, so more candidates than one batch are scored in several sequential calls.
+ * independently, so candidates that exceed one batch are scored in several sequential calls.
  */
 function createTeiReranker({ path }: RerankerOf<'tei'>, api: JsonApi): Reranker {
   return {
@@ -47,11 +47,11 @@ export interface RerankCandidate {
   readonly text: string;
 }
 
-/** A failure is a result and is never thrown; see RetrieverAnswer for `code` and `message`. */
+/** A failure is returned and never thrown; see RetrieverAnswer for `code` and `message`. */
 export type RerankerAnswer =
   | {
       readonly kind: 'ranking';
-      /** Every candidate with a score, best first. */
+      /** Every candidate with its score, best first. */
       readonly documents: readonly { readonly id: string; readonly score: number }[];
       readonly latencyMs: number;
     }
@@ -68,7 +68,7 @@ export interface Reranker {
 }
 
 interface CandidateScore {
-  /** Index in the list of candidates, from 0. */
+  /** Index in the candidate list, from 0. */
   readonly index: number;
   readonly score: number;
 }
@@ -104,7 +104,7 @@ function readScores(results: unknown, scoreKey: string, count: number): ScoreRea
   return { kind: 'scores', scores: [...scores.values()] };
 }
 
-/** Sorts the candidates by score, best first; equal scores keep the order of the first stage. */
+/** Sorts the candidates by score, best first; equal scores keep the first stage's order. */
 function rankCandidates(
   candidates: readonly RerankCandidate[],
   scores: readonly CandidateScore[],
@@ -149,7 +149,7 @@ function createCohereReranker({ path, model }: RerankerOf<'cohere'>, api: JsonAp
 }
 
 /**
- * @param configField where the config describes it
+ * @param configField path of its config section
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
 export function createReranker(config: RerankerConfig, configField: string): Reranker {

@@ -6,10 +6,10 @@ import type { RetrieverConfigOf } from './config.ts';
 const LINE_FEED = 10;
 
 /**
- * Splits a stream of bytes into lines.
+ * Splits a byte stream into lines.
  *
- * Accepts chunks and emits each complete line as UTF-8 without its line ending; empty lines are skipped. If a line is
- * longer than `maxBytes`, it calls `onTooLong` and emits nothing more; no more than that is ever buffered.
+ * Accepts chunks and emits each complete line as UTF-8 without its line ending. Skips empty lines. If a line is longer
+ * than `maxBytes`, calls `onTooLong` and emits nothing more; the buffer never exceeds that size.
  */
 export function createLineCutter(
   maxBytes: number,
@@ -53,15 +53,16 @@ export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
 /**
- * Longest time to read the pipes of a program that has exited; a process that left its group may still hold them open.
+ * Maximum time to read the pipes of a program that has exited, because a process that left its group may still hold
+ * them open.
  */
 const DRAIN_MS = 1000;
 
 /**
- * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and child processes
- * of the program end with it. If recalld dies, the program sees the end of its standard input.
+ * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and the program's
+ * child processes end with it. If recalld dies, the program reads the end of its standard input.
  *
- * @throws a system error for what fails immediately, such as arguments that are too long
+ * @throws a system error for an immediate failure, such as arguments that are too long
  */
 export function startProgram(
   config: ProgramConfig,
@@ -70,7 +71,7 @@ export function startProgram(
     onLine(line: string): void;
     /** A line exceeded the limit; nothing more is read. */
     onTooLong(): void;
-    /** The program first wrote to its standard error; the content is not read. */
+    /** Called when the program first writes to its standard error; the content is not read. */
     onComplaint(): void;
     /** Called once, after the last line. `reason` completes "the command ...". */
     onEnd(end: { readonly code: string; readonly reason: string }): void;
@@ -78,7 +79,7 @@ export function startProgram(
 ) {
   const child = spawnGroup(config);
   let hasEnded = false;
-  // The id of a group that is gone may belong to another one.
+  // After a group has ended, its id may belong to another group.
   const send = (signal: NodeJS.Signals): void => {
     if (!hasEnded) signalGroup(child, signal);
   };
@@ -92,7 +93,7 @@ export function startProgram(
       const timer = setTimeout(() => closePipes(child), DRAIN_MS);
       child.on('close', () => clearTimeout(timer));
     });
-    // Unlike `exit`, `close` is emitted after the last line, and also if no process was created.
+    // Unlike `exit`, `close` is emitted after the last line, and even if no process was created.
     child.on('close', (code, signal) => {
       hasEnded = true;
       resolve();
@@ -118,21 +119,21 @@ export function startProgram(
     if (!hasComplained) events.onComplaint();
     hasComplained = true;
   });
-  // It may have exited or closed its input; its exit then decides about the query.
+  // The program may have exited or closed its input; its exit then decides the result of the query.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
 
   return {
     write(line: string): void {
       child.stdin?.write(line);
     },
-    /** Asks it to exit, kills it after two seconds; resolves after its exit. */
+    /** Asks the program to exit, and kills it after two seconds. Resolves after its exit. */
     async stop(): Promise<void> {
       send('SIGTERM');
       const timer = setTimeout(() => send('SIGKILL'), GRACE_MS);
       await ended;
       clearTimeout(timer);
     },
-    /** Kills it; resolves after its exit. */
+    /** Kills the program. Resolves after its exit. */
     async kill(): Promise<void> {
       send('SIGKILL');
       await ended;
@@ -146,7 +147,7 @@ function spawnGroup({ command, directory, environment }: ProgramConfig): ChildPr
     ...(directory === undefined ? {} : { cwd: directory }),
     env: { ...process.env, ...environment },
     stdio: 'pipe',
-    // Windows would open a console window for it.
+    // Otherwise Windows would open a console window for the program.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -158,7 +159,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform === 'win32') child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // No process of the group is left.
+    // No process in the group remains.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A retriever that is a program: it reads one JSON line for each query and writes one JSON line for each answer. */
+/** A retriever that is a program: it reads one JSON line per query and writes one JSON line per response. */
 import { setMaxListeners } from 'node:events';
 import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import { fieldsOf } from '../../platform/outbound/json-api.ts';
@@ -15,7 +15,7 @@ import {
   type RetrieverRequest,
 } from './retriever.ts';
 
-/** Result of one query, from the program's answer. */
+/** Result of one query, from the program's response. */
 type Outcome =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
   /** `said`: the program's own error message. */
@@ -26,17 +26,17 @@ type AnswerLine =
   /** The line belongs to no known query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
-/** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so a text never ends the line. */
+/** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so no text can end the line. */
 function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
   const line = JSON.stringify({ id, text, k, tags });
-  // JSON allows these unescaped, but the line reader of Node.js 24 takes them for line endings.
+  // JSON allows these characters unescaped, but the line reader in Node.js 24 treats them as line endings.
   return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }
 
 /**
  * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
  *
- * A document without an id makes the answer the error `missing_id`, as for other retrievers.
+ * A document without an id turns the response into the error `missing_id`, as for other retrievers.
  */
 function readAnswerLine(line: string): AnswerLine {
   let json: unknown;
@@ -52,7 +52,7 @@ function readAnswerLine(line: string): AnswerLine {
   const fields = fieldsOf(json);
   const id = readId(fields['id']);
   if (id === null) {
-    const problem = 'wrote an answer without the id of a query; repeat the id of the request';
+    const problem = 'wrote a response without a query id; repeat the id from the request';
     return { kind: 'broken', code: 'unknown_id', problem };
   }
   return { kind: 'answer', id, outcome: readOutcome(fields) };
@@ -64,13 +64,13 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
     return {
       kind: 'error',
       code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
-      message: 'The command reports an error.',
+      message: 'The command reported an error.',
       ...(typeof message === 'string' && message.trim() !== '' ? { said: message } : {}),
     };
   }
   const list = fields['documents'];
   if (!Array.isArray(list)) {
-    const message = 'The command answered without the list `documents`.';
+    const message = 'The command returned no `documents` list.';
     return { kind: 'error', code: 'no_result_list', message };
   }
   const documents: FoundDocument[] = [];
@@ -92,11 +92,13 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
 
 const MAX_MESSAGE = 300;
 
-/** Returns the program's message in a form that may be shown: short, one line, and replaced if it repeats the query. */
+/**
+ * Returns the program's message in a form that may be shown: short, on one line, and replaced if it repeats the query.
+ */
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
   if (query !== '' && message.toLowerCase().includes(query)) {
-    return 'The command reports an error; its message repeats the query and is not shown.';
+    return 'The command reported an error; its message repeats the query and is not shown.';
   }
   return message
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
@@ -104,7 +106,7 @@ function shownMessage(message: string, queryText: string): string {
     .slice(0, MAX_MESSAGE);
 }
 
-/** `backoffMs`: wait before the first restart; it doubles with each start without an answer, up to 30 s. */
+/** `backoffMs`: wait before the first restart; it doubles with each start that produces no response, up to 30 s. */
 const defaultLimits = { backoffMs: 200, maxLineBytes: 8 * 1024 * 1024 };
 const MAX_BACKOFF_MS = 30_000;
 
@@ -117,24 +119,24 @@ interface Question {
   complete(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
-/** One run of the program and its pending queries. */
+/** One run of the program, and its pending queries. */
 interface Session {
   readonly program: Program;
   readonly questions: Map<string, Question>;
   hasAnswered: boolean;
-  /** When it last wrote a line, or when a timeout was counted. */
+  /** When the program last wrote a line, or when a timeout was last counted. */
   heardMs: number;
   silentRounds: number;
 }
 
 /**
- * Starts the program with the first query and keeps it running; it receives queries concurrently and may answer in any
- * order. It is restarted after a back-off when it exits, when it breaks the protocol (answers can then not be
- * assigned), and when queries time out three times in a row without any output.
+ * Starts the program with the first query and keeps it running. The program receives queries concurrently and may
+ * answer in any order. recalld restarts it after a back-off when it exits, when it breaks the protocol (responses can
+ * then not be matched to queries), and when queries time out three times in a row without any output.
  *
- * Codes of errors: those that the program reports, `command_not_started`, `command_exited`, `command_hung`,
+ * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
  * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
- * `missing_id`. Its standard error is read and discarded, because it may contain the text of a query.
+ * `missing_id`. Its standard error is read and discarded, because it may contain query texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,
@@ -152,7 +154,7 @@ export function createCommandRetriever(
   let isClosed = false;
   const closed = { code: 'command_closed', message: `The command ${name} was stopped because recalld is stopping.` };
 
-  /** Abandons the session: its pending queries fail, and the next query starts a new one. */
+  /** Abandons the session: its pending queries fail, and the next query starts a new session. */
   const abandon = (given: Session, code: string, problem: string): void => {
     if (session !== given) return;
     session = null;
@@ -160,7 +162,7 @@ export function createCommandRetriever(
     const waitMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** (vainStarts - 1));
     startAgainMs = performance.now() + waitMs;
     lastFailure = { code, message: `The command ${name} ${problem}.` };
-    logger.warn('restarting the command of a retriever', { command: name, code, wait_ms: waitMs });
+    logger.warn("restarting a retriever's command", { command: name, code, wait_ms: waitMs });
     for (const question of given.questions.values()) question.complete({ kind: 'error', ...lastFailure });
     const ending = given.program.kill().finally(() => endings.delete(ending));
     endings.add(ending);
@@ -177,9 +179,9 @@ export function createCommandRetriever(
       from.hasAnswered = true;
       return question.complete(fitToShow(answer.outcome, question.request, repeatsAnswers));
     }
-    // A late answer does not break the protocol.
+    // A late response does not break the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
-    if (!wasAsked) abandon(from, 'unknown_id', 'answered with an unknown id; repeat the id of the request');
+    if (!wasAsked) abandon(from, 'unknown_id', 'answered with an unknown id; repeat the id from the request');
   };
 
   const start = (): Session => {
@@ -188,10 +190,11 @@ export function createCommandRetriever(
         onLine: (line) => takeLine(started, line),
         onTooLong: () => abandon(started, 'line_too_long', 'wrote a line that is too long; return fewer results'),
         onComplaint: () =>
-          logger.debug('the command of a retriever wrote to its standard error, which is discarded', {
+          logger.debug("a retriever's command wrote to its standard error, which is discarded", {
             command: name,
           }),
-        onEnd: ({ code, reason }) => abandon(started, code, `${reason}; try it by hand, and check retriever.command`),
+        onEnd: ({ code, reason }) =>
+          abandon(started, code, `${reason}; run the command by hand, and check retriever.command`),
       }),
       questions: new Map(),
       hasAnswered: false,
@@ -233,7 +236,7 @@ export function createCommandRetriever(
         complete({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
         countSilence(asked, sentMs);
       }, limitMs);
-      // One signal serves many queries at once.
+      // Many queries share one signal.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', abort, { once: true });
       asked.questions.set(id, { request, complete });
@@ -270,7 +273,10 @@ export function createCommandRetriever(
   };
 }
 
-/** Converts the program's answer to the port's: texts only if requested, a message without the query. */
+/**
+ * Converts the program's response to the port's type: with texts only if requested, and with a message that does not
+ * contain the query.
+ */
 function fitToShow(
   outcome: Outcome,
   { text: queryText, k, withText = false }: RetrieverRequest,

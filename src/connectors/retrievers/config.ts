@@ -1,4 +1,4 @@
-/** `pipelines[].retriever`: the monitored retriever, one schema for each kind. */
+/** `pipelines[].retriever`: the monitored retriever, one schema per kind. */
 import { z } from 'zod';
 import {
   headersSchema,
@@ -18,18 +18,18 @@ const id = z.string().min(1).describe('JMESPath to the document id, from one ele
 const score = z.string().min(1).nullable().describe('JMESPath to the score, from one element; null if there is none.');
 
 const http = z.strictObject({
-  kind: z.literal('http').describe('Any HTTP service, by template and JMESPath.'),
+  kind: z.literal('http').describe('Any HTTP service, described by a template and JMESPath.'),
   url: z
     .string()
     .min(1)
-    .describe('URL to call; may hold the placeholders of `body`, which are percent-encoded.')
+    .describe('URL to call; may contain the placeholders of `body`, which are percent-encoded.')
     .meta({ secret: 'url' }),
   method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
   headers: headersSchema,
   body: templatedBody
     .optional()
     .describe(
-      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is one placeholder keeps its type. Left out, it is {query: "{{text}}", k: "{{k}}"}, and none for GET.',
+      'JSON body with {{text}}, {{k}} and {{tags.NAME}}; a value that is a single placeholder keeps its type. Default: {query: "{{text}}", k: "{{k}}"}, or no body for GET.',
     ),
   results: z
     .strictObject({
@@ -37,17 +37,17 @@ const http = z.strictObject({
       id: id
         .nullable()
         .default('id')
-        .describe('JMESPath to the document id, from one element; null derives it from the text if there is none.'),
+        .describe('JMESPath to the document id, from one element; null derives ids from the texts.'),
       score: score.default('score'),
       text: z
         .string()
         .min(1)
         .optional()
-        .describe('JMESPath to the text, from one element; for a reranker, and where `id` is null.'),
+        .describe('JMESPath to the text, from one element; required for a reranker, and if `id` is null.'),
       stages: z
         .record(
           z.string().regex(/^(?!(?:answer|failed)$)[a-z][a-z0-9_]{0,31}$/, {
-            error: 'must be a name of small letters, digits and _, and not `answer` or `failed`',
+            error: 'must consist of lower-case letters, digits and _, and must not be `answer` or `failed`',
           }),
           z.strictObject({
             list,
@@ -57,16 +57,16 @@ const http = z.strictObject({
               .string()
               .min(1)
               .optional()
-              .describe('JMESPath to the duration of the stage in milliseconds, from the whole answer.'),
+              .describe('JMESPath to the duration of the stage in milliseconds, from the whole response.'),
           }),
         )
         .default({})
         .describe(
-          'Results of the stages before the last one, in order, such as `candidates`; golden runs report what each stage loses, and `recalld explain` reports which one lost a document.',
+          'Results of the stages before the last stage, in order, such as `candidates`. Golden runs report what each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})
-    .describe('Where the documents are in the answer.'),
+    .describe('Where to find the documents in the response.'),
   tls: tlsSchema,
   proxy: proxySchema,
   timeout_ms: timeoutSchema,
@@ -76,21 +76,21 @@ const http = z.strictObject({
 const vectorStore = z.strictObject({
   kind: z
     .literal('vector_store')
-    .describe('Embeds the text with the embedder of the pipeline and searches its vector store.'),
+    .describe("Embeds the text with the pipeline's embedder and searches its vector store."),
   filter: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Field values that a chunk must have: `{course: "{{tags.course}}"}`; empty values are left out.'),
-  timeout_ms: timeoutSchema.describe('Timeout of embedding and search together.'),
+    .describe('Field values that a chunk must have: `{course: "{{tags.course}}"}`; empty values are ignored.'),
+  timeout_ms: timeoutSchema.describe('Timeout for embedding and search together.'),
 });
 
 /**
- * Elasticsearch and OpenSearch have the same settings; the adapter handles the differences of their query languages.
+ * Elasticsearch and OpenSearch have the same settings; the adapter handles the differences in their query languages.
  */
 const searchEngineShape = {
   ...httpServiceShape,
-  username: z.string().min(1).optional().describe('User of basic authentication.'),
-  password: keySchema.describe('Password of basic authentication; keep it in the environment as ${VAR}.'),
+  username: z.string().min(1).optional().describe('User name for basic authentication.'),
+  password: keySchema.describe('Password for basic authentication. Reference it from the environment as ${VAR}.'),
   api_key: keySchema,
   index: z.string().min(1).describe('Index or alias.'),
   mode: z
@@ -101,19 +101,19 @@ const searchEngineShape = {
   query: templatedBody
     .optional()
     .describe(
-      'Query in the language of the engine instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.',
+      'Query in the query language of the engine, instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.',
     ),
-  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
+  embedding: z.string().min(1).default('embedding').describe('Name of the vector field.'),
   num_candidates: z
     .int()
     .min(1)
     .max(10_000)
     .default(100)
-    .describe('Vector candidates of each shard; `hybrid` combines as many from each side.'),
+    .describe('Vector candidates per shard; `hybrid` combines this many results from each side.'),
   filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
-  id: z.string().min(1).default('_id').describe('Field of the document id.'),
-  content: z.string().min(1).optional().describe('Field of the text; only a reranker needs it.'),
-  rank_constant: z.int().min(1).default(60).describe('Constant of reciprocal rank fusion.'),
+  id: z.string().min(1).default('_id').describe('Field that holds the document id.'),
+  content: z.string().min(1).optional().describe('Field that holds the text; only a reranker needs it.'),
+  rank_constant: z.int().min(1).default(60).describe('Constant for reciprocal rank fusion.'),
 };
 
 const elasticsearch = z.strictObject({
@@ -129,12 +129,12 @@ const opensearch = z.strictObject({
 const command = z.strictObject({
   kind: z
     .literal('command')
-    .describe('Your own program: it reads one JSON line for each query and writes one for each answer.'),
+    .describe('Your own program, which reads one JSON line per query and writes one JSON line per response.'),
   ...programShape,
-  timeout_ms: timeoutSchema.describe('Timeout of one answer.'),
+  timeout_ms: timeoutSchema.describe('Timeout for one response.'),
   start_timeout_ms: timeoutSchema
     .default(30_000)
-    .describe('Timeout of the first answer, including the start of the program.'),
+    .describe('Timeout for the first response, including the start of the program.'),
 });
 
 const stages = [http, vectorStore, elasticsearch, opensearch, command] as const;
@@ -151,7 +151,7 @@ const teiReranker = z.strictObject({
 });
 
 const cohereReranker = z.strictObject({
-  kind: z.literal('cohere').describe('Cohere, and the compatible Jina and vLLM.'),
+  kind: z.literal('cohere').describe('Cohere, and the compatible services Jina and vLLM.'),
   ...rerankerShape,
   path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the call; Jina has /v1/rerank.'),
   model: z.string().min(1).describe('Name of the model.'),
@@ -162,9 +162,9 @@ export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereR
 const rerank = z.strictObject({
   kind: z.literal('rerank').describe('Gets candidates from another retriever and orders them with a reranker.'),
   candidates: z.int().min(1).max(1000).default(50).describe('Number of documents from the first stage.'),
-  of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must contain their texts.'),
+  of: z.discriminatedUnion('kind', stages).describe('The first stage; its results must contain document texts.'),
   reranker: rerankerSchema.describe('The service that orders the candidates.'),
-  timeout_ms: timeoutSchema.describe('Timeout of both stages together.'),
+  timeout_ms: timeoutSchema.describe('Timeout for both stages together.'),
 });
 
 export const retrieverSchema = z.discriminatedUnion('kind', [...stages, rerank]);
@@ -175,7 +175,7 @@ export type RetrieverConfigOf<Kind extends RetrieverConfig['kind']> = Extract<Re
 
 export type RerankerConfig = RetrieverConfigOf<'rerank'>['reranker'];
 
-/** Returns the other parts of the pipeline that a retriever requires. */
+/** Returns the pipeline's services that a retriever requires. */
 export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'embedder')[] {
   switch (retriever.kind) {
     case 'rerank':
@@ -192,8 +192,8 @@ export function partsNeededBy(retriever: RetrieverConfig): ('vector_store' | 'em
 }
 
 /**
- * Returns the field that must name the text of a document so that this first stage of a reranker returns texts; null if
- * one does.
+ * Returns the config field that must be set so that this first stage of a reranker returns document texts; null if it
+ * already does.
  */
 export function textFieldMissingIn(
   stage: RetrieverConfig,

@@ -1,4 +1,4 @@
-/** Finds out how to query an undocumented service: which request it answers with a list of results. */
+/** Discovers how to query an undocumented service: the request that it answers with a list of results. */
 
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
@@ -13,23 +13,23 @@ type Body = NonNullable<RetrieverConfigOf<'http'>['body']> | null;
 export interface FoundRequest {
   readonly url: string;
   readonly method: 'GET' | 'POST';
-  /** With placeholders; null for GET. */
+  /** Request body with placeholders; null for GET. */
   readonly body: Body;
   readonly results: FoundResults;
-  /** True if it returns fewer results when asked for fewer. */
+  /** True if the service returns fewer results when fewer are requested. */
   readonly knowsK: boolean;
-  /** True if another query has another answer. */
+  /** True if a different query returns different results. */
   readonly knowsText: boolean;
 }
 
 export type RequestSearch =
   | { readonly kind: 'found'; readonly request: FoundRequest }
-  /** From the most informative attempt. */
+  /** The reason from the most informative attempt. */
   | { readonly kind: 'not_found'; readonly problem: SearchProblem; readonly reason: string };
 
 /**
- * Reasons why a service returned no list of results, the most informative last: of several attempts the last of these
- * counts.
+ * Reasons why a service returned no list of results, most informative last. If attempts differ, the last reason in this
+ * list is reported.
  */
 const searchProblems = [
   'missing',
@@ -45,7 +45,7 @@ const searchProblems = [
 
 type SearchProblem = (typeof searchProblems)[number];
 
-/** Problems that another form of the request would have too. */
+/** Problems that any other form of the request would also have. */
 const final: ReadonlySet<SearchProblem> = new Set(['redirect', 'timeout', 'limited', 'unauthorized', 'unreachable']);
 
 const textKeys = ['query', 'question', 'q', 'text', 'input', 'prompt', 'search'];
@@ -60,9 +60,9 @@ interface Attempt {
 }
 
 /**
- * Sends one query in the usual forms, one after the other: 44 requests at most.
+ * Sends one query in the usual forms, one after the other, with at most 44 requests.
  *
- * @param texts two queries that should have different answers
+ * @param texts two queries that should return different results
  * @throws RecalldError config_invalid for an address that cannot be called; the reason of `signal`
  */
 export async function findRequest(
@@ -90,7 +90,10 @@ export async function findRequest(
   return ignoresText === null ? best : { kind: 'found', request: ignoresText };
 }
 
-/** Tries a text key alone first, since a strict service rejects unknown keys; then with a count, which some require. */
+/**
+ * Tries a lone text key first, because a strict service rejects unknown keys. Then adds a count, which some services
+ * require.
+ */
 function attemptsFor(url: string): Attempt[] {
   if (url.includes('{{text}}')) return [{ url, method: 'GET', body: null }];
   const alone = textKeys.map((key): Attempt => ({ url, method: 'POST', body: { [key]: '{{text}}' } }));
@@ -110,7 +113,7 @@ interface Found {
   readonly results: FoundResults;
 }
 
-/** Adds the count parameter that the service respects, if it respects one. */
+/** Adds the count parameter that the service respects, if any. */
 async function withCount(
   attempt: Attempt,
   { results }: Found,
@@ -167,8 +170,8 @@ async function ask(
     const found = findResults(parsed(result.text));
     if (found !== null) return { kind: 'found', results: found };
     const place = url.split('?')[0];
-    if (isHtml(result)) return { kind: 'not_found', problem: 'html', reason: `${place} answered HTML.` };
-    const reason = `${place} answered, but without a list in which each result has an id.`;
+    if (isHtml(result)) return { kind: 'not_found', problem: 'html', reason: `${place} returned HTML.` };
+    const reason = `${place} returned no list in which each result has an id.`;
     return { kind: 'not_found', problem: hasEmptyList(parsed(result.text), 0) ? 'empty' : 'other', reason };
   } finally {
     await retriever.close?.();
@@ -191,7 +194,7 @@ function isHtml({ text, contentType }: { readonly text: string; readonly content
   return /^text\/html|^application\/xhtml/i.test(contentType ?? '') || /^\s*<(?:!doctype html|html)\b/i.test(text);
 }
 
-/** True if the answer has a list, and all of its lists are empty. */
+/** True if the response has at least one list and all of its lists are empty. */
 function hasEmptyList(value: unknown, depth: number): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value !== 'object' || value === null || depth === DEEPEST) return false;
@@ -210,19 +213,19 @@ function parsed(text: string): unknown {
 }
 
 export interface FoundResults {
-  /** JMESPath, as `retriever.results` takes it. */
+  /** JMESPath expressions in the form of `retriever.results`. */
   readonly list: string;
   /** Null if only texts distinguish the results. */
   readonly id: string | null;
   readonly score: string | null;
   readonly text: string | null;
-  /** Of the first hundred results. */
+  /** Ids of the first hundred results. */
   readonly ids: readonly string[];
   /** True if no id occurs twice; chunks of one document may share an id. */
   readonly isUnique: boolean;
 }
 
-/** Usual names of ids, most likely first. */
+/** Usual names of id fields, most likely first. */
 const idNames = [
   'id',
   '_id',
@@ -255,17 +258,18 @@ const scoreNames = [
   'distance',
 ];
 const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'passage', 'chunk', 'snippet', 'document'];
-/** Objects of a result that may contain them, the result itself first. */
+/** Objects within a result that may contain an id, starting with the result. */
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
-/** Number of results of a list that are examined; each is tried with every name. */
+/** Number of results in a list that are examined; each is tried with every name. */
 const EXAMINED = 100;
 
 /**
- * Finds the list with the most likely ids; among equals the one with scores, then with texts, then the first one.
+ * Finds the list with the most likely ids. Among equal candidates, prefers a list with scores, then one with texts,
+ * then the first.
  *
- * @returns null if no list of the answer has an id, or a text, for each of its results
+ * @returns null if no list in the response has an id, or a text, for each of its results
  */
 export function findResults(answer: unknown): FoundResults | null {
   const found = listsIn(answer, [], 0).flatMap(({ path, items }) => readList(path, items) ?? []);
@@ -316,7 +320,7 @@ function readList(
   };
 }
 
-/** Results without ids, identified by their texts; preferred over texts alone, but not over any id. */
+/** Results without ids, identified by their texts. Any id is preferred over this. */
 function byTexts(
   list: string,
   items: readonly unknown[],

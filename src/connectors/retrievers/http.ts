@@ -1,4 +1,4 @@
-/** Retriever of a RAG service with an HTTP API in JSON. */
+/** Retriever for a RAG service with a JSON API over HTTP. */
 import { RecalldError } from '../../core/errors.ts';
 import { createExchange, type ExchangeTarget, proxyFor } from '../../platform/outbound/exchange.ts';
 import { readTls } from '../../platform/outbound/json-api.ts';
@@ -8,7 +8,7 @@ import { compileResults } from './results.ts';
 import type { Retriever, RetrieverParts, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
-/** Headers that follow from the request and its connection; a wrong one would break both. */
+/** Headers that are determined by the request and its connection; a wrong value would break both. */
 const reservedNames = new Set([
   'connection',
   'content-length',
@@ -23,8 +23,8 @@ const reservedNames = new Set([
 /**
  * Compiles `retriever.headers`. Values are percent-encoded where they are not printable ASCII (also `%` and leading or
  * trailing spaces), so every text fits and none can add a header. A value that consists of one placeholder for a
- * missing tag removes its header. Unless configured, `accept` and, with a body, `content-type` are `application/json`.
- * Header names become lower case.
+ * missing tag removes its header. By default, `accept` and, with a body, `content-type` are `application/json`. Header
+ * names become lower case.
  *
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.
@@ -56,10 +56,10 @@ export function compileHeaders(
 
 function checkName(name: string, field: string): void {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
-    throw new RecalldError('config_invalid', `${field}: this is not the name of an HTTP header field.`);
+    throw new RecalldError('config_invalid', `${field}: not a valid HTTP header name.`);
   }
   if (reservedNames.has(name.toLowerCase())) {
-    throw new RecalldError('config_invalid', `${field}: this field follows from the request; remove it.`);
+    throw new RecalldError('config_invalid', `${field}: HTTP sets this header from the request; remove it.`);
   }
 }
 
@@ -68,7 +68,7 @@ function checkLiteral(value: string, field: string): void {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new RecalldError(
       'config_invalid',
-      `${field}: the value holds a line break, a control character or one outside Latin-1; remove it.`,
+      `${field}: the value contains a line break, a control character or a character outside Latin-1; remove it.`,
     );
   }
 }
@@ -79,22 +79,22 @@ function encodeFieldText(value: string): string {
   );
 }
 
-/** Longest wait before the first retry; it doubles with each one. */
+/** Maximum wait before the first retry; it doubles with each retry. */
 const BACKOFF_MS = 200;
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 const defaultBody = { query: '{{text}}', k: '{{k}}' };
 
 /**
- * Creates a retriever that sends one request per query. Strings of `url`, `headers` and `body` may contain
+ * Creates a retriever that sends one request per query. Strings in `url`, `headers` and `body` may contain
  * placeholders.
  *
- * A failed connection, 429 and every 5xx are retried after a back-off with full jitter that respects Retry-After; a
- * timeout is not retried, so that a hung service costs one `timeout_ms` per query, and neither are answers that would
- * not change. The codes of errors are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`,
- * `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`,
- * `too_large`, `not_json`, `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path,
- * never a header, a parameter or the text of a query.
+ * Retries a failed connection, 429 and every 5xx after a back-off with full jitter that respects Retry-After. Does not
+ * retry a timeout, so that a hung service costs one `timeout_ms` per query, or responses that a retry would not change.
+ * Error codes are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`,
+ * `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`,
+ * `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path, never a header, a parameter
+ * or the query text.
  *
  * @throws RecalldError `config_invalid`, with the name of the field, if a query could never be sent.
  */
@@ -160,9 +160,7 @@ export function createHttpRetriever(
 }
 
 interface RetrieverAddress extends ExchangeTarget {
-  /**
-   * Returns the URL for one query, or null if a tag such as `..` would lead to another path than the configured one.
-   */
+  /** Returns the URL for one query, or null if a tag such as `..` would change the configured path. */
   render(request: RetrieverRequest): string | null;
 }
 
@@ -170,7 +168,7 @@ interface RetrieverAddress extends ExchangeTarget {
  * Compiles `retriever.url`. Values are percent-encoded, so each stays within its path segment or parameter.
  *
  * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password and
- * fragment, and for a placeholder in the host: a query must not choose which machine is called.
+ * fragment, and for a placeholder in the host, because a query must not choose which machine is called.
  */
 export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
   const parts = parseTemplate(url, `${configField}.url`);
@@ -204,7 +202,7 @@ export function compileAddress(url: string, configField = 'retriever'): Retrieve
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;
     },
-    // The target is named in full only if its path is the configured one; any other path could repeat the query.
+    // The target is named in full only if its path is the configured path; any other path could repeat the query.
     describeRedirect(location) {
       if (!URL.canParse(location, sample.href)) return 'the final address';
       const target = new URL(location, sample.href);
@@ -221,16 +219,16 @@ function checkedUrl(text: string, configField: string): URL {
   try {
     url = new URL(text);
   } catch {
-    throw invalid(configField, 'is not an absolute URL; write it like http://rag.internal/search');
+    throw invalid(configField, 'is not an absolute URL; use a form such as http://rag.internal/search');
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalid(configField, `has the scheme ${url.protocol}; only http: and https: can be called`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid(configField, `holds a user name or a password; put them in ${configField}.headers.authorization`);
+    throw invalid(configField, `contains a user name or a password; move them to ${configField}.headers.authorization`);
   }
   if (url.href.includes('#')) {
-    throw invalid(configField, 'has a "#", and what follows it is never sent; write %23 for the character itself');
+    throw invalid(configField, 'has a "#", and the text after it is never sent; write %23 to send the character');
   }
   return url;
 }

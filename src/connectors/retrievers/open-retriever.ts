@@ -1,4 +1,4 @@
-/** Creates the retriever of a config. A new kind is one line of `builders`. */
+/** Creates the retriever for a config. A new kind is one line in `builders`. */
 import { createReranker } from '../models/reranker.ts';
 import { createCommandRetriever } from './command.ts';
 import type { RetrieverConfig, RetrieverConfigOf } from './config.ts';
@@ -26,7 +26,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 };
 
 /**
- * @param field where the config describes it
+ * @param field path of its config section
  * @throws RecalldError config_invalid for an invalid template, expression, address or file
  */
 export function createRetriever(config: RetrieverConfig, parts: RetrieverParts, field = 'retriever'): Retriever {

@@ -1,4 +1,4 @@
-/** Two stages: a retriever for candidates, and a reranker that orders them. */
+/** Two stages: a retriever that finds candidates, and a reranker that orders them. */
 import type { Reranker } from '../models/reranker.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import {
@@ -11,8 +11,8 @@ import {
 } from './retriever.ts';
 
 /**
- * Gets candidates with their texts from the first stage and returns the best k by the reranker. Failures keep the codes
- * of the stage; a candidate without a text is the error `missing_text`, because leaving it out would change the
+ * Gets candidates with their texts from the first stage and returns the reranker's best k. Failures keep the code from
+ * their stage. A candidate without a text is the error `missing_text`, because omitting it would change the
  * measurement.
  */
 export function createRerankRetriever(
@@ -30,7 +30,7 @@ export function createRerankRetriever(
         const candidates = documents.flatMap(({ id, text }) => (hasText(text) ? [{ id, text }] : []));
         if (candidates.length < documents.length) {
           const missing = `${documents.length - candidates.length} of ${documents.length}`;
-          const message = `The first stage returned ${missing} documents without a text; check the field of the text in its config.`;
+          const message = `The first stage returned ${missing} documents without a text; check the text field in its config.`;
           return failureOf({ code: 'missing_text', message, latencyMs: found.latencyMs });
         }
         const ranked = await reranker.rerank({ text, candidates, k }, signal);

@@ -1,4 +1,4 @@
-/** Extracts ranked documents from the body of an answer, by the JMESPath expressions of `retriever.results`. */
+/** Extracts ranked documents from a response body with the JMESPath expressions in `retriever.results`. */
 import { compile, isRegistered, type JSONValue, TreeInterpreter } from '@jmespath-community/jmespath';
 import { RecalldError } from '../../core/errors.ts';
 import { contentId } from '../../core/text/content-id.ts';
@@ -9,7 +9,7 @@ import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.
 type ResultExpressions = RetrieverConfigOf<'http'>['results'];
 type StageExpressions = ResultExpressions['stages'][string];
 
-/** The documents of an answer, or why it has none. */
+/** The documents in a response, or the reason why it has none. */
 export type Reading =
   | {
       readonly kind: 'documents';
@@ -26,26 +26,26 @@ interface AnswerBody {
   readonly queryText: string;
   /** Number of requested documents. */
   readonly k: number;
-  /** True if the texts of the documents are needed. */
+  /** True if document texts are needed. */
   readonly withText: boolean;
-  /** True if the stages are needed; default: false. */
+  /** True if stage results are needed; default: false. */
   readonly withStages?: boolean;
 }
 
 type Expression = ReturnType<typeof compile>;
 
 /**
- * Compiles `retriever.results`. The reader keeps results in the order of the answer, including duplicates, up to ten
- * times as many as requested (1,000 at least); the evaluation cuts off and collapses.
+ * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates, up to
+ * ten times as many as requested (at least 1,000). The evaluation cuts off and collapses them.
  *
- * - An id is what readId accepts; without an expression for it, it is derived from the text.
- * - One result without an id makes the whole answer the error `missing_id`. Dropping it would move later results up,
- *   and the score would be better than what users saw.
- * - A score is a finite number or a string of one; anything else is null.
- * - A text is a string; anything else is null. It is read only if needed.
+ * - readId defines valid ids; without an id expression, ids are derived from the texts.
+ * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
+ *   later results up, and the score would be better than what users saw.
+ * - A score is a finite number or a string with one; anything else is null.
+ * - A text is a string; anything else is null. Texts are read only if needed.
  *
- * @param field where the config describes the retriever
- * @param namesKeys true if messages may name the keys of an answer
+ * @param field path of the retriever's config section
+ * @param namesKeys true if messages may name keys in a response
  * @throws RecalldError `config_invalid` for an expression that is not JMESPath.
  */
 export function compileResults(
@@ -72,7 +72,7 @@ export function compileResults(
     ['id', expressions.id, id],
   ] as const) {
     if (node?.type === 'Arithmetic') {
-      const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single ones: '"a-b"'`;
+      const problem = `${text} is arithmetic; write a name with a hyphen in double quotes inside single quotes: '"a-b"'`;
       throw new RecalldError('config_invalid', `${field}.results.${key}: ${problem}.`);
     }
   }
@@ -90,7 +90,7 @@ export function compileResults(
     const results = evaluate(list, answer);
     if (!Array.isArray(results)) {
       const gives = `${field}.results.list (${expressions.list}) is ${describe(results)}`;
-      const message = `${label} answered without a list of results: ${gives}; the answer is ${describe(answer, queryText)}.`;
+      const message = `${label} returned no list of results: ${gives}; the response is ${describe(answer, queryText)}.`;
       return { kind: 'error', code: 'no_result_list', message };
     }
     const depth = keptDepth(body.k);
@@ -124,9 +124,7 @@ export function compileResults(
   };
 }
 
-/**
- * Reads the results of a stage; null if the stage is not in the answer. A result of a stage without an id is left out.
- */
+/** Reads the results of a stage; null if the stage is not in the response. Omits stage results without an id. */
 function compileStage(stage: StageExpressions, field: string) {
   const list = compileExpression(stage.list, `${field}.list`);
   const id = compileExpression(stage.id, `${field}.id`);
@@ -163,8 +161,8 @@ function compileExpression(text: string, field: string): Expression {
 }
 
 /**
- * Returns the names of the functions that an expression calls; the library reports unknown ones only when it evaluates
- * them.
+ * Returns the names of the functions that an expression calls. The library reports unknown functions only during
+ * evaluation.
  */
 function calledFunctions(node: unknown): readonly string[] {
   if (typeof node !== 'object' || node === null) return [];
@@ -172,7 +170,10 @@ function calledFunctions(node: unknown): readonly string[] {
   return 'type' in node && node.type === 'Function' && 'name' in node ? [String(node.name), ...called] : called;
 }
 
-/** Evaluates on a parsed JSON value; returns null for an expression that does not fit it, such as a sum over text. */
+/**
+ * Evaluates an expression on a parsed JSON value. Returns null if the expression does not fit the value, such as a sum
+ * over text.
+ */
 function evaluate(expression: Expression, value: JSONValue): JSONValue {
   try {
     return TreeInterpreter.search(expression, value);
@@ -196,16 +197,16 @@ function hasId(document: { id: string | null; score: number | null; text?: strin
 }
 
 function describeNonJson({ text, contentType }: AnswerBody): string {
-  if (text.trim() === '') return 'answered with an empty body instead of JSON';
+  if (text.trim() === '') return 'returned an empty body instead of JSON';
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0].toLowerCase();
-  if (type === undefined) return 'answered without a content type, and the body is not JSON';
-  if (/[/+]json$/.test(type)) return `says ${type}, but the body is not JSON (cut off, or with NaN in it?)`;
-  return `answered ${type} instead of JSON`;
+  if (type === undefined) return 'returned no content type, and the body is not JSON';
+  if (/[/+]json$/.test(type)) return `declares ${type}, but the body is not JSON (cut off, or with NaN in it?)`;
+  return `returned ${type} instead of JSON`;
 }
 
 /**
- * Describes the shape of a JSON value, never its content: keys are shown because they reveal a mistaken expression, but
- * only keys that look like names and are not the query itself.
+ * Describes the shape of a JSON value, never its content. Keys are shown because they reveal a wrong expression, but
+ * only keys that look like names and do not equal the query.
  */
 function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';

@@ -5,12 +5,12 @@ import type { RetrievedDocument } from '../../core/model.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 
-/** Other parts of the pipeline that a retriever may use. */
+/** Other services of the pipeline that a retriever may use. */
 export interface RetrieverParts {
   readonly embedder: Embedder | null;
   readonly store: VectorStore | null;
   readonly logger: Logger;
-  /** True if errors may repeat the retriever's own messages and the keys in its answers. */
+  /** True if errors may repeat the retriever's own messages and the keys in its responses. */
   readonly repeatsAnswers: boolean;
 }
 
@@ -18,28 +18,28 @@ export interface RetrieverRequest {
   readonly text: string;
   readonly k: number;
   readonly tags: Readonly<Record<string, string>>;
-  /** True if the texts of the documents are needed, as for a reranker. */
+  /** True if document texts are needed, as for a reranker. */
   readonly withText?: boolean;
   /** True to return the results of each stage, if the retriever has stages. */
   readonly withStages?: boolean;
 }
 
 /**
- * Number of results to keep of an answer to k: with several chunks a document there are more than k. A longer answer is
- * cut as early as possible, since each result costs time and memory at every step.
+ * Number of results to read from a response to a request for k: with several chunks per document, there are more than
+ * k. A longer response is cut as early as possible, because each result costs time and memory at every step.
  */
 export function keptDepth(k: number): number {
   return Math.min(10_000, Math.max(1000, 10 * k));
 }
 
-/** A document as returned by the retriever; the text is present only if it was requested and the retriever has it. */
+/** A document as returned by the retriever. The text is present only if it was requested and the retriever has it. */
 export interface FoundDocument extends RetrievedDocument {
   readonly text?: string | null;
 }
 
-/** Results of one stage of a retriever, best first. */
+/** Results of one retriever stage, best first. */
 export interface RetrieverStage {
-  /** Name from the config, or `candidates`, `words`, `vectors` for retrievers whose stages are built here. */
+  /** Name from the config, or `candidates`, `words`, `vectors` for retrievers whose stages recalld builds. */
   readonly name: string;
   /** True for one of several parallel stages whose results are merged afterwards. */
   readonly isSide?: boolean;
@@ -49,15 +49,15 @@ export interface RetrieverStage {
 }
 
 /**
- * Result of one call to a retriever. A failure is a result and is never thrown, because a golden run must count it;
- * `code` is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...), `message` gives the
+ * Result of one call to a retriever. A failure is returned and never thrown, because a golden run must count it. `code`
+ * is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...). `message` gives the
  * operator more details and never contains a secret.
  */
 export type RetrieverAnswer =
   | {
       readonly kind: 'documents';
       readonly documents: readonly FoundDocument[];
-      /** Stages before the last, in order; present only if they were requested and the retriever has some. */
+      /** Stages before the last stage, in order; present only if they were requested and the retriever has some. */
       readonly stages?: readonly RetrieverStage[];
       readonly latencyMs: number;
       readonly attempts: number;
@@ -79,8 +79,8 @@ export type RetrieverAnswer =
 /**
  * Returns ranked documents for a text, best first, in the order in which the service returned them.
  *
- * `latencyMs` is that of the last attempt; waiting between attempts does not count. A call ends within attempts x
- * (timeout + longest back-off), or immediately when `signal` aborts, which rejects with the signal's reason.
+ * `latencyMs` measures only the last attempt, without waits between attempts. A call ends within attempts x (timeout +
+ * longest back-off), or immediately when `signal` aborts, and then rejects with the signal's reason.
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;
@@ -89,8 +89,8 @@ export interface Retriever {
 }
 
 /**
- * Runs the stages with a signal that also aborts after `timeoutMs`; this is a timeout of the whole retriever and no
- * failure of the running stage. Rejects with the reason of `signal`; leaves no timer and no listener behind.
+ * Runs the stages with a signal that also aborts after `timeoutMs`. The timeout is reported for the whole retriever,
+ * not as a failure of the running stage. Rejects with the reason of `signal`. Leaves no timer and no listener behind.
  */
 export async function withinDeadline(
   timeoutMs: number,
@@ -118,9 +118,9 @@ export async function withinDeadline(
 }
 
 /**
- * Turns the failure of a stage into that of the retriever: the code stays, and a timeout stays a timeout.
+ * Converts a stage failure into a retriever failure: the code stays, and a timeout stays a timeout.
  *
- * @param earlierMs duration of the stages before it
+ * @param earlierMs duration of the earlier stages
  */
 export function failureOf(
   { code, message, latencyMs }: { readonly code: string; readonly message: string; readonly latencyMs: number },
@@ -130,7 +130,9 @@ export function failureOf(
   return code === 'timeout' ? { kind: 'timeout', message, ...common } : { kind: 'error', code, message, ...common };
 }
 
-/** Rejects a config that was made in code; for a config file, the schema reports the same problem with its place. */
+/**
+ * Rejects a config that was built in code. For a config file, the schema reports the same problem with its position.
+ */
 export function missingPart(part: 'vector_store' | 'embedder', configField: string): RecalldError {
   return new RecalldError('config_invalid', `${configField}: it requires the ${part} of its pipeline.`);
 }

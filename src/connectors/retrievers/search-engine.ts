@@ -21,13 +21,13 @@ interface NearestQuery {
   readonly vector: Float32Array;
   /** Number of requested documents. */
   readonly size: number;
-  /** Candidates of each shard, at least `size`. */
+  /** Candidates per shard, at least `size`. */
   readonly candidates: number;
-  /** Clauses that a document must match; none for no filter. */
+  /** Clauses that a document must match; an empty list for no filter. */
   readonly filter: readonly JsonValue[];
 }
 
-/** The name of an engine and the part of a search body for nearest vectors. */
+/** The name of an engine, and the vector search part of a search body. */
 interface Dialect {
   readonly name: 'Elasticsearch' | 'OpenSearch';
   /** OpenSearch expects a token where Elasticsearch expects an API key. */
@@ -51,9 +51,9 @@ const elasticsearch: Dialect = {
 };
 
 /**
- * The `knn` query of the k-NN plugin. Its `k` is the number of results of each graph and `size` the number of returned
- * results, so `k` corresponds to the candidates. The filter is inside it, which filters during the search (Lucene
- * engine from 2.4 on, Faiss from 2.9 on); outside, it would leave fewer than k.
+ * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph and `size` the number of returned
+ * results, so `k` corresponds to the candidates. The filter is inside the query, so it applies during the search
+ * (Lucene engine since 2.4, Faiss since 2.9); outside, it would leave fewer than k results.
  */
 const opensearch: Dialect = {
   name: 'OpenSearch',
@@ -71,15 +71,15 @@ const opensearch: Dialect = {
   }),
 };
 
-/** The engines reject more. */
+/** The engines reject larger values. */
 const MAX_CANDIDATES = 10_000;
 
 /**
- * Sends `POST {index}/_search`. Scores are those of the engine; with `hybrid`, keyword and vector search run
- * concurrently, each for `candidates` results and at least k, and the score is that of reciprocal rank fusion. The
- * fusion happens here because the engines support it only in some versions and licenses.
+ * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, keyword and vector search run concurrently,
+ * each for `candidates` results and at least k, and scores come from reciprocal rank fusion. recalld does the fusion
+ * because the engines support it only in some versions and licenses.
  *
- * Failures keep the codes of embedder and engine; for others, see readHits.
+ * Failures keep the codes from the embedder and the engine; for others, see readHits.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */
@@ -209,8 +209,8 @@ type HitReading =
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
- * Returns the hits as documents. An answer for only a part of the index is an error and not a ranking:
- * `search_timed_out` and `shards_failed`; so are `no_result_list` and `missing_id`.
+ * Returns the hits as documents. A response that covers only part of the index is an error, not a ranking:
+ * `search_timed_out` or `shards_failed`. Other errors: `no_result_list` and `missing_id`.
  */
 function readHits(
   json: unknown,
@@ -218,7 +218,7 @@ function readHits(
   fields: {
     /** `_id`, or a field of `_source`. */
     readonly id: string;
-    /** Field of the text; null if the text is not needed. */
+    /** Name of the text field; null if the text is not needed. */
     readonly content: string | null;
     readonly configField: string;
   },
@@ -231,14 +231,14 @@ function readHits(
   const answer = fieldsOf(json);
   const list = fieldsOf(answer['hits'])['hits'];
   if (!Array.isArray(list)) {
-    return error('no_result_list', `answered without hits.hits; check ${fields.configField}.url`);
+    return error('no_result_list', `returned no hits.hits; check ${fields.configField}.url`);
   }
   if (answer['timed_out'] === true) {
     return error('search_timed_out', 'timed out before it had searched the whole index; check its load');
   }
   const failed = fieldsOf(answer['_shards'])['failed'];
   if (typeof failed === 'number' && failed > 0) {
-    return error('shards_failed', `answered without ${failed} shards of the index; check their state`);
+    return error('shards_failed', `omitted ${failed} shards of the index; check their state`);
   }
   const documents: FoundDocument[] = [];
   for (const [place, hit] of (list as unknown[]).entries()) {

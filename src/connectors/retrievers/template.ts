@@ -1,13 +1,13 @@
 /**
- * Templates of a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}`. They are parsed once, so that
- * inserted values, such as the text of a query, are never read as templates.
+ * Templates for a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}`. They are parsed once, so that
+ * inserted values, such as query texts, are never read as templates.
  */
 import { RecalldError } from '../../core/errors.ts';
 import type { RetrieverRequest } from './retriever.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** Returns the value of one placeholder for a request; null if the query has no such tag. */
+/** Returns the value of one placeholder in a request; null if the query has no such tag. */
 type Placeholder = (request: RetrieverRequest) => string | number | null;
 
 /** A template split into its literal text and its placeholders, in order. */
@@ -19,7 +19,7 @@ type TemplatePart = string | Placeholder;
  * @throws RecalldError `config_invalid` for `{{...}}` that is not a placeholder.
  */
 export function parseTemplate(template: string, field: string): readonly TemplatePart[] {
-  // Splitting at a pattern with one group returns literals at even and placeholder names at odd positions.
+  // Splitting at a pattern with one group returns literals at even positions and placeholder names at odd positions.
   return template
     .split(/\{\{(.*?)\}\}/s)
     .map((piece, index) => (index % 2 === 0 ? piece : placeholderOf(piece, field)))
@@ -48,7 +48,7 @@ function holdsText(value: JsonValue): boolean {
   );
 }
 
-/** Joins the parts with their values; `encode` is applied to values, and a missing tag becomes an empty string. */
+/** Joins the parts with their values. `encode` is applied to values, and a missing tag becomes an empty string. */
 export function renderText(
   parts: readonly TemplatePart[],
   request: RetrieverRequest,
@@ -59,7 +59,7 @@ export function renderText(
 
 /**
  * Compiles a JSON value with placeholders in its strings, at any depth. A string that consists of one placeholder keeps
- * the type of its value: `"{{k}}"` becomes a number and a missing tag null. Keys are literal.
+ * the type of its value: `"{{k}}"` becomes a number, and a missing tag becomes null. Keys are literal.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder, or a placeholder in a key.
  */
@@ -95,7 +95,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
 }
 
 /**
- * Compiles the templates of a filter. An empty value, such as that of a missing tag, is left out, so that the query is
+ * Compiles the templates of a filter. An empty value, for example from a missing tag, is omitted, so that the query is
  * not filtered by this field.
  *
  * @param field path in the config, for errors
@@ -121,6 +121,6 @@ export function refuseWithoutText(templates: readonly JsonValue[], field: string
   if (templates.some(holdsText)) return;
   throw new RecalldError(
     'config_invalid',
-    `${field}: no part of the request contains {{text}}, so every request would be the same; put it where the text of the query belongs, such as ${example}.`,
+    `${field}: no part of the request contains {{text}}, so every request would be the same; put it where the query text belongs, such as ${example}.`,
   );
 }

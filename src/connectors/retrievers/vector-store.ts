@@ -4,8 +4,9 @@ import { failureOf, missingPart, type Retriever, type RetrieverParts, withinDead
 import { compileFilter } from './template.ts';
 
 /**
- * Embeds the text and returns the k nearest documents; their score is the cosine similarity. Failures keep the codes of
- * embedder and store; `unsupported` says what this store cannot do. Fewer than k documents are a valid answer.
+ * Embeds the text and returns the k nearest documents, with cosine similarity as the score. Failures keep the codes
+ * from the embedder and the store; `unsupported` states what this store cannot do. Fewer than k documents are a valid
+ * result.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
  */

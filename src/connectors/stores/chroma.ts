@@ -1,4 +1,4 @@
-/** Chroma, over version 2 of its HTTP API, as described by `/openapi.json` of a server. */
+/** Chroma, over version 2 of its HTTP API, as described in a server's `/openapi.json`. */
 
 import { createReservoir } from '../../math/stats/random.ts';
 import {
@@ -44,7 +44,7 @@ import {
 
 interface Collection {
   readonly id: string;
-  /** Null until the first vector was stored. */
+  /** Null until the first vector is stored. */
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
@@ -53,14 +53,14 @@ interface Collection {
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
-/** By Chroma's name of the space; its default is l2. */
+/** By Chroma's name of the space; the default is l2. */
 const spaces: Readonly<Record<string, Pick<Collection, 'metric' | 'scoreKind'>>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   l2: squaredL2,
   ip: { metric: 'dot', scoreKind: 'one_minus_dot' },
 };
 
-/** Returns null for anything that is not the description of a collection. */
+/** Returns null for anything that is not a collection description. */
 function readCollection(answer: unknown): Collection | null {
   const id = textOf(at(answer, 'id'));
   if (id === null) return null;
@@ -76,7 +76,7 @@ function readCollection(answer: unknown): Collection | null {
       metric: kinds.metric,
       // Settings of the index and of the embedding function.
       configuration: JSON.stringify(configuration),
-      // Metadata written by the owner, such as the version of the index.
+      // Metadata written by the owner, such as the index version.
       metadata: JSON.stringify(fieldsOf(at(answer, 'metadata'))),
     },
   };
@@ -90,7 +90,7 @@ interface Stored extends Entry {
 type ChromaConfig = StoreConfigOf<'chroma'>;
 type MetadataKeys = Pick<ChromaConfig, 'id' | 'version'>;
 
-/** Reads the records of an answer, which has one list for each of their parts; null if it is malformed. */
+/** Reads the records in a response, which has one list for each part of a record; null if it is malformed. */
 function readRecords(answer: unknown, { id: idKey, version: versionKey }: MetadataKeys): Stored[] | null {
   const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
@@ -103,7 +103,9 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Metada
   }));
 }
 
-/** Reads the answer to a query with one vector, whose parts have one list a vector; null if it is malformed. */
+/**
+ * Reads the response to a query with one vector, in which each part has one list per vector; null if it is malformed.
+ */
 function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
   const { distances, ...lists } = Object.fromEntries(parts) as Record<string, unknown>;
@@ -125,7 +127,7 @@ export function whereOf(filter: Readonly<Record<string, string>>): { readonly wh
   return conditions.length === 0 ? {} : { where: oneOrJoined('$and', conditions) };
 }
 
-/** Chroma rejects a conjunction of a single condition. */
+/** Chroma rejects a conjunction with a single condition. */
 function oneOrJoined(operator: '$and' | '$or', conditions: readonly Where[]): Where {
   const [only] = conditions;
   return conditions.length === 1 && only !== undefined ? only : { [operator]: conditions };
@@ -141,16 +143,16 @@ function readingsOf(value: string): (string | number | boolean)[] {
 const IDS_PER_REQUEST = 5000;
 /** A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
-/** The quota of Chroma Cloud, see docs.trychroma.com/cloud/quotas-limits; it answers 422 to more. */
+/** The Chroma Cloud quota (docs.trychroma.com/cloud/quotas-limits); larger requests get 422. */
 const CLOUD_QUOTA = 300;
-/** Maximum of values in one condition. */
+/** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;
 
-/** Parts that a hit may lack, by their names in the answer to a query. */
+/** Parts that a hit may lack, by their names in a query response. */
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**
- * Opens a collection; nothing is sent before the first call. Filters name keys of the metadata.
+ * Opens a collection. Nothing is sent before the first call. Filters name metadata keys.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -183,7 +185,7 @@ type Chroma = ChromaConfig & {
   readonly calls: StoreCalls;
   /** The description of the collection, looked up by its name. */
   readonly shapes: RememberedShape<Collection>;
-  /** Reduced when the server rejects a request for this many. */
+  /** Reduced when the server rejects a request for this many records. */
   maxPerRequest: number;
 };
 
@@ -203,7 +205,7 @@ function collectionsPath({ tenant, database }: ChromaConfig): string {
   return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
 }
 
-/** A collection that was recreated under its name has another id; it is looked up again once. */
+/** A collection that was recreated under the same name has another id, so it is looked up again once. */
 async function ask(
   store: Chroma,
   path: string,
@@ -229,7 +231,7 @@ interface Page {
   readonly where?: Where;
 }
 
-/** Returns null if the page was larger than the server allows; the next request asks for less. */
+/** Returns null if the page was larger than the server allows; the next request is smaller. */
 async function getPage(
   store: Chroma,
   page: Page,
@@ -289,7 +291,7 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
   return toChunks(entries).slice(0, MAX_CHUNKS);
 }
 
-/** Returns records of these documents, by a key of their metadata. */
+/** Returns the records of these documents, by a metadata key. */
 async function withIds(
   store: Chroma,
   {
@@ -301,7 +303,7 @@ async function withIds(
 ): Promise<readonly Stored[]> {
   const where = oneOrJoined(
     '$or',
-    // As in a filter: an id that looks like a number may be stored as one.
+    // As in a filter, an id that looks like a number may be stored as a number.
     [ids, ids.flatMap((id) => (Number.isFinite(Number(id)) && id.trim() === id && id !== '' ? [Number(id)] : []))]
       .filter((values) => values.length > 0)
       .map((values) => ({ [idKey]: { $in: values } })),
@@ -312,7 +314,7 @@ async function withIds(
   return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, shorter(), purpose, attempt)) ?? [];
 }
 
-/** Returns the existing ones of these ids, in the order of the server, with parts such as `embeddings`. */
+/** Returns the records with these ids that exist, in the server's order, with parts such as `embeddings`. */
 async function get(
   store: Chroma,
   ids: readonly string[],
@@ -353,7 +355,7 @@ async function search(
   return hits;
 }
 
-/** Lists all ids, draws among them, and reads the vectors of those. */
+/** Lists all ids, samples from them, and reads the vectors of the sampled ids. */
 async function sample(
   store: Chroma,
   { n, seed, withContent }: SampleRequest,
@@ -361,12 +363,12 @@ async function sample(
 ): Promise<SampledVectors> {
   const reservoir = createReservoir<string>(n, seed);
   await listKeys(store, (key) => reservoir.offer(key), attempt);
-  // A write during the listing may return an id twice.
+  // If a write occurs during the listing, an id may be returned twice.
   const keys = [...new Set(reservoir.chosen())];
   const named = store.id === undefined ? [] : ['metadatas'];
   const parts = ['embeddings', ...named, ...(withContent ? ['documents'] : [])];
   const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
-  // A record that was deleted since the listing is left out.
+  // A record that was deleted since the listing is omitted.
   const drawn = keys.flatMap((key) => found.get(key) ?? []);
   return toSample(drawn, { withContent, isSeeded: true });
 }

@@ -1,29 +1,29 @@
-/** `pipelines[].vector_store`: the vector store of a pipeline, one schema for each kind. */
+/** `pipelines[].vector_store`: the vector store of a pipeline, one schema per kind. */
 import { z } from 'zod';
 import { httpServiceShape, keySchema, timeoutSchema } from '../../platform/config/connection.ts';
 
-const content = z.string().min(1).optional().describe('Field of the text of a chunk, if it is stored.');
+const content = z.string().min(1).optional().describe("Field that holds a chunk's text, if it is stored.");
 
 const version = z
   .string()
   .min(1)
   .optional()
-  .describe('Field of the version, hash or time of the document of a chunk, if it is stored.');
+  .describe("Field that holds the version, hash or time of a chunk's document, if it is stored.");
 
 const basicAuth = {
-  username: z.string().min(1).optional().describe('User of basic authentication.'),
-  password: keySchema.describe('Password of basic authentication; keep it in the environment as ${VAR}.'),
+  username: z.string().min(1).optional().describe('User name for basic authentication.'),
+  password: keySchema.describe('Password for basic authentication. Reference it from the environment as ${VAR}.'),
 };
 
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
   url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
-  table: z.string().min(1).describe('Table of the chunks, optionally with its schema.'),
-  id: z.string().min(1).default('id').describe('Column of the document id.'),
-  embedding: z.string().min(1).default('embedding').describe('Column of the vector.'),
-  content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the document of a chunk.'),
-  metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance of the index.'),
+  table: z.string().min(1).describe('Table that holds the chunks, optionally with its schema.'),
+  id: z.string().min(1).default('id').describe('Column that holds the document id.'),
+  embedding: z.string().min(1).default('embedding').describe('Column that holds the vector.'),
+  content: content.describe("Column that holds a chunk's text, if it is stored."),
+  version: version.describe("Column that holds the version, hash or time of a chunk's document."),
+  metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance metric of the index.'),
   timeout_ms: timeoutSchema,
 });
 
@@ -31,9 +31,9 @@ const qdrant = z.strictObject({
   kind: z.literal('qdrant').describe('Qdrant.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection of the chunks.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; default: the unnamed one.'),
-  id: z.string().min(1).optional().describe('Payload key of the document id; default: the id of the point.'),
+  collection: z.string().min(1).describe('Collection that holds the chunks.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; default: the unnamed vector.'),
+  id: z.string().min(1).optional().describe('Payload key that holds the document id; default: the point id.'),
   content,
   version,
 });
@@ -45,7 +45,7 @@ const chroma = z.strictObject({
   tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
   database: z.string().min(1).default('default_database').describe('Database.'),
   collection: z.string().min(1).describe('Name of the collection.'),
-  id: z.string().min(1).optional().describe('Metadata key of the document id; default: the id of the record.'),
+  id: z.string().min(1).optional().describe('Metadata key that holds the document id; default: the record id.'),
   version,
 });
 
@@ -54,8 +54,8 @@ const searchEngineShape = {
   ...basicAuth,
   api_key: keySchema,
   index: z.string().min(1).describe('Index or alias.'),
-  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
-  id: z.string().min(1).default('_id').describe('Field of the document id.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
+  id: z.string().min(1).default('_id').describe('Field that holds the document id.'),
   content,
   version,
 };
@@ -68,7 +68,9 @@ const elasticsearch = z.strictObject({
     .min(1)
     .max(10_000)
     .optional()
-    .describe('Candidates of each shard in a search, the same as in your service; default: twice k, at least 100.'),
+    .describe(
+      'Candidates per shard in a search; use the same value as in your service. Default: twice k, at least 100.',
+    ),
 });
 
 const opensearch = z.strictObject({
@@ -80,10 +82,10 @@ const weaviate = z.strictObject({
   kind: z.literal('weaviate').describe('Weaviate.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection of the chunks.'),
-  tenant: z.string().min(1).optional().describe('Tenant of a multi-tenant collection.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; default: the only one.'),
-  id: z.string().min(1).optional().describe('Property of the document id; default: the UUID of the object.'),
+  collection: z.string().min(1).describe('Collection that holds the chunks.'),
+  tenant: z.string().min(1).optional().describe('Tenant in a multi-tenant collection.'),
+  vector_name: z.string().min(1).optional().describe('Named vector; default: the only vector.'),
+  id: z.string().min(1).optional().describe('Property that holds the document id; default: the UUID of the object.'),
   content,
   version,
 });
@@ -93,9 +95,9 @@ const milvus = z.strictObject({
   ...httpServiceShape,
   token: keySchema,
   database: z.string().min(1).optional().describe('Database; default: the default database.'),
-  collection: z.string().min(1).describe('Collection of the chunks.'),
-  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
-  id: z.string().min(1).default('id').describe('Field of the document id.'),
+  collection: z.string().min(1).describe('Collection that holds the chunks.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
+  id: z.string().min(1).default('id').describe('Field that holds the document id.'),
   content,
   version,
 });
@@ -106,8 +108,8 @@ const pinecone = z.strictObject({
   url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace.'),
-  id: z.string().min(1).optional().describe('Metadata key of the document id; default: the id of the vector.'),
-  content: content.describe('Metadata key of the text of a chunk, if it is stored.'),
+  id: z.string().min(1).optional().describe('Metadata key that holds the document id; default: the vector id.'),
+  content: content.describe("Metadata key that holds a chunk's text, if it is stored."),
   version,
 });
 
@@ -115,7 +117,7 @@ const redisShape = {
   url: z
     .string()
     .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
-    .describe('Address of Redis.')
+    .describe('URL of Redis.')
     .meta({ secret: 'url' }),
   timeout_ms: timeoutSchema,
 };
@@ -124,39 +126,39 @@ const redisVectorSet = z.strictObject({
   kind: z.literal('redis_vector_set').describe('A vector set of Redis 8.'),
   ...redisShape,
   key: z.string().min(1).describe('Key of the vector set.'),
-  content: content.describe('Attribute of the text of a chunk, if it is stored.'),
+  content: content.describe("Attribute that holds a chunk's text, if it is stored."),
   version,
 });
 
 const redisSearch = z.strictObject({
-  kind: z.literal('redis_search').describe('An index of the Redis query engine.'),
+  kind: z.literal('redis_search').describe('A Redis query engine index.'),
   ...redisShape,
   index: z.string().min(1).describe('Name of the index.'),
-  embedding: z.string().min(1).default('embedding').describe('Field of the vector.'),
-  id: z.string().min(1).optional().describe('Field of the document id; default: the key without the prefix.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
+  id: z.string().min(1).optional().describe('Field that holds the document id; default: the key without the prefix.'),
   content,
   version,
 });
 
 const lancedb = z.strictObject({
-  kind: z.literal('lancedb').describe('LanceDB, read in this process; install its npm package next to recalld.'),
-  uri: z.string().min(1).describe('Folder of the database, or s3://, gs:// or az:// address of a bucket.'),
+  kind: z.literal('lancedb').describe('LanceDB, which runs in this process; install its npm package next to recalld.'),
+  uri: z.string().min(1).describe('Folder of the database, or the s3://, gs:// or az:// address of a bucket.'),
   storage_options: z
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Credentials and settings of the object store, such as `aws_region`; keep them in the environment as ${VAR}.',
+      'Credentials and settings for the object store, such as `aws_region`. Reference them from the environment as ${VAR}.',
     )
     .meta({ secret: 'all' }),
-  table: z.string().min(1).describe('Table of the chunks.'),
-  id: z.string().min(1).default('id').describe('Column of the document id.'),
-  embedding: z.string().min(1).default('vector').describe('Column of the vector.'),
-  content: content.describe('Column of the text of a chunk, if it is stored.'),
-  version: version.describe('Column of the version, hash or time of the document of a chunk.'),
+  table: z.string().min(1).describe('Table that holds the chunks.'),
+  id: z.string().min(1).default('id').describe('Column that holds the document id.'),
+  embedding: z.string().min(1).default('vector').describe('Column that holds the vector.'),
+  content: content.describe("Column that holds a chunk's text, if it is stored."),
+  version: version.describe("Column that holds the version, hash or time of a chunk's document."),
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')
-    .describe('Distance that your own queries use, if the column has no index that defines it.'),
+    .describe('Distance metric that your own queries use, if the column has no index that defines it.'),
   timeout_ms: timeoutSchema,
 });
 

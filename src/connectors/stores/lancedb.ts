@@ -1,8 +1,8 @@
 /**
- * LanceDB in this process: a folder, or a bucket of an object store.
+ * LanceDB in this process: a folder, or a bucket in an object store.
  *
- * Its package is not a dependency of recalld, since its library takes about 150 MB: users of LanceDB install it next to
- * recalld, and it is loaded at the first call. Source: the types of `@lancedb/lancedb` 0.30.
+ * The package is not a dependency of recalld, because its library takes about 150 MB. LanceDB users install it next to
+ * recalld, and it is loaded on the first call. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
 import { createRandom, drawn } from '../../math/stats/random.ts';
@@ -33,14 +33,14 @@ import {
   type VectorStore,
 } from './vector-store.ts';
 
-/** The part of the package that the adapter uses. */
+/** The parts of the package that the adapter uses. */
 export interface LanceDbPackage {
   readonly connect: typeof connect;
 }
 
 interface TableShape extends StoreShape {
   readonly table: Table;
-  /** Arrow types of the columns by name. */
+  /** Arrow column types by name. */
   readonly types: ReadonlyMap<string, string>;
 }
 
@@ -55,8 +55,8 @@ const VECTORS_PER_CALL = 500;
 const PACKAGE = '@lancedb/lancedb';
 
 /**
- * Creates the store; nothing is opened before the first call. A sample draws row positions with the seed and reads only
- * those. Every read sees all earlier commits.
+ * Creates the store. Nothing is opened before the first call. A sample chooses row positions with the seed and reads
+ * only those rows. Every read includes all earlier commits.
  *
  * @param load loads the package
  */
@@ -178,7 +178,7 @@ async function sample(store: LanceDb, request: SampleRequest, attempt: Attempt):
   });
 }
 
-/** Returns min(n, count) of the positions below `count`, each set of them equally likely. */
+/** Returns min(n, count) of the positions below `count`. Every set of positions is equally likely. */
 function drawnPositions(count: number, n: number, seed: number): number[] {
   if (count <= 4 * n)
     return drawn(
@@ -270,13 +270,13 @@ function textIn(value: unknown): string | null {
 
 const numberIn = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Reads an Arrow vector, which is a view of the data that was read. */
+/** Reads an Arrow vector, which is a view of the fetched data. */
 function vectorIn(value: unknown): Float32Array | null {
   const isVector = typeof value === 'object' && value !== null && Symbol.iterator in value;
   return isVector ? Float32Array.from(value as Iterable<number>) : null;
 }
 
-/** Returns an SQL condition. Numbers are compared as numbers, and other types by their text. */
+/** Returns an SQL condition. Numbers are compared as numbers, and other types as text. */
 function equals({ types }: TableShape, name: string, values: readonly string[]): string {
   const column = name
     .split('.')
@@ -291,7 +291,7 @@ function equals({ types }: TableShape, name: string, values: readonly string[]):
   return `${/^(Large)?Utf8$/.test(type) ? column : `CAST(${column} AS STRING)`} IN (${texts})`;
 }
 
-/** Ends a call that takes too long or was cancelled; LanceDB continues in the background, and its result is dropped. */
+/** Ends a call that takes too long or was cancelled. LanceDB continues in the background, and its result is dropped. */
 async function bounded<Value>(
   { timeout_ms: timeoutMs, configField }: Place,
   { signal, stopwatch, patience }: Attempt,
@@ -319,7 +319,7 @@ async function bounded<Value>(
   }
 }
 
-/** Rejects with the reason of the signal when it aborts, unless `forget` was called first. */
+/** Rejects with the signal's reason when the signal aborts, unless `forget` was called first. */
 function endOf(signal: AbortSignal): { readonly ended: Promise<never>; readonly forget: () => void } {
   const listening = new AbortController();
   const ended = new Promise<never>((_, reject) => {

@@ -1,7 +1,8 @@
 /**
  * Milvus 2.4 and later, or Zilliz Cloud, over REST version 2.
  *
- * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of github.com/milvus-io/web-content.
+ * Source: API_Reference_MDX/milvus-restful/v2.6.x/v2 and the page "Random sampling" of
+ * github.com/milvus-io/web-content.
  */
 
 import { createReservoir } from '../../math/stats/random.ts';
@@ -48,21 +49,21 @@ import {
   type VectorStore,
 } from './vector-store.ts';
 
-/** Milvus returns fewer than 16,384 entities to one query. */
+/** Milvus returns fewer than 16,384 entities per query. */
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
-/** Maximum expected size of one draw, so that chance never makes it larger than the window. */
+/** Maximum expected sample size per call, so that chance never makes the sample larger than the window. */
 const MAX_DRAW = 14_000;
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * A sample of a collection of up to 16,383 entities reads all primary keys in one call and draws with the seed. A
- * larger one is drawn by RANDOM_SAMPLE of Milvus 2.6 without a seed: the server takes the same share of each segment,
- * and at least one entity, so that only segments of a few entities are favoured. It draws a quarter more than needed
- * and keeps a random part of it, and draws again if there were too few. Then up to 1,000 vectors a call are read.
- * Reading by ranges of the primary key is impossible, since REST guarantees no order.
+ * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses with the seed. A
+ * larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same share of each
+ * segment, and at least one entity, so that only segments with few entities are favoured. It requests a quarter more
+ * than needed and uses a random part of the result, and requests again if there were too few. Then it reads up to 1,000
+ * vectors per call. Reading by ranges of the primary key is impossible, because REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -126,9 +127,7 @@ async function search(
 ): Promise<Hit[] | null> {
   const { calls, collection: collectionName, embedding, id } = store;
   if (request.exact && !shape.isFlat) {
-    throw unsupported(
-      `The index of ${embedding} is approximate; only an index of type FLAT compares with all vectors.`,
-    );
+    throw unsupported(`The index of ${embedding} is approximate; only a FLAT index compares with all vectors.`);
   }
   const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
   if (conditions.includes(null)) return null;
@@ -178,7 +177,7 @@ async function drawnKeys(
 ): Promise<string[]> {
   const wanted = Math.ceil(1.25 * n) + 50;
   if (wanted > MAX_DRAW) {
-    throw unsupported(`Milvus draws at most ${Math.floor((MAX_DRAW - 50) / 1.25)} entities of a large collection.`);
+    throw unsupported(`Milvus samples at most ${Math.floor((MAX_DRAW - 50) / 1.25)} entities from a large collection.`);
   }
   const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
   const keys = new Set<string>();
@@ -228,22 +227,24 @@ function entryOf({ id, embedding, content, version }: Milvus, row: Fields): Entr
   };
 }
 
-/** Versions before 2.6 do not know the filter. */
+/** Versions before 2.6 do not support this filter. */
 async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
   } catch (error) {
     if (failureCode(error) !== 'request_refused') throw error;
-    throw unsupported('A uniform sample of a large collection needs RANDOM_SAMPLE of Milvus 2.6 or later.');
+    throw unsupported(
+      'A uniform sample of a large collection requires RANDOM_SAMPLE, available in Milvus 2.6 or later.',
+    );
   }
 }
 
 interface MilvusCalls extends StoreCalls {
-  /** Returns the field `data` of the answer. @throws Refused */
+  /** Returns the `data` field of the response. @throws Refused */
   data(path: string, body: unknown, purpose: string, attempt: Attempt): Promise<unknown>;
 }
 
-/** Codes of pkg/util/merr of github.com/milvus-io/milvus, and 1800 of the REST interface. */
+/** Codes from pkg/util/merr in github.com/milvus-io/milvus, and 1800 from the REST interface. */
 const meanings: Readonly<Record<string, { code: string; problem: string; field: string }>> = {
   100: { code: 'collection_missing', problem: 'there is no such collection', field: 'collection' },
   101: { code: 'not_loaded', problem: 'the collection is not loaded; load it', field: 'collection' },
@@ -251,7 +252,7 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
   1800: { code: 'http_401', problem: 'the token is rejected', field: 'token' },
 };
 
-/** Milvus answers 200 to everything; `code` says whether it worked. */
+/** Milvus answers every request with 200; `code` states whether it succeeded. */
 function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCalls {
   const { database, token } = config;
   const identity = { service: 'Milvus', configField, credentials: bearer(token), credentialsKey: 'token' };
@@ -263,7 +264,7 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       const body = { ...(database === undefined ? {} : { dbName: database }), ...(fields as object) };
       const answer = await calls.json({ method: 'POST', path: `/v2/vectordb${path}`, body, purpose }, attempt);
       const code = numberOf(at(answer, 'code'));
-      // Before 2.4.5 the code for success was 200.
+      // Before 2.4.5 the success code was 200.
       if (code === 0 || code === 200) return at(answer, 'data');
       if (code === null) throw calls.unexpected(purpose, 'code');
       const meaning = meanings[String(code)];
@@ -273,10 +274,10 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       }
       if (code === 8)
         throw failed('rate_limited', `${start} its rate limit was exceeded; lower ${configField}.max_per_second.`);
-      // The server's message is not shown, since it may repeat the request.
+      // The server's message is not shown, because it may repeat the request.
       throw failed(
         'request_refused',
-        `${start} it answered code ${code}; check ${configField} and the fields of filters.`,
+        `${start} it returned code ${code}; check ${configField} and the fields in filters.`,
       );
     },
   };
@@ -290,7 +291,7 @@ interface MilvusShape {
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;
-  /** Type of each field by its name, without dynamic fields. */
+  /** Type of each field by name, without dynamic fields. */
   readonly types: ReadonlyMap<string, string>;
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -301,7 +302,7 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
   L2: { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** Makes two calls: the collection and the index of the vector. */
+/** Makes two calls: for the collection and for the vector index. */
 async function readMilvusCollection(
   calls: MilvusCalls,
   collectionName: string,
@@ -317,14 +318,14 @@ async function readMilvusCollection(
     throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${fix}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
-    throw unsupported(`The field ${embedding} of Milvus is of type ${textOf(vector['type'])}instead of FloatVector.`);
+    throw unsupported(`The Milvus field ${embedding} is of type ${textOf(vector['type'])}instead of FloatVector.`);
   }
   const index = listOf(collection['indexes'])
     .map(fieldsOf)
     .find(({ fieldName }) => fieldName === embedding);
   const kinds = metrics[textOf(index?.['metricType']) ?? ''];
   if (index === undefined || kinds === undefined) {
-    throw unsupported(`The field ${embedding} of Milvus has no index with the metric COSINE, IP or L2.`);
+    throw unsupported(`The Milvus field ${embedding} has no index with the metric COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
   const described = await calls.data('/indexes/describe', { collectionName, indexName }, 'description', attempt);
@@ -355,7 +356,7 @@ function parameter(field: Fields, name: string): unknown {
 }
 
 /**
- * Returns `name == value` in the filter language, by the type of the field. Null for a value that the field cannot
+ * Returns `name == value` in the filter language, according to the field's type. Null for a value that the field cannot
  * have.
  */
 function equality(types: MilvusShape['types'], name: string, value: string): string | null {

@@ -1,4 +1,4 @@
-/** Creates the vector store of a config. A new kind of store is one line of `builders`. */
+/** Creates the vector store for a config. A new kind of store is one line in `builders`. */
 import { createChromaStore } from './chroma.ts';
 import type { StoreConfigOf, VectorStoreConfig } from './config.ts';
 import { createLanceDbStore } from './lancedb.ts';
@@ -30,7 +30,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 };
 
 /**
- * Opens the store; connections are made by the first call. `configField` is where the config describes it:
+ * Opens the store. The first call connects. `configField` is the path of its config section:
  * `pipelines[0].vector_store`.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file

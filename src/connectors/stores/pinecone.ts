@@ -1,7 +1,7 @@
 /**
  * Pinecone over its data plane, API version 2026-04.
  *
- * Source: the types generated from Pinecone's OpenAPI description, src/pinecone-generated-ts-fetch/db_data of
+ * Source: the types generated from Pinecone's OpenAPI description, src/pinecone-generated-ts-fetch/db_data in
  * github.com/pinecone-io/pinecone-ts-client, and docs.pinecone.io/reference/api.
  */
 
@@ -57,10 +57,10 @@ interface IndexShape {
 }
 
 const API_VERSION = '2026-04';
-/** Maximum of ids on a page of the list. */
+/** Maximum number of ids on a page of the list. */
 const PAGE = 100;
 const MAX_PAGES = 10_000;
-/** Ids are part of the request's URL, whose length is limited. */
+/** Ids are part of the request URL, whose length is limited. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
 /** Number of documents whose chunks are requested together, so that they fit on a page. */
@@ -73,11 +73,12 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
 };
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * Pinecone cannot draw random vectors. A sample reads the ids of the whole namespace, 100 a call and up to 1,000,000,
- * through a reservoir with the seed, then fetches up to 100 vectors a call: 1 read unit for each page and for each 10
- * vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by seconds.
+ * Pinecone cannot return random vectors. A sample reads the ids of the whole namespace, 100 per call and up to
+ * 1,000,000, through a seeded reservoir, then fetches up to 100 vectors per call: 1 read unit for each page and for
+ * each 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by
+ * seconds.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -134,7 +135,7 @@ async function readIndex(
   if (metric === null) throw calls.unexpected('description', 'metric');
   const kinds = metrics[metric];
   if (kinds === undefined || textOf(at(stats, 'vectorType')) === 'sparse') {
-    throw unsupported(`The metric ${metric} of sparse vectors in Pinecone has no cosine.`);
+    throw unsupported(`Pinecone's metric ${metric} for sparse vectors has no cosine.`);
   }
   const namespaces = fieldsOf(at(stats, 'namespaces'));
   // The default namespace has two spellings.
@@ -213,7 +214,7 @@ async function pageOfKeys(
 
 async function list(store: Pinecone, from: string | null, attempt: Attempt): Promise<ListedIds> {
   if (store.id === undefined) return pageOfKeys(store, from, 'list of ids', attempt);
-  throw unsupported('Pinecone lists ids of vectors, but not keys of their metadata.');
+  throw unsupported('Pinecone lists vector ids, but not metadata keys.');
 }
 
 async function chunksOf(store: Pinecone, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
@@ -286,7 +287,7 @@ function entryOf({ id, content, version }: Pinecone, vector: unknown): Entry {
   };
 }
 
-/** Host and path: a proxy may serve several indexes. */
+/** Uses host and path, because a proxy may serve several indexes. */
 function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname.replace(/\/+$/, '')}`;

@@ -1,7 +1,7 @@
 /**
  * Qdrant over its REST interface.
  *
- * Source: the OpenAPI description of Qdrant, docs/redoc/master/openapi.json of github.com/qdrant/qdrant.
+ * Source: Qdrant's OpenAPI description, docs/redoc/master/openapi.json in github.com/qdrant/qdrant.
  */
 
 import { createReservoir } from '../../math/stats/random.ts';
@@ -89,7 +89,7 @@ async function readCollection(
   if (kinds === undefined) throw unsupported(`The Qdrant distance ${name} cannot be converted to a cosine.`);
   if (vector['multivector_config'] != null) {
     throw unsupported(
-      'A Qdrant vector with multivector_config has several vectors a point, which recalld does not support.',
+      'A Qdrant vector with multivector_config has several vectors per point, which recalld does not support.',
     );
   }
   const count = numberOf(at(answer, 'result', 'points_count')) ?? 0;
@@ -129,7 +129,7 @@ async function versionOf(calls: StoreCalls, attempt: Attempt): Promise<string> {
   return textOf(at(answer, 'version')) ?? 'hidden';
 }
 
-/** Returns the collection of an alias, so that a switch of the alias to a new collection is noticed. */
+/** Returns the collection behind an alias, so that recalld notices when the alias is switched to a new collection. */
 async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): Promise<string> {
   const answer = await unlessForbidden(
     calls.json({ method: 'GET', path: '/aliases', purpose: 'list of aliases' }, attempt),
@@ -139,16 +139,16 @@ async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): P
 }
 
 const IDS_PER_CALL = 1000;
-/** Maximum of calls to list a collection with user-defined shards: five million points. */
+/** Maximum number of calls for listing a collection with user-defined shards: five million points. */
 const MAX_PAGES = 5000;
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * A sample is one call for random ids and one for each portion of up to 1,000 vectors. The server draws from each
+ * A sample takes one call for random ids and one call per portion of up to 1,000 vectors. The server samples each
  * segment in proportion to its size, and default shards split by the hash of the point id, so no topic is preferred;
- * there is no seed. User-defined shards can differ in size, which the server does not compensate: then all ids are read
- * in pages of 1,000, up to 5,000,000, through a reservoir, which has a seed.
+ * there is no seed. User-defined shards can differ in size, and the server does not compensate for this. All ids are
+ * then read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -188,7 +188,7 @@ type Qdrant = StoreConfigOf<'qdrant'> & {
   readonly shapes: RememberedShape<CollectionShape>;
 };
 
-/** Returns the points of a call on the collection. */
+/** Returns the points from a call on the collection. */
 async function post(
   { calls, collection }: Qdrant,
   call: { readonly path: string; readonly body: unknown; readonly purpose: string },
@@ -227,7 +227,7 @@ async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): 
   const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
   if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
     throw unsupported(
-      `A uniform sample over custom shards of Qdrant must read every id, and there are too many (${count}).`,
+      `A uniform sample over custom Qdrant shards must read every id, and there are too many (${count}).`,
     );
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
@@ -302,7 +302,7 @@ async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt)
   return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
 }
 
-/** Finds documents by a key of the payload. */
+/** Finds documents by a payload key. */
 function existingKeys(
   store: Qdrant,
   idKey: string,
@@ -317,7 +317,7 @@ function existingKeys(
   });
 }
 
-/** Finds documents by the ids of their points. */
+/** Finds documents by their point ids. */
 async function existingPoints(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
   const known = new Set<string>();
   const possible = ids.filter((id) => pointId(id).length > 0);
@@ -354,7 +354,10 @@ type PointId = string | number | bigint;
 
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
-/** Returns the id in Qdrant's form, a 64-bit integer or a UUID; none for any other text, which no point can have. */
+/**
+ * Returns the id in Qdrant's form, a 64-bit integer or a UUID. Returns none for any other text, which cannot be a point
+ * id.
+ */
 function pointId(text: string | null): [PointId] | [] {
   if (text === null) return [];
   if (UUID.test(text)) return [text];
@@ -364,7 +367,7 @@ function pointId(text: string | null): [PointId] | [] {
   return [Number.isSafeInteger(Number(text)) ? Number(text) : long];
 }
 
-/** Qdrant returns UUIDs in lower case with hyphens, whatever the form in the request. */
+/** Qdrant returns UUIDs in lower case with hyphens, regardless of their form in the request. */
 function canonicalId(id: string): string {
   return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : id;
 }

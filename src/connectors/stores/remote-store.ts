@@ -1,4 +1,4 @@
-/** Builds a vector store from the operations of one product and what all products have in common. */
+/** Builds a vector store from one product's operations and the parts that all products share. */
 
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
@@ -36,7 +36,7 @@ export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'tr
   readonly scoreKind: ScoreKind;
 }
 
-/** The operations of one product: each sends requests and reads their answers. @throws Refused */
+/** The operations of one product: each sends requests and reads the responses. @throws Refused */
 export interface StoreOperations<S extends StoreShape> {
   readonly kind: string;
   readonly shapes: RememberedShape<S>;
@@ -44,12 +44,12 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Best first, in the order of the store; null if nothing can match. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Where the answer to a search should contain what a hit lacks, for `unexpected`. */
+  /** Where a search response should contain what a hit lacks, for `unexpected`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
-  /** Returns the error for an answer that does not have the documented form. */
+  /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
-  /** Adds what the shape does not contain; the size class becomes a trait as well. */
+  /** Adds what the shape does not contain; the size class becomes a trait too. */
   describe(
     shape: S,
     attempt: Attempt,
@@ -111,19 +111,19 @@ async function searchNearest<S extends StoreShape>(
 }
 
 interface Shape {
-  /** Length of the vectors; null if the store does not report it. */
+  /** Vector length; null if the store does not report it. */
   readonly dimensions: number | null;
 }
 
 export interface RememberedShape<S extends Shape> {
-  /** Reads the shape at the first call only. */
+  /** Reads the shape only on the first call. */
   current(attempt: Attempt): Promise<S>;
   /** Reads the shape again. */
   fresh(attempt: Attempt): Promise<S>;
   /**
-   * Runs a search with the remembered shape. A vector of the wrong length is rejected before anything is sent; since
-   * the store may have been rebuilt, the shape is read once more before that, and after a search that failed for
-   * another reason than the connection.
+   * Runs a search with the remembered shape. A vector with the wrong length is rejected before anything is sent. The
+   * store may have been rebuilt, so the shape is read again first. The shape is also read again after a search that
+   * failed for a reason other than the connection.
    */
   search<Value>(
     vector: Float32Array,
@@ -132,7 +132,7 @@ export interface RememberedShape<S extends Shape> {
   ): Promise<Value>;
 }
 
-/** Remembers what a search must know about a store; reads it once. */
+/** Remembers what a search must know about a store. Reads it once. */
 export function rememberShape<S extends Shape>(
   service: string,
   ask: (attempt: Attempt) => Promise<S>,
@@ -140,7 +140,7 @@ export function rememberShape<S extends Shape>(
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
-    // Reading the shape is fast, so a store that hangs is noticed without the longer timeout of a scan.
+    // Reading the shape is fast, so a store that hangs is noticed without the longer timeout for a scan.
     remembered = await ask({ ...attempt, patience: 1 });
     return remembered;
   };
@@ -175,7 +175,7 @@ function isAboutTheRequest(error: unknown): boolean {
   return /^(http_4(00|22)|collection_missing|request_refused)$/.test(failureCode(error) ?? '');
 }
 
-/** The latency of a search excludes the calls for the shape. */
+/** The search latency excludes the calls for the shape. */
 function aside(attempt: Attempt): Attempt {
   return { ...attempt, stopwatch: { latencyMs: 0 } };
 }
@@ -187,7 +187,7 @@ interface StoreCall extends JsonCall {
 
 export type StoreCalls = ReturnType<typeof createStoreCalls>;
 
-/** Returns the answer of a call, or null if the key has no permission for it. */
+/** Returns the response to a call, or null if the key has no permission for it. */
 export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -197,18 +197,18 @@ export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> 
   }
 }
 
-/** @throws RecalldError config_invalid, see createJsonApi */
+/** @throws RecalldError config_invalid; see createJsonApi */
 export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField } = identity;
   const api = createJsonApi(config, identity);
   return {
-    /** Product name in messages: `Qdrant`. */
+    /** Product name in messages, such as `Qdrant`. */
     service,
-    /** Where the config describes it: `vector_store`. */
+    /** Path of its config section, such as `vector_store`. */
     configField,
     /** Closes connections. */
     close: (): void => api.close(),
-    /** Returns the JSON of the answer. @throws Refused `failed` */
+    /** Returns the JSON in the response. @throws Refused `failed` */
     async json({ missing, ...call }: StoreCall, { signal, stopwatch, patience }: Attempt): Promise<unknown> {
       const answer = await api.call({ ...call, patience }, signal);
       stopwatch.latencyMs += answer.latencyMs;
@@ -221,10 +221,10 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
       }
       throw failed(answer.code, answer.message);
     },
-    /** Returns the error for an answer that differs from the public description of the API. */
+    /** Returns the error for a response that differs from the public description of the API. */
     unexpected: (purpose: string, lacking: string): Error => {
-      const fix = `check that ${configField}.url is that of ${service}, and its version`;
-      return failed('unexpected_answer', `${service} ${purpose} failed: its answer has no ${lacking}; ${fix}.`);
+      const fix = `check that ${configField}.url is the address of ${service}, and check its version`;
+      return failed('unexpected_answer', `${service} ${purpose} failed: the response has no ${lacking}; ${fix}.`);
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Converts rows of a product into the neighbours, samples and known ids of the port, requested in bounded portions; and
- * exceptions into the outcomes of the port.
+ * Converts a product's rows, requested in bounded portions, into the port's neighbours, samples and known ids, and
+ * exceptions into the port's outcomes.
  */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
 import type {
@@ -14,7 +14,7 @@ import type {
   StoreOutcome,
 } from './vector-store.ts';
 
-/** A chunk in an answer; null for missing parts. */
+/** A chunk in a response; null for missing parts. */
 export interface Entry {
   /** Id of the document. */
   readonly id: string | null;
@@ -61,10 +61,10 @@ function similarityOf(score: number, vector: Float32Array | null, kind: ScoreKin
   return vector?.length === query.length ? cosineSimilarity(query, vector) : null;
 }
 
-/** Numbers in one portion, so that its JSON text stays near 10 MB and below the response size limit. */
+/** Number of vector elements per portion, so that its JSON text stays near 10 MB and below the response size limit. */
 const NUMBERS_PER_CALL = 2 ** 19;
 
-/** Returns how many vectors of this length to request at a time, 1 to `most`. */
+/** Returns how many vectors of this length to request at a time, from 1 to `most`. */
 export function vectorsPerCall(dimensions: number | null, most: number): number {
   return Math.max(1, Math.min(most, Math.floor(NUMBERS_PER_CALL / (dimensions ?? 4096))));
 }
@@ -75,7 +75,7 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
   return portions;
 }
 
-/** Reads the drawn sample in portions. */
+/** Reads the sampled rows in portions. */
 export async function readSample<Key>(
   drawn: readonly Key[],
   perCall: number,
@@ -87,7 +87,7 @@ export async function readSample<Key>(
   return toSample(entries, { withContent, isSeeded });
 }
 
-/** Leaves out rows without id or vector: they were deleted since the draw, or are not neighbours either. */
+/** Omits rows without an id or a vector: they were deleted after sampling, or cannot be neighbours anyway. */
 export function toSample(
   entries: readonly Entry[],
   { withContent, isSeeded }: Pick<SampleRequest, 'withContent'> & Pick<SampledVectors, 'isSeeded'>,
@@ -103,17 +103,17 @@ export function toSample(
   };
 }
 
-/** Leaves out rows without id: their document is unknown. */
+/** Omits rows without an id, because their document is unknown. */
 export function toChunks(entries: readonly Entry[]): StoredChunk[] {
   return entries.flatMap(({ id, content, version = null }) => (id === null ? [] : [{ id, content, version }]));
 }
 
 /**
- * Finds which of many ids a store contains, where several chunks may have the same id. Requests them in portions, and
- * repeats the request for missing ids while an answer was at its limit, since the chunks of one document may have
- * filled it. Each further call finds at least one more id, so the number of calls is bounded by the number of ids.
+ * Finds which of many ids are in a store where several chunks may have the same id. Requests them in portions. Requests
+ * missing ids again while a response was at its limit, because the chunks of one document may have filled it. Each
+ * further call finds at least one more id, so the number of calls is bounded by the number of ids.
  *
- * @param ask returns the ids found among `wanted`, one for each chunk, at most `limit`
+ * @param ask returns the ids found among `wanted`, one per chunk, at most `limit`
  */
 export async function knownIds(
   ids: readonly string[],
@@ -149,7 +149,7 @@ export class Refused extends Error {
   }
 }
 
-/** @param reason one sentence: what the store cannot do, and why */
+/** @param reason one sentence that states what the store cannot do, and why */
 export function unsupported(reason: string): Refused {
   return new Refused({ kind: 'unsupported', reason });
 }
@@ -164,32 +164,32 @@ export function failureCode(error: unknown): string | null {
   return error instanceof Refused && error.refusal.kind === 'failed' ? error.refusal.code : null;
 }
 
-/** True if a code means that the store did not respond in time, and not that the request is wrong. */
+/** True if a code means that the store did not respond in time, not that the request is wrong. */
 export function isAway(code: string): boolean {
   return /^(timeout|connection_\w+|host_unreachable|dns_\w+|tls_error|busy|rate_limited|too_many_connections|http_429|http_5\d\d)$/.test(
     code,
   );
 }
 
-/** Sums the duration of the calls that belong to the answer, without waits for the rate limit or for a retry. */
+/** Sums the durations of the calls behind a response, excluding waits for the rate limit or for a retry. */
 interface Stopwatch {
   latencyMs: number;
 }
 
-/** Parameters of every call of one method. */
+/** Parameters for every call in one method. */
 export interface Attempt {
   readonly signal: AbortSignal;
   readonly stopwatch: Stopwatch;
-  /** Factor of `timeout_ms` for each call. */
+  /** Multiplies `timeout_ms` for each call. */
   readonly patience: number;
 }
 
-/** Factor for counts, samples and exact searches: they read the whole store, and no user waits for them. */
+/** Timeout multiplier for counts, samples and exact searches, which read the whole store while no user is waiting. */
 export const SCAN_PATIENCE = 30;
 
 /**
- * Runs one method of a store. The return value of `work` is `ok`, a thrown Refused is the outcome; anything else is
- * rethrown: the reason of the signal, or a bug.
+ * Runs one store method. The return value of `work` becomes `ok`; a thrown Refused becomes its outcome. Anything else
+ * is rethrown: the signal's reason, or a bug.
  */
 export async function outcomeOf<Value>(
   signal: AbortSignal,
@@ -215,11 +215,11 @@ export function outcomeOfScan<Value>(
   return outcomeOf(signal, (attempt) => work({ ...attempt, patience: SCAN_PATIENCE }));
 }
 
-/** A vector whose length differs from that of the store: the embedding model is a different one. */
+/** The vector's length differs from the store's, which means that the embedding model is different. */
 export function dimensionMismatch(service: string, expected: number, got: number): Refused {
   const fix = 'the embedder of the config must be the model that filled the store';
   return failed(
     'dimension_mismatch',
-    `${service} got a query vector of ${got} numbers, but its vectors have ${expected}; ${fix}.`,
+    `${service} received a query vector with ${got} numbers, but its vectors have ${expected}; ${fix}.`,
   );
 }

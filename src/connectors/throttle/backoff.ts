@@ -1,13 +1,13 @@
 /**
- * Divides the concurrency limit of a retriever among the processes that call it, and reduces it when the retriever
- * slows down.
+ * Divides a retriever's concurrency limit among the processes that call it, and reduces it when the retriever slows
+ * down.
  */
 
 /** Number of latencies that are evaluated together. */
 export const WINDOW = 20;
 const SLOWEST = 1 / 4;
 const STEP_UP = 1 / 8;
-/** A 95th percentile at most this far above the usual one is noise, whatever the ratio. */
+/** A 95th percentile that is at most this far above the usual value is noise, whatever the ratio. */
 const NOISE_MS = 20;
 
 export interface Backoff {
@@ -19,15 +19,16 @@ export interface Backoff {
   readonly recent: readonly number[];
 }
 
-/** @param reference 95th percentile of the last completed run; null uses that of the first answers of this run */
+/** @param reference 95th percentile in the last completed run; null uses the first responses in this run */
 export function startBackoff(reference: number | null): Backoff {
   return { factor: 1, reference, recent: [] };
 }
 
 /**
- * Adds one latency. After every 20 answers: if their 95th percentile is above twice the usual one, the factor is
- * halved, down to a quarter; at or below one and a half times, it rises by an eighth, up to 1 (additive increase,
- * multiplicative decrease: Chiu and Jain 1989). In between it does not change, to avoid oscillation.
+ * Adds one latency. After every 20 responses, compares their 95th percentile with the usual value. Above twice the
+ * usual value, the factor is halved, down to a quarter. At or below one and a half times, the factor rises by an
+ * eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In between it does not change, to
+ * avoid oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];
@@ -48,20 +49,23 @@ function percentile95(values: readonly number[]): number {
 
 /** Input for dividing the concurrency limit among the processes that call a retriever. */
 interface ShareClaim {
-  /** Maximum of queries in flight to the retriever. */
+  /** Maximum number of queries in flight to the retriever. */
   readonly concurrency: number;
-  /** What this process may use until its next renewal: the larger of its last share and its queries in flight. */
+  /**
+   * Concurrency that this process may use until its next renewal: the larger of its last share and its queries in
+   * flight.
+   */
   readonly using: number;
-  /** The same for each other process. */
+  /** The same value for each other process. */
   readonly others: readonly number[];
-  /** Position of this process among all, from 0. */
+  /** Position of this process among all processes, from 0. */
   readonly rank: number;
 }
 
 /**
- * Divides the concurrency equally; the first processes get the remainder, and no share exceeds what the others leave. A
- * process that has more than its share counts with all it has until it has reduced it, so that the shares in use never
- * exceed the concurrency.
+ * Divides the concurrency equally. The first processes get the remainder, and no share exceeds what the others leave. A
+ * process that uses more than its share counts with all that it uses until it has reduced it, so that the total in use
+ * never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;
@@ -70,9 +74,9 @@ export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const free = Math.max(0, concurrency - others.reduce((sum, slots) => sum + slots, 0));
   const slots = Math.min(fair, free);
   return {
-    /** Maximum of queries in flight for this process from now on; 0 if it must wait. */
+    /** Maximum number of queries in flight for this process from now on; 0 if it must wait. */
     slots,
-    /** What counts for this process until its next renewal. */
+    /** The value that counts for this process until its next renewal. */
     counted: Math.max(slots, using),
   };
 }

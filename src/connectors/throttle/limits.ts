@@ -1,6 +1,5 @@
 /**
- * Enforces the concurrency limit and the rate limit of each retriever over all workers and commands, by the clock of
- * PostgreSQL.
+ * Enforces each retriever's concurrency and rate limits across all workers and commands, by the clock of PostgreSQL.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -17,16 +16,16 @@ declare module '../../core/context.ts' {
 
 export function createThrottleLimits(pool: Pool) {
   return {
-    /** Registers a process that calls the retriever of a pipeline, or renews its registration. */
+    /** Registers a process that calls a pipeline's retriever, or renews its registration. */
     share(
       pipeline: string,
       holder: string,
       state: {
-        /** Maximum of queries in flight to the retriever, over all processes. */
+        /** Maximum number of queries in flight to the retriever, over all processes. */
         readonly concurrency: number;
         /** The larger of the last share and the queries in flight. */
         readonly using: number;
-        /** Failures since its last answer. */
+        /** Number of failures since the last response. */
         readonly failuresInARow: number;
       },
       leaseSeconds: number,
@@ -64,13 +63,13 @@ export function createThrottleLimits(pool: Pool) {
     },
 
     /**
-     * Reserves evenly spaced time slots after those already reserved.
+     * Reserves evenly spaced time slots after all slots that are already reserved.
      *
-     * @returns milliseconds until the first of them
+     * @returns milliseconds until the first slot
      */
     async reserve(pipeline: string, slots: number, perSecond: number): Promise<number> {
       const { rows } = await pool.query<{ wait_ms: number }>(
-        // Slots that a crash of the server loses are over by then, so the insert need not wait for the disk.
+        // Slots lost in a server crash would have passed by then, so the insert need not wait for the disk.
         `with hasty as materialized (select set_config('synchronous_commit', 'off', true))
          insert into retriever_rates as p (pipeline, next_slot)
          select $1::text, clock_timestamp() + make_interval(secs => $2::double precision) from hasty
@@ -85,8 +84,8 @@ export function createThrottleLimits(pool: Pool) {
 }
 
 export interface RetrieverShare {
-  /** Maximum of queries in flight for this process until it renews. */
+  /** Maximum number of queries in flight for this process until it renews. */
   readonly slots: number;
-  /** Sum of the consecutive failures of all other processes. */
+  /** Consecutive failures, summed over all other processes. */
   readonly failuresElsewhere: number;
 }

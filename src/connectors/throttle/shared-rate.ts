@@ -1,24 +1,25 @@
-/** A rate limit shared by all processes with the same target: PostgreSQL hands out evenly spaced time slots. */
+/** A rate limit shared by all processes that call the same target: PostgreSQL assigns evenly spaced time slots. */
 import type { Clock } from '../../core/time.ts';
 import type { ThrottleLimits } from './limits.ts';
 
-/** Slots are reserved for this long at a time, so that reserving them does not limit the rate. */
+/** Duration for which slots are reserved at a time, so that reserving them does not limit the rate. */
 const RESERVED_SECONDS = 0.25;
 
 /**
- * A timer cannot separate slots that are this close: a late one is still used, since rescheduling each would cost more.
+ * A timer cannot separate slots that are this close. A late slot is still used, because rescheduling each slot would
+ * cost more.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that a wait is never followed by a burst,
- * except for one of at most 50 ms where slots are close; after that fewer are reserved at a time.
+ * except for a burst of at most 50 ms if slots are close. After that, fewer slots are reserved at a time.
  */
 export function createSharedRate(
   { limits, clock }: { readonly limits: Pick<ThrottleLimits, 'reserve'>; readonly clock: Clock },
   rate: {
-    /** Name of the target, such as the retriever of a pipeline: processes with the same name share the rate. */
+    /** Name of the target, such as a pipeline's retriever. Processes that use the same name share the rate. */
     readonly name: string;
     /** May change from one reservation to the next. */
     perSecond(): number;

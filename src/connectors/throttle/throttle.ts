@@ -1,5 +1,5 @@
 /**
- * Limits the concurrency and rate of calls to a retriever over all processes, and slows down when the retriever does.
+ * Limits the concurrency and rate of calls to a retriever across all processes, and slows down when the retriever does.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -13,24 +13,24 @@ const HEARTBEAT_MS = 1000;
 export interface Throttle {
   /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
   enter(signal: AbortSignal): Promise<void>;
-  /** Reports that an admitted query has ended; the latency is null if it means nothing. */
+  /** Reports that an admitted query has ended. The latency is null if it is meaningless. */
   leave(latencyMs: number | null, hasFailed: boolean): void;
-  /** Consecutive failures, over all processes that call the retriever. */
+  /** Consecutive failures across all processes that call the retriever. */
   failuresInARow(): number;
   close(): Promise<void>;
 }
 
-/** @throws the error of `limits` if the share of this process cannot be determined */
+/** @throws the error from `limits` if this process's share cannot be determined */
 export async function openThrottle(
   context: Context,
   settings: {
     readonly pipeline: string;
-    /** Maximum of calls in flight, over all processes. */
+    /** Maximum number of calls in flight across all processes. */
     readonly concurrency: number;
     readonly maxPerSecond: number;
     /** Identifies this process. */
     readonly holder: string;
-    /** Usual 95th percentile of latencies in milliseconds; null measures it. */
+    /** Usual 95th percentile latency in milliseconds; null measures it. */
     readonly usualLatencyMs: number | null;
   },
 ): Promise<Throttle> {
@@ -65,7 +65,7 @@ export async function openThrottle(
           LEASE_SECONDS,
         );
       } catch (error) {
-        logger.warn('could not renew the concurrency share of a retriever', { pipeline, reason: messageOf(error) });
+        logger.warn("could not renew a retriever's concurrency share", { pipeline, reason: messageOf(error) });
       }
       wake();
     }

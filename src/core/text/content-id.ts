@@ -1,15 +1,15 @@
 /**
- * Ids of documents that have none: derived from the text, and so equal for equal texts. See
+ * Ids for documents that have none. They are derived from the text, so equal texts get equal ids. See
  * docs/explanation/concepts.md.
  */
 import { createHash } from 'node:crypto';
 
 /**
  * Returns `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8, after NFC normalization,
- * with each run of white space (Unicode's White_Space) reduced to one space and trimmed; a lone surrogate counts as
+ * with each run of white space (Unicode's White_Space) reduced to one space and trimmed. A lone surrogate counts as
  * U+FFFD.
  *
- * @returns null for a text of white space only, which identifies no document
+ * @returns null for a text with only white space, which identifies no document
  */
 export function contentId(text: string): string | null {
   const plain = text
@@ -23,8 +23,8 @@ export function contentId(text: string): string | null {
 const PLACEHOLDER = 'unidentified:';
 
 /**
- * Returns an id for a document in the answer to a live query of which only the rank is known (from 0). The id is unique
- * to the answer, so that two such documents never count as the same one; they are never judged.
+ * Returns an id for a live query's result of which only the rank is known (from 0). The id is unique to the response,
+ * so that two such documents never count as the same. They are never judged.
  */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;

@@ -1,22 +1,24 @@
-/** Size of a list of results in a prompt, and the share of repeated text in it. */
+/** Size of a result list in a prompt, and the share of repeated text in it. */
 
 export interface ContextSize {
   /** UTF-16 code units of all texts. */
   readonly characters: number;
-  /** Share of five-word runs that also occur in an earlier text of the list, 0..1. */
+  /** Share of five-word sequences that also occur in an earlier text in the list, 0..1. */
   readonly repeated: number;
 }
 
 const RUN_WORDS = 5;
-/** Maximum of code units that are searched for repeats, which takes some milliseconds; `characters` counts all. */
+/**
+ * Maximum number of code units that are searched for repeats, which takes a few milliseconds; `characters` counts all.
+ */
 const MAX_COMPARED = 200_000;
 
 /**
- * Words are runs of letters, marks and digits, compared case-insensitively; in scripts without spaces each letter is a
- * word. A text of fewer than five words is one run (Broder 1997). Runs are compared by a 53-bit hash.
+ * Words are sequences of letters, marks and digits, compared case-insensitively; in scripts without spaces each letter
+ * is a word. A text with fewer than five words is one sequence (Broder 1997). Sequences are compared by a 53-bit hash.
  *
- * @param texts best first, one for each result
- * @returns null if there is no result, or if the text of one is unknown
+ * @param texts best first, one per result
+ * @returns null if there are no results, or if a result's text is unknown
  */
 export function contextSize(texts: readonly (string | null | undefined)[]): ContextSize | null {
   if (texts.length === 0) return null;
@@ -33,7 +35,7 @@ export function contextSize(texts: readonly (string | null | undefined)[]): Cont
   return { characters, repeated: runs === 0 ? 0 : repeated / runs };
 }
 
-/** Returns a hash of each run of five words. */
+/** Returns a hash of each five-word sequence. */
 function runsOf(text: string): number[] {
   const words = wordHashes(text);
   const runs: number[] = [];
@@ -78,7 +80,8 @@ const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}
 let kinds: Uint8Array | null = null;
 
 /**
- * Classifies each UTF-16 code unit once; matching a pattern against each character of each result would be too slow.
+ * Classifies each UTF-16 code unit once, because matching a pattern against each character of each result would be too
+ * slow.
  */
 function kindsOfUnits(): Uint8Array {
   kinds ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {

@@ -1,15 +1,15 @@
 /**
- * Parses untrusted JSON with bounded cost. JSON.parse uses about 300 bytes for each open level, so four megabytes of
- * `[` take more than a gigabyte and block the thread for seconds.
+ * Parses untrusted JSON with bounded cost. JSON.parse uses about 300 bytes per open level, so four megabytes of `[`
+ * take more than a gigabyte and block the thread for seconds.
  */
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
 /**
- * Parses JSON like JSON.parse, but an integer that a double cannot hold exactly (beyond 2^53 - 1, as in 64-bit ids)
- * becomes a string of its digits. JSON.parse would round it, and a rounded id matches the wrong judgment or none.
+ * Parses JSON like JSON.parse, but converts an integer that a double cannot represent exactly (beyond 2^53 - 1, as in
+ * 64-bit ids) to a string of digits. JSON.parse would round it, and a rounded id matches the wrong judgment or none.
  *
- * @throws SyntaxError if the text is not JSON; JsonBeyondLimit as parseBoundedJson
+ * @throws SyntaxError if the text is not JSON; JsonBeyondLimit like parseBoundedJson
  */
 export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): JsonValue {
   assertWithin(text, limits);
@@ -18,10 +18,10 @@ export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): J
   return JSON.parse(quoteLongIntegers(text)) as JsonValue;
 }
 
-/** Matches where a value can be: not in quotes, as timestamps of OpenTelemetry are. */
+/** Matches only where a value can be, not in quotes, because OpenTelemetry timestamps are quoted. */
 const longInteger = /(?:^|[[:,])\s*-?\d{16}/;
 
-/** Quotes each unsafe integer of valid JSON; skips strings. */
+/** Quotes each unsafe integer in valid JSON. Skips strings. */
 function quoteLongIntegers(json: string): string {
   const token = /"|-?\d[\d.eE+-]*/g;
   let quoted = '';
@@ -38,10 +38,10 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Marks the digits of a long integer until its quotes are removed; no text of ours contains it. */
+/** Marks the digits of a long integer until its quotes are removed. None of recalld's texts contains this mark. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
-/** JSON.stringify that writes a bigint as its digits, such as a 64-bit id that parseExactJson returned as a string. */
+/** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
 export function formatExactJson(value: unknown): string {
   let hasLong = false;
   const text = JSON.stringify(value, (_key, inner: unknown) => {
@@ -55,24 +55,26 @@ export function formatExactJson(value: unknown): string {
 interface JsonLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text: each costs memory, however few bytes it has. */
+  /** Maximum number of arrays and objects in the text. Each costs memory, even if it has few bytes. */
   readonly containers: number;
 }
 
-/** No contract of ours and no service that we know nests more than ten levels; a full batch has a million results. */
+/**
+ * Neither recalld's formats nor any supported service nests more than ten levels; a full batch has a million results.
+ */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
 /** The JSON exceeds the limits and was not parsed; it may or may not be valid. */
 export class JsonBeyondLimit extends Error {
   readonly code: 'too_deep' | 'too_large';
-  /** Completes a sentence after a subject such as "the answer". */
+  /** Completes a sentence after a subject such as "the response". */
   readonly problem: string;
 
   constructor(code: 'too_deep' | 'too_large', limits: JsonLimits) {
     const problem =
       code === 'too_deep'
         ? `nests arrays and objects more than ${limits.depth} levels deep`
-        : `holds more than ${limits.containers} arrays and objects`;
+        : `contains more than ${limits.containers} arrays and objects`;
     super(`The JSON ${problem}.`);
     this.code = code;
     this.problem = problem;
@@ -90,12 +92,12 @@ export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits):
 }
 
 /**
- * Counts what JSON.parse would open, up to the first place where the text is not valid JSON; JSON.parse stops there
+ * Counts what JSON.parse would open, up to the first position where the text is not valid JSON; JSON.parse stops there
  * too.
  */
 function assertWithin(text: string, limits: JsonLimits): void {
   if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;
-  // On long vectors a regular expression is several times as fast as a loop.
+  // On long vectors, a regular expression is several times as fast as a loop.
   const mark = /["[\]{}]/g;
   let depth = 0;
   let containers = 0;
@@ -113,8 +115,8 @@ function assertWithin(text: string, limits: JsonLimits): void {
 }
 
 /**
- * Returns true if a text has at most this many opening brackets, including those in strings: most texts need no exact
- * count.
+ * Returns true if a text has at most this many opening brackets, including brackets in strings. Most texts then need no
+ * exact count.
  */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
@@ -127,7 +129,7 @@ function hasFewMarks(text: string, most: number): boolean {
   return true;
 }
 
-/** Returns the line (from 1) in which each array and object of valid JSON opens, in the order of the text. */
+/** Returns the line (from 1) on which each array and object in valid JSON opens, in text order. */
 export function containerLines(json: string): number[] {
   const mark = /["[{\n]/g;
   const lines: number[] = [];
@@ -143,7 +145,7 @@ export function containerLines(json: string): number[] {
 
 /**
  * Returns the first duplicate key of an object in valid JSON, and the line (from 1) of its second occurrence; null if
- * there is none. JSON.parse would keep only the last value.
+ * there is none. JSON.parse would silently discard all but the last value.
  */
 export function repeatedName(json: string): { readonly name: string; readonly line: number } | null {
   const mark = /["[\]{}]/g;
@@ -167,20 +169,20 @@ export function repeatedName(json: string): { readonly name: string; readonly li
   return null;
 }
 
-/** Returns true if the string that ends there is a key. */
+/** Returns true if the string that ends at this position is a key. */
 function isName(json: string, end: number): boolean {
   let at = end;
   while (/\s/.test(json[at] ?? '')) at += 1;
   return json[at] === ':';
 }
 
-/** Returns the index after the quote that closes the string at `start`; the length of the text if none does. */
+/** Returns the index after the quote that closes the string at `start`; the length of the text if no quote does. */
 function endOfString(json: string, start: number): number {
   let quote = json.indexOf('"', start + 1);
   while (quote !== -1) {
     let before = quote - 1;
     while (json[before] === '\\') before -= 1;
-    // A backslash can itself be escaped by a backslash.
+    // A backslash can also be escaped by a backslash.
     if ((quote - before) % 2 === 1) return quote + 1;
     quote = json.indexOf('"', quote + 1);
   }

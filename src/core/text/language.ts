@@ -6,8 +6,8 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If a second language scores this close to the first (a share of its score), the result is null: names, code, mixed
- * text.
+ * If a second language scores this close to the first (as a share of its score), the result is null. This happens with
+ * names, code and mixed text.
  */
 const ALMOST_AS_WELL = 0.9;
 
@@ -17,10 +17,9 @@ const MAX_KNOWN = 5000;
 const known = new Map<string, string | null>();
 
 /**
- * Returns the ISO 639-3 code of the language, such as `eng`; null if the text does not show it.
+ * Returns the ISO 639-3 code of the language, such as `eng`; null if it cannot be determined from the text.
  *
- * @param minLetters shorter texts give null; a low minimum is acceptable where two shares are compared and errors
- * cancel
+ * @param minLetters shorter texts return null; a low minimum is acceptable if two shares are compared and errors cancel
  */
 export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
   const key = `${minLetters} ${createHash('sha256').update(text).digest('base64')}`;

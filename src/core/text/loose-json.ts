@@ -1,6 +1,7 @@
 /**
  * Reads JSON-like text from programs that do not write valid JSON: `NaN` and `Infinity` from Python's `json.dumps`, and
- * Python's `repr` of lists, dictionaries, tuples and calls. Also finds the first place where a text is not valid JSON.
+ * Python's `repr` of lists, dictionaries, tuples and calls. Also finds the first position at which a text is not valid
+ * JSON.
  */
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
@@ -9,21 +10,21 @@ import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
  *
  * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null, `True` and `False` are booleans;
  * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is allowed;
- * - a call with named values, such as `Document(id='a', metadata={})`, is an object; a call with one value, such as
- *   `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is null;
+ * - a call with named arguments, such as `Document(id='a', metadata={})`, is an object; a call with one argument, such
+ *   as `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is null;
  * - an integer that a double cannot hold exactly becomes a string of its digits, as in `parseExactJson`.
  *
- * @throws SyntaxError for anything else; JsonBeyondLimit as `parseBoundedJson`
+ * @throws SyntaxError for anything else; JsonBeyondLimit like `parseBoundedJson`
  */
 export function parseLooseJson(text: string): JsonValue {
   const reader = new Reader(text, false);
   return reader.whole();
 }
 
-/** The place where a text stops being valid JSON. It contains field names, and no values of the text. */
+/** The position at which a text stops being valid JSON. It contains field names, but no values from the text. */
 export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
-/** Returns the first fault of a text; null if the text is valid JSON, or exceeds the limits. */
+/** Returns the first fault in a text; null if the text is valid JSON or exceeds the limits. */
 export function findJsonFault(text: string) {
   const reader = new Reader(text, true);
   try {
@@ -44,7 +45,7 @@ export function findJsonFault(text: string) {
   }
 }
 
-/** Returns true if a text starts like JSON or Python output and ends in the middle of it. */
+/** Returns true if a text starts like JSON or Python output but ends in the middle of it. */
 export function endsEarly(text: string): boolean {
   if (!/^\s*[[{(]/.test(text)) return false;
   const reader = new Reader(text, false);
@@ -64,7 +65,7 @@ const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
 /** A run of characters without the closing quote, escapes or line feeds. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
-/** JSON allows the ones below U+0020 only as escapes. */
+/** JSON allows characters below U+0020 only as escapes. */
 const controlCharacter = /(?![\x7f-\x9f])\p{Cc}/u;
 
 const jsonWords = new Map<string, JsonValue>([
@@ -208,7 +209,7 @@ class Reader {
     return escapes[kind] ?? (/["'\\/]/.test(kind) ? kind : `\\${kind}`);
   }
 
-  /** Reads a list, tuple, map or call up to `end`; `item` reads what is between two commas. */
+  /** Reads a list, tuple, map or call up to `end`; `item` reads the text between two commas. */
   private within(end: string, item: () => void): void {
     this.containers += 1;
     if (this.containers > jsonLimits.containers) throw new JsonBeyondLimit('too_large', jsonLimits);

@@ -14,7 +14,7 @@ type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Uppercase<First> ? (First extends Lowercase<First> ? First : `_${Lowercase<First>}`) : First}${SnakeCase<Rest>}`
   : Name;
 
-/** Type that `toDocument` returns for a value. */
+/** The type that `toDocument` returns for a value. */
 export type Document<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -24,8 +24,8 @@ export type Document<T> = T extends Date
       : T;
 
 /**
- * Returns a value as a JSON document: names in snake case, dates in ISO 8601. Every key counts as a name, so keys must
- * not be data unless they are already in snake case.
+ * Returns a value as a JSON document: names in snake case, dates in ISO 8601. Every key is treated as a name, so keys
+ * must not be data unless they are already in snake case.
  */
 export function toDocument<T>(value: T): Document<T> {
   return documentOf(value) as Document<T>;

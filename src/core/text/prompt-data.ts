@@ -1,8 +1,8 @@
-/** Escapes untrusted texts for the prompt of a chat model. */
+/** Escapes untrusted texts for a chat model prompt. */
 
 /**
  * Characters that a model could read as markup: tags and control marks of chat templates, and invisible characters. In
- * a JSON string their escapes have the same meaning.
+ * a JSON string, their escapes have the same meaning.
  */
 const escaped = /[<>\u2028\u2029]|\p{Cf}|\[(?=\/?(?:INST|SYS))/giu;
 

@@ -1,10 +1,12 @@
-/** Groups queries by properties of their text that may change how a retriever handles them. */
+/** Groups queries by text properties that may affect how a retriever handles them. */
 import { languageName, languageOf } from './language.ts';
 
-/** Language detection takes about 0.2 ms a text; beyond this number it would block the event loop too long. */
+/**
+ * Language detection takes about 0.2 ms per text. Above this number of texts, it would block the event loop too long.
+ */
 const MAX_LANGUAGES = 500;
 
-/** A group of queries; `members` are indices of the texts. */
+/** A group of queries; `members` are text indices. */
 interface QueryKind {
   /** Completes "a query": `in German`, `of 14 words and more`. */
   readonly name: string;
@@ -24,7 +26,7 @@ const scripts = [
   ['Chinese', /\p{sc=Han}/u],
 ] as const;
 
-/** Returns the script of the first letter if it is a known one; null otherwise. */
+/** Returns the script of the first letter if the script is known; null otherwise. */
 export function scriptOf(text: string): string | null {
   // Japanese texts also contain Chinese characters.
   if (/[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(text)) return 'Japanese';
@@ -40,7 +42,7 @@ const traits = [
 ] as const;
 
 /**
- * Groups texts by script, language, length (shortest and longest third) and traits; a text can be in several groups.
+ * Groups texts by script, language, length (shortest and longest third) and traits. A text can be in several groups.
  */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);
@@ -60,7 +62,7 @@ export function queryKinds(texts: readonly string[]): QueryKind[] {
   return [...byScript, ...byLanguage, ...byLength, ...byTrait];
 }
 
-/** Counts runs of letters and digits; in scripts without spaces, every two characters count as one word. */
+/** Counts runs of letters and digits. In scripts without spaces, every two characters count as one word. */
 function wordsIn(text: string): number {
   const unspaced = text.match(/[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/gu)?.length ?? 0;
   const words = text.match(/[\p{L}\p{M}\p{N}]+/gu)?.length ?? 0;

@@ -14,7 +14,7 @@ export interface SourceLine extends SourcePlace {
   readonly text: string;
 }
 
-/** Returns the error for a malformed line; `problem` completes `Line 3 of FILE ...` and says how to fix it. */
+/** Returns the error for a malformed line; `problem` completes `Line 3 of FILE ...` and states how to fix it. */
 export function malformed(place: SourcePlace, problem: string): RecalldError {
   return new RecalldError('file_malformed', `${capitalised(at(place))} ${problem}.`);
 }
@@ -24,16 +24,16 @@ export function at(place: SourcePlace): string {
   return `line ${place.line} of ${place.file}`;
 }
 
-/** Returns the value in double quotes, escaped and cut to 80 characters, so that it fits into one line of a message. */
+/** Returns the value in double quotes, escaped and cut to 80 characters, so that it fits into one line in a message. */
 export function quoted(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 79)}…` : value);
 }
 
 /**
- * Parses the JSON value of a line; an integer that a double cannot hold exactly becomes a string of its digits. Refuses
- * a key `__proto__` and duplicate keys, since JavaScript objects would silently lose them, and with them possibly an
+ * Parses the JSON value on a line. Converts an integer that a double cannot represent exactly to a string of digits.
+ * Refuses a key `__proto__` and duplicate keys, because JavaScript objects would silently lose them, possibly with an
  * id.
- * @throws RecalldError `file_malformed` if it is not JSON
+ * @throws RecalldError `file_malformed` if the line is not JSON
  */
 export function parseJson(line: SourceLine): unknown {
   if (/"__proto__"\s*:/.test(line.text)) throw malformed(line, 'has the key "__proto__"; rename it');
@@ -48,7 +48,7 @@ export function parseJson(line: SourceLine): unknown {
   return value;
 }
 
-/** Says where a line stops being JSON, if that helps more than saying that it is not JSON. */
+/** States where a line stops being JSON, if that helps more than stating that it is not JSON. */
 function notJson(text: string): string {
   const fix = 'write one complete JSON object on each line';
   const fault = findJsonFault(text);

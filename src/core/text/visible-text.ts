@@ -1,16 +1,15 @@
-/**
- * Escapes characters that a terminal interprets instead of showing: control characters and changes of text direction.
- */
+/** Escapes characters that a terminal interprets instead of showing: control characters and text direction changes. */
 
 /** C0 except tab and line feed, DEL, C1, direction marks, line separators, the byte order mark, tags. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-/* oxlint-disable no-control-regex -- they are what is looked for. */
+/* oxlint-disable no-control-regex -- the pattern must match control characters. */
 const obeyed =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
 /**
- * Returns a text that is safe for a terminal: interpreted characters appear as `\x1b` or `\u202e`. Line feeds and tabs
- * stay. Ids and texts come from services, files and users; unescaped, one could move the cursor or hide a line.
+ * Returns a text that is safe for a terminal: characters that a terminal would interpret appear as `\x1b` or `\u202e`.
+ * Line feeds and tabs stay. Ids and texts come from services, files and users, and an unescaped character could move
+ * the cursor or hide a line.
  */
 export function visibleText(text: string): string {
   return text.replace(obeyed, (found) => {
@@ -20,7 +19,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** As `visibleText`, for JSON: parsing returns the original value. */
+/** Like `visibleText`, for JSON: parsing returns the original value. */
 export function visibleJson(json: string): string {
   return json.replace(obeyed, (found) =>
     found === '\r'

@@ -1,41 +1,41 @@
 /**
- * Ranked-retrieval measures of one query, equal to trec_eval.
+ * Ranked-retrieval measures for one query, identical to trec_eval.
  *
  * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant
  * documents in the top k. A document without judgment or with a negative grade is not relevant, has no gain and
- * keeps its rank. The level touches the binary measures only, never cg, dcg and ndcg.
+ * keeps its rank. The relevance level affects only the binary measures, never cg, dcg and ndcg.
  *
  * hit_rate@k   1 if h > 0
- * precision@k  h / k, also when fewer than k documents came back
+ * precision@k  h / k, even if fewer than k documents were returned
  * recall@k     h / R, 0 if R = 0
- * f1@k         2PR / (P + R) of the two above, 0 if both are 0
- * mrr@k        1 / rank of the first relevant document, 0 if it is below k or absent
+ * f1@k         2PR / (P + R) of precision and recall, 0 if both are 0
+ * mrr@k        1 / rank of the first relevant document, 0 if that rank is below k or there is none
  * map@k        sum of the precision at each relevant rank <= k, divided by R
  * cg@k         sum of grade (Järvelin and Kekäläinen 2002)
  * dcg@k        sum of grade / log2(rank + 1), the discount of Burges et al. 2005 and trec_eval; Järvelin and
  *              Kekäläinen 2002 leave the first two ranks undiscounted
  * ndcg@k       dcg@k / dcg@k of the best ranking of ALL judged documents, retrieved or not; 0 if that is 0
- * ndcg_exp@k   as ndcg with the gain 2^grade - 1
- * unjudged@k   documents of the top k without judgment (or with a negative grade) / k
+ * ndcg_exp@k   like ndcg, with the gain 2^grade - 1
+ * unjudged@k   documents in the top k without judgment (or with a negative grade) / k
  *
- * Without @k the whole ranking, and for the ideal every judged document, counts.
+ * Without @k, measures use the whole ranking, and the ideal ranking has every judged document.
  */
 import type { Measure, MetricKey } from './metric-key.ts';
 import type { Ranking } from './ranking.ts';
 
-/** Integer grade by document id; the judgments of one query. */
+/** Integer grades by document id: the judgments for one query. */
 export type GradeByDocument = ReadonlyMap<string, number>;
 
-/** Scores one ranking; the values are aligned with the evaluator's metric keys. */
+/** Scores one ranking. The values are aligned with the evaluator's metric keys. */
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
 /**
- * Scores a ranking by the grades of its first `length` places, below 0 where there is no judgment, and by all grades
- * that were judged.
+ * Scores a ranking by the grades at its first `length` ranks, negative if there is no judgment, and by all judged
+ * grades.
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
-/** Counts and sums over the top `depth` of a ranking. */
+/** Counts and sums over the top `depth` ranks of a ranking. */
 interface Cut {
   readonly depth: number;
   hits: number;
@@ -48,7 +48,9 @@ interface Cut {
   idealDcgExponential: number;
 }
 
-/** The value of a measure at a cut, given R and the rank of the first relevant document (infinite if there is none). */
+/**
+ * The value of a measure at a cut-off, given R and the rank of the first relevant document (infinite if there is none).
+ */
 type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;
 
 const formulas: Readonly<Record<Measure, Formula>> = {
@@ -65,12 +67,12 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 
-/** 2^1000 leaves room to sum a million gains before a double overflows. */
+/** 2^1000 leaves room for summing a million gains before a double overflows. */
 const MAX_EXPONENT = 1000;
 
 /**
- * Prepares scoring many rankings by the same metrics, like `createGradeEvaluator`. A ranking must not contain a
- * document twice (`applyDuplicatePolicy`).
+ * Creates an evaluator that scores many rankings by the same metrics, like `createGradeEvaluator`. A ranking must not
+ * contain a document twice (`applyDuplicatePolicy`).
  *
  * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */
@@ -96,9 +98,9 @@ export function createEvaluator(keys: readonly MetricKey[], relevanceLevel: numb
 const UNJUDGED = -1;
 
 /**
- * Prepares scoring many rankings by the same metrics: one pass over each ranking however many metrics there are, with
- * reused buffers. Each judged document may occur at most once; then every measure except cg and dcg lies in [0, 1]. No
- * value is ever NaN.
+ * Creates an evaluator that scores many rankings by the same metrics, in one pass over each ranking and with reused
+ * buffers. Each judged document may occur at most once; then every measure except cg and dcg is in [0, 1]. No value is
+ * ever NaN.
  *
  * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */
@@ -118,7 +120,7 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
     for (let rank = discounts.length; rank <= ranks; rank++) discounts.push(Math.log2(rank + 1));
   }
 
-  /** The grades above 0, worst first. */
+  /** The grades above 0, in ascending order. */
   function positiveGrades(judged: Float64Array): Float64Array {
     if (buffer.length < judged.length) buffer = new Float64Array(judged.length * 2);
     let count = 0;
@@ -198,10 +200,10 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
 }
 
 /**
- * Scores one ranking by the measures at the top of this file. For many rankings, create one evaluator.
+ * Scores one ranking by the measures defined at the top of this file. For many rankings, create one evaluator.
  *
  * @param ranking best first, no document twice
- * @param judgments integer grade of each judged document of the query
+ * @param judgments integer grade of each document judged for the query
  * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  * @returns values aligned with `keys`; never NaN
  */
@@ -214,7 +216,7 @@ export function evaluateRanking(
   return createEvaluator(keys, relevanceLevel)(ranking, judgments);
 }
 
-/** Returns reached / possible: 0 if nothing was possible; at most 1, whatever the rounding of the two sums. */
+/** Returns reached / possible: 0 if nothing was possible, and at most 1 despite rounding in the sums. */
 function ratio(reached: number, possible: number): number {
   return possible === 0 ? 0 : Math.min(1, reached / possible);
 }
@@ -224,8 +226,8 @@ function harmonicMean(a: number, b: number): number {
 }
 
 /**
- * 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is above 0
- * only where 2^grade would not fit a double.
+ * 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is positive only
+ * if 2^grade would not fit a double.
  */
 function exponentialGain(grade: number, shift: number): number {
   return 2 ** (grade - shift) - 2 ** -shift;

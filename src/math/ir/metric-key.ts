@@ -38,14 +38,14 @@ const needsCutoff: Readonly<Record<Measure, boolean>> = {
 
 const measures = Object.keys(needsCutoff).filter(isMeasure);
 
-/** Sums of gains have no upper bound; every other measure lies in [0, 1]. */
+/** Sums of gains have no upper bound; every other measure is in [0, 1]. */
 export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || measure === 'dcg';
 
 /**
  * Reads a metric key such as `ndcg@10` or `map`.
  *
- * @throws RecalldError `metric_unknown` for an unknown measure, a missing cut-off, or one that is not a whole
- * number >= 1; the message names the key and what exists.
+ * @throws RecalldError `metric_unknown` for an unknown measure, a missing cut-off, or a cut-off that is not a whole
+ * number >= 1; the message names the key and the available metrics.
  */
 export function parseMetricKey(text: string): MetricKey {
   const at = text.indexOf('@');

@@ -1,15 +1,15 @@
-/** Rankings: order, duplicates, fusion of several, and similarity of two without judgments. */
+/** Rankings: order, duplicates, fusion of several rankings, and similarity of two rankings without judgments. */
 import { RecalldError } from '../../core/errors.ts';
 
-/** Documents of one query in any order: `scores[i]` is the finite score of `ids[i]`. */
+/** Documents for one query in any order: `scores[i]` is the finite score of `ids[i]`. */
 export interface ScoredDocuments {
   readonly ids: readonly string[];
   readonly scores: readonly number[];
 }
 
 /**
- * Order of two strings by Unicode code point, which is also the byte order of their UTF-8 forms (C's strcmp).
- * JavaScript's `<` compares UTF-16 units and so puts U+FF5E after U+1F600.
+ * Compares two strings by Unicode code point, which is also the byte order of their UTF-8 forms (C's strcmp).
+ * JavaScript's `<` compares UTF-16 units and therefore sorts U+FF5E after U+1F600.
  *
  * @returns negative, zero or positive, as for `Array.prototype.sort`.
  */
@@ -31,12 +31,12 @@ function codePointOrder(unit: number): number {
 }
 
 /**
- * Orders documents as trec_eval does: by descending score, ties by document id in descending code-point order. The
+ * Orders documents as trec_eval does: by descending score, with ties by document id in descending code-point order. The
  * input order does not matter. Scores must be finite.
  */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
   const { ids, scores } = documents;
-  // Most run files are already sorted best first; checking the order avoids the sort.
+  // Most run files are already sorted best first, so checking the order avoids the sort.
   if (isOrdered(ids, scores)) return documents;
   const positions = Array.from(ids, (_, i) => i);
   positions.sort((i, j) => compareRanks(ids, scores, i, j));
@@ -59,26 +59,26 @@ function compareRanks(ids: readonly string[], scores: readonly number[], i: numb
 }
 
 /**
- * How to treat a document that occurs twice in a ranking. A hit is never counted twice.
+ * How to handle a document that occurs twice in a ranking. A hit is never counted twice.
  *
  * collapse  keep the first (best) place and close the gap, before any cut-off
- * occupy    keep later places without content: no gain, and not judged
+ * occupy    leave later places empty: no gain, and not judged
  * reject    refuse the ranking, as trec_eval does
  */
 export type DuplicatePolicy = 'collapse' | 'occupy' | 'reject';
 
 export const duplicatePolicies: readonly DuplicatePolicy[] = ['collapse', 'occupy', 'reject'];
 
-/** Document ids, best first, each at most once; null is a place taken by a duplicate. */
+/** Document ids, best first, each at most once; null is a place occupied by a duplicate. */
 export type Ranking = readonly (string | null)[];
 
 /**
- * Makes every document of a ranking count at most once.
+ * Makes every document in a ranking count at most once.
  *
  * @param documentIds best first
  * @param owner named in the error, for example `The run of query "q1"`
- * @returns the ranking and how many places held a repeat
- * @throws RecalldError `file_malformed` if the policy is `reject` and a document repeats
+ * @returns the ranking, and how many places contained a duplicate
+ * @throws RecalldError `file_malformed` if the policy is `reject` and a document occurs twice
  */
 export function applyDuplicatePolicy(
   documentIds: readonly string[],
@@ -98,7 +98,7 @@ export function applyDuplicatePolicy(
     if (policy === 'reject') {
       throw new RecalldError(
         'file_malformed',
-        `${owner} holds the document "${id}" twice; remove the repeat, or choose the duplicate policy collapse or occupy.`,
+        `${owner} contains the document "${id}" twice; remove the duplicate, or choose the duplicate policy collapse or occupy.`,
       );
     }
     return null;
@@ -106,22 +106,22 @@ export function applyDuplicatePolicy(
   return { ranking, duplicates };
 }
 
-/** A document of several rankings whose scores cannot be compared, such as keyword and vector search. */
+/** A document in several rankings whose scores cannot be compared, such as keyword and vector search. */
 interface FusedItem<Item> {
-  /** From the first ranking that contains it. */
+  /** Taken from the first ranking that contains the document. */
   readonly item: Item;
   readonly score: number;
 }
 
 /**
- * Reciprocal rank fusion: the score of a document is the sum of 1 / (rankConstant + rank) over the rankings that
- * contain it, with ranks from 1. If a ranking contains an id more than once, the best place counts. Equal scores keep
- * the order of the rankings and of the places in them.
+ * Reciprocal rank fusion: a document's score is the sum of 1 / (rankConstant + rank) over the rankings that contain it,
+ * with ranks from 1. If a ranking contains an id more than once, the best rank counts. Documents with equal scores stay
+ * in the order of the rankings and of the ranks in them.
  *
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.
  *
- * @returns every document of any ranking, best first
+ * @returns every document in any ranking, best first
  */
 export function reciprocalRankFusion<Item extends { readonly id: string }>(
   rankings: readonly (readonly Item[])[],
@@ -141,15 +141,16 @@ export function reciprocalRankFusion<Item extends { readonly id: string }>(
   return [...fused.values()].toSorted((a, b) => b.score - a.score);
 }
 
-/** Probability that a reader who read one document reads the next: the first ten weigh 86 %. */
+/** Probability that a reader who has read one document reads the next. The first ten ranks have 86 % of the weight. */
 const PERSISTENCE = 0.9;
 
 /**
- * Rank-biased overlap of the first k of two rankings, extrapolated from the depth that both have: 1 for the same documents
- * in the same order, 0 for none in common; agreement at the top weighs most. Two empty rankings are the same.
+ * Rank-biased overlap of the first k documents in two rankings, extrapolated from the depth that both have: 1 for the
+ * same documents in the same order, 0 for none in common; agreement at the top has the most weight. Two empty rankings
+ * count as equal.
  *
  * Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32,
- * for rankings of different length as well.
+ * which also covers rankings of different length.
  *
  * @param a document ids, best first, each once; `b` likewise
  * @returns in [0, 1]
@@ -170,7 +171,7 @@ export function rankBiasedOverlap(a: readonly string[], b: readonly string[], k:
     if (next.short !== undefined && seenLong.has(next.short)) common += 1;
     if (next.long !== undefined && next.long !== next.short && seenShort.has(next.long)) common += 1;
     if (depth === s) commonAtShort = common;
-    // Beyond its end, the shorter ranking is assumed to agree as it did so far.
+    // Beyond its end, the shorter ranking is assumed to agree as much as before.
     const unseen = depth > s ? (commonAtShort * (depth - s)) / s : 0;
     sum += ((common + unseen) / depth) * p ** depth;
   }

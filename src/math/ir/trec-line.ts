@@ -1,6 +1,6 @@
 /**
- * Parses the columns and numbers of the lines of a TREC run or qrels file. A line is a byte range of an
- * ASCII-compatible text (UTF-8), so that reading a file of a million lines creates no string for each.
+ * Parses the columns and numbers in the lines of a TREC run or qrels file. A line is a byte range in an
+ * ASCII-compatible text (UTF-8), so that reading a file with a million lines creates no string per line.
  */
 
 const TAB = 0x09;
@@ -26,14 +26,14 @@ const separators: Readonly<Record<Separator, readonly number[]>> = {
   tabs: [TAB],
 };
 
-/** Finds the columns of one line after another. Several separators in a row count as one. */
+/** Finds the columns of each line in turn. Consecutive separators count as one. */
 export class ColumnScanner {
-  /** Start and end of each column of the last line, up to the capacity. */
+  /** Start and end of each column in the last line, up to the capacity. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   /**
-   * Number of columns of the last line, including those beyond the capacity; -1 if the line contains a carriage return,
-   * as in a file whose lines end with it alone.
+   * Number of columns in the last line, including columns beyond the capacity; -1 if the line contains a carriage
+   * return, as in a file whose lines end with a lone carriage return.
    */
   count = 0;
   /** 1 for the separators and the line ends; every control character is below the space. */
@@ -53,8 +53,8 @@ export class ColumnScanner {
   }
 
   /**
-   * Scans the line at `start`, which ends with a line feed or with the bytes; returns where the next one starts. A byte
-   * order mark in front of the line is skipped: files that were joined have one in the middle.
+   * Scans the line at `start`, which ends with a line feed or with the input. Returns the start of the next line. Skips
+   * a byte order mark at the start of a line, because concatenated files have one in the middle.
    */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;
@@ -83,22 +83,22 @@ export class ColumnScanner {
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** An integer with at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Digits of an integer that fits the processor's integer arithmetic. */
+/** Number of digits of an integer that fits the processor's integer arithmetic. */
 const GROUP_DIGITS = 9;
-/** Splits a double into halves of its bits (Veltkamp). */
+/** Splits a double into its high and low bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
 const highHalf = (value: number): number => value * HALVES - (value * HALVES - value);
 const HIGH_HALVES = POWERS_OF_TEN.map(highHalf);
 const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 /**
- * The double that C's atof reads from a decimal number such as `12.5`, `+1`, `.5` or `1e-3`, correctly rounded.
+ * Returns the double that C's atof reads from a decimal number such as `12.5`, `+1`, `.5` or `1e-3`, correctly rounded.
  *
  * @returns NaN for anything else: words, infinity, hexadecimal, trailing characters, and numbers beyond a double
  */
 export function parseScore(bytes: Uint8Array, start: number, end: number): number {
-  // Up to 15 digits make an integer that a double holds exactly, as it holds 10^22, so that one division rounds
-  // correctly (Clinger 1990). That and the quotient below spare a million short-lived strings on a large file.
+  // Up to 15 digits form an integer that a double represents exactly, as it does 10^22, so one division rounds
+  // correctly (Clinger 1990). This and the quotient below avoid a million short-lived strings for a large file.
   const sign = bytes[start];
   const first = sign === MINUS || sign === PLUS ? start + 1 : start;
   let head = 0;
@@ -152,12 +152,13 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /**
- * (a * 10^m + b) / 10^n, correctly rounded, or NaN where too near to the middle between two doubles to tell.
+ * Returns (a * 10^m + b) / 10^n, correctly rounded, or NaN if the result is too close to the midpoint between two
+ * doubles to decide.
  *
- * a and b are below 10^9 and m at most 9, so that a * 10^m is exact, as a * 5^m is below 2^51; and so is 10^n. The
- * quotient of doubles is corrected by its remainder, which products in two parts give exactly (Dekker 1971, with the
- * halves of Veltkamp). The parameters are small integers and nothing is called, since a double that goes from one
- * function to the next is an object.
+ * a and b are below 10^9 and m is at most 9, so a * 10^m is exact because a * 5^m is below 2^51; 10^n is exact too. The
+ * quotient of doubles is corrected by its remainder, which products in two parts give exactly (Dekker 1971, with
+ * Veltkamp's split). The parameters are small integers and nothing is called, because a double passed from one function
+ * to another is an object.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
   const dividend = a * (POWERS_OF_TEN[m] ?? 1);
@@ -179,7 +180,7 @@ function roundedQuotient(a: number, m: number, b: number, n: number): number {
 }
 
 /**
- * Parses the grade in `bytes[start, end)` like `readGrade`; an integer of at most 15 characters is read without
+ * Parses the grade in `bytes[start, end)` like `readGrade`. Reads an integer with at most 15 characters without
  * creating a string.
  *
  * @returns NaN for anything else
@@ -197,7 +198,7 @@ export function parseGrade(bytes: Uint8Array, start: number, end: number): numbe
   return sign === MINUS && grade !== 0 ? -grade : grade;
 }
 
-/** As long as what numpy.savetxt writes, with 18 decimals and an exponent. */
+/** The length that numpy.savetxt writes, with 18 decimals and an exponent. */
 const LONGEST_GRADE = 32;
 
 function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {

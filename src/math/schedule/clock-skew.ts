@@ -1,9 +1,9 @@
-/** Difference between two clocks, measured by asking one while reading the other. */
+/** Difference between two clocks, measured by querying one clock and reading the other. */
 
 export interface ClockLook {
-  /** Time on our clock when the request was sent, in milliseconds. */
+  /** Time on the local clock when the request was sent, in milliseconds. */
   readonly sentAtMs: number;
-  /** How long the answer took, by a monotonic clock. */
+  /** Time until the response arrived, by a monotonic clock. */
   readonly tookMs: number;
   /** Time on the other clock at some moment in between. */
   readonly otherMs: number;
@@ -11,21 +11,22 @@ export interface ClockLook {
 
 export type ClockSkew = ReturnType<typeof clockSkew>;
 
-/** Larger differences make ages, windows and planned times visibly wrong. */
+/** Larger differences make ages, windows and scheduled times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
-/** The other clock is taken to have been read in the middle of the round trip. */
+/** Assumes that the other clock was read in the middle of the round trip. */
 export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   return {
-    /** How far ours is ahead of the other; negative when it is behind. */
+    /** How far the local clock is ahead of the other clock; negative if it is behind. */
     seconds: (sentAtMs + tookMs / 2 - otherMs) / 1000,
-    /** By how much the true value may differ: half of what the answer took. */
+    /** Maximum error of the difference: half of the round trip. */
     marginSeconds: tookMs / 2000,
   };
 }
 
 /**
- * Returns true if our clock is usable. If the answer took too long to decide, returns the previous result, `before`.
+ * Returns true if the local clock is usable. If the response took too long to decide, returns the previous result,
+ * `before`.
  */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
@@ -35,7 +36,7 @@ export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: bool
 /** Returns the sentence that reports a wrong clock. */
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
-  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} that of the database, so that nothing is started by schedule here until they agree within a minute; let both machines synchronise by NTP.`;
+  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. Nothing is started on schedule here until they agree within a minute; let both machines synchronise by NTP.`;
 }
 
 function inWords(seconds: number): string {

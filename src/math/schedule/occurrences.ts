@@ -1,22 +1,22 @@
 /**
- * Computes when a cron expression is due. The scheduler, the search for missed ticks and the freshness limits all use
- * it.
+ * Computes the times at which a cron expression occurs. The scheduler, the search for missed ticks and the freshness
+ * limits all use this.
  *
- * A time of day occurs once a day, also when clocks change: a time that is skipped in spring is due as long after the
- * change as it lies in the gap (02:30 becomes 03:30, 24 hours after the day before, as in RFC 5545 and Temporal); a
- * time that occurs twice in autumn is due the first time. A schedule with `*` for its minute or hour follows elapsed
- * time and is due in both cases.
+ * A time of day occurs once a day, even when clocks change. A time that is skipped in spring occurs as long after the
+ * change as it lies in the gap (02:30 becomes 03:30, 24 hours after the day before, as in RFC 5545 and Temporal). A
+ * time that exists twice in autumn occurs the first time. A schedule with `*` for its minute or hour follows elapsed
+ * time and occurs in both cases.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { firstWhere } from '../stats/distributions.ts';
 
 export interface CronExpression {
-  /** Seconds since midnight at which it is due on its days, in order. */
+  /** Seconds since midnight at which the expression occurs on its days, in order. */
   readonly times: readonly number[];
-  /** True if it is due again in the hour that repeats when clocks go back. */
+  /** True if the expression occurs again in the hour that repeats when clocks go back. */
   readonly goesByElapsedTime: boolean;
-  /** @param day number of a day of the calendar since 1970 */
+  /** @param day calendar day, as a number of days since 1970 */
   readonly isDay: (day: number) => boolean;
 }
 
@@ -39,10 +39,10 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** There are at most eight years from one 29 February to the next. */
+/** At most eight years separate one 29 February from the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
-/** @returns null for an invalid expression, and for one that is never due, such as on 30 February */
+/** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
 export function readCronExpression(text: string): CronExpression | null {
   const fields = text.replace(/^ +| +$/g, '').split(/ +/);
   if (fields.length === 5) fields.unshift('0');
@@ -100,21 +100,21 @@ interface Stretch {
   readonly offset: number;
 }
 
-/** Changes of the local clock within a day of UTC. */
+/** Changes of the local clock within a UTC day. */
 interface ClockDay {
   /** One stretch, or two on a day when the clock changes: before and after. */
   readonly stretches: readonly Stretch[];
-  /** The instants after the clock went forward, as if it had not: they represent the skipped hour. */
+  /** Instants after the clock went forward, as if it had not: they represent the skipped hour. */
   readonly leftOut: Stretch | null;
-  /** The instants after the clock went back, during which local time repeats. */
+  /** Instants after the clock went back, during which local time repeats. */
   readonly repeated: Stretch | null;
 }
 
-/** Cache size in days, over all time zones; a schedule uses the same few days repeatedly. */
+/** Cache size in days, over all time zones. A schedule uses the same few days repeatedly. */
 const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
-/** @param day of UTC since 1970 @param timezone name of the IANA database */
+/** @param day UTC day, as a number of days since 1970 @param timezone name in the IANA database */
 function clockDay(timezone: string, day: number): ClockDay {
   const key = `${timezone} ${day}`;
   const known = days.get(key);
@@ -160,7 +160,7 @@ function offsetMs(timezone: string, at: number): number {
 export interface Cron {
   /** An expression that `readCronExpression` accepts. */
   readonly expression: string;
-  /** Name of the IANA database. */
+  /** Time zone name in the IANA database. */
   readonly timezone: string;
 }
 
@@ -168,7 +168,7 @@ const SECOND_MS = 1000;
 /** Two occurrences are at most eight years apart, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Enough to see every gap within a day, for schedules down to one tick in five minutes. */
+/** Enough to see every gap within a day, for schedules with up to one tick every five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
@@ -185,7 +185,7 @@ export function nextOccurrence(cron: Cron, after: Date): Date {
     const earliest = Math.min(...due);
     if (Number.isFinite(earliest)) return new Date(earliest);
   }
-  throw new Error(`${cron.expression} is never due`);
+  throw new Error(`${cron.expression} never occurs`);
 }
 
 /** Returns the latest occurrence at or before an instant. */
@@ -200,10 +200,13 @@ export function latestOccurrence(cron: Cron, now: Date): Date {
     const latest = Math.max(...due);
     if (Number.isFinite(latest)) return new Date(latest);
   }
-  throw new Error(`${cron.expression} was never due`);
+  throw new Error(`${cron.expression} has never occurred`);
 }
 
-/** Returns occurrences after `from` and before `until`, oldest first; the latest 10,000 if there are more. */
+/**
+ * Returns occurrences after `from` and before `until`, oldest first. If there are more than 10,000, returns the latest
+ * 10,000.
+ */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;
@@ -225,7 +228,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // For a schedule so frequent that the ticks above cover no weekend, check around every hour of more than a week.
+  // If the schedule is so frequent that the ticks above include no weekend, checks around every hour for more than a
+  // week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();
@@ -257,7 +261,7 @@ function read({ expression: text }: Cron): CronExpression {
   return known;
 }
 
-/** Returns the parts of a UTC day in which the expression can be due; none if no calendar day matches. */
+/** Returns the parts of a UTC day in which the expression can occur; none if no calendar day matches. */
 function stretchesOf(expression: CronExpression, { timezone }: Cron, day: number): readonly Stretch[] {
   // In every zone the local date is the UTC date or one day from it.
   if (![day - 1, day, day + 1].some((date) => expression.isDay(date))) return [];
@@ -283,7 +287,7 @@ function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch
   );
 }
 
-/** Returns Infinity if it is not due within the stretch. */
+/** Returns Infinity if the expression does not occur within the stretch. */
 function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const start = from + offset;
   for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
@@ -298,7 +302,7 @@ function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Str
   return Number.POSITIVE_INFINITY;
 }
 
-/** Returns -Infinity if it is not due within the stretch. */
+/** Returns -Infinity if the expression does not occur within the stretch. */
 function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const end = to + offset;
   for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {

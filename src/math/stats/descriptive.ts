@@ -1,6 +1,6 @@
 /**
- * Mean, median, spread and skewness of values, the confidence interval of a mean, and quantiles of durations some of
- * which are censored (Kaplan and Meier).
+ * Mean, median, spread and skewness of values, the confidence interval of a mean, and quantiles of partly censored
+ * durations (Kaplan and Meier).
  */
 import { isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
@@ -8,7 +8,7 @@ import { effectiveNumber } from './effective-number.ts';
 import { type Bounds, studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
 
-/** Confidence interval of a mean: by Student's t, or by the BCa bootstrap where that fits the values better. */
+/** Confidence interval of a mean, by Student's t or by the BCa bootstrap, whichever fits the values better. */
 interface MeanInterval extends Bounds {
   readonly method: 'bca' | 't';
 }
@@ -17,20 +17,20 @@ const MIN_FOR_BOOTSTRAP = 10;
 const MIN_FOR_T = 50;
 const MAX_REPLICATES = 9_999;
 const MIN_REPLICATES = 999;
-/** Keeps a bootstrap interval at about 0.1 s up to 20,000 values. */
+/** Keeps a bootstrap interval at about 0.1 s for up to 20,000 values. */
 const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
 /**
  * Returns the confidence interval of a mean by the method that fits the values.
  *
- * - `bca` from 10 to 49 values, and for more if they are so skewed that the t interval would be off: n <= 25 G1^2, the
- *   rule of Cochran, Sampling Techniques, 1977, section 2.15. It takes 9,999 seeded replicates, fewer above 2,000
- *   values, but at least 999.
- * - `t` otherwise. Below 10 values too: replicates cannot leave the range of the values, so a bootstrap interval of 5
- *   queries covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
+ * - `bca` for 10 to 49 values, and for more values if they are so skewed that the t interval would be wrong: n <= 25
+ *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. It uses 9,999 seeded replicates; above 2,000
+ *   values fewer, but at least 999.
+ * - `t` otherwise, including below 10 values. Replicates cannot leave the range of the values, so for 5 queries a
+ *   bootstrap interval covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
  *
- * Identical values give a point, one value gives the whole line.
+ * For identical values the interval is a point; for one value it is the whole line.
  *
  * @param values in any order, which does not change the interval
  * @throws RangeError without values
@@ -47,13 +47,13 @@ export function meanInterval(values: ArrayLike<number>, confidence: number): Mea
   return { low, high, method: 'bca' };
 }
 
-/** Too skewed for the t interval of a mean: n <= 25 G1^2. */
+/** True if the values are too skewed for the t interval of a mean: n <= 25 G1^2. */
 function isSkewed(n: number, skewness: number): boolean {
   return n <= 25 * skewness ** 2;
 }
 
 interface BcaInterval extends Bounds {
-  /** z0: normal quantile of the share of replicates below the mean, equal ones counting half. */
+  /** z0: normal quantile of the share of replicates below the mean, with equal replicates counted half. */
   readonly bias: number;
   /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
   readonly acceleration: number;
@@ -66,11 +66,11 @@ interface BootstrapSettings {
 }
 
 /**
- * Bias-corrected and accelerated bootstrap interval of a mean, Efron 1987: the quantiles
- * Phi(z0 + (z0 + z) / (1 - a (z0 + z))) of the replicates' means, interpolated linearly.
+ * Bias-corrected and accelerated bootstrap interval of a mean, Efron 1987: the quantiles Phi(z0 + (z0 + z) / (1 - a (z0
+ * + z))) of the replicate means, interpolated linearly.
  *
- * The values are sorted before they are drawn, so that their order does not matter; the same values and settings
- * always give the same interval. Takes replicates * n draws, of about 5 ns each.
+ * The values are sorted before resampling, so their order does not matter. The same values and settings always return
+ * the same interval. Takes replicates * n draws at about 5 ns each.
  *
  * @throws RangeError without values
  */
@@ -103,7 +103,7 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // The same values summed in another order differ in their last digits and are still equal.
+  // The same values summed in another order differ in their last digits but are still equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -114,7 +114,7 @@ function biasOf(means: Float64Array, mean: number): number {
   return normalQuantile(Math.min(1 - half, Math.max(half, below / means.length)));
 }
 
-/** Quantile of sorted values with linear interpolation (type 7 of Hyndman and Fan 1996). */
+/** Quantile of sorted values with linear interpolation (type 7 in Hyndman and Fan 1996). */
 function quantileOf(sorted: Float64Array, share: number): number {
   const position = share * (sorted.length - 1);
   const low = Math.floor(position);
@@ -128,13 +128,13 @@ export interface MetricSummary {
   readonly mean: number;
   /** Number of queries in the mean. */
   readonly n: number;
-  /** Bounds of the mean, within the measure's range; they always enclose the mean. */
+  /** Bounds of the mean, within the measure's range. They always enclose the mean. */
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }
 
-/** Returns a bound for documents and metrics: null if it is infinite. */
+/** Returns a bound for documents and metrics; null if it is infinite. */
 export function finiteOrNull(bound: number): number | null {
   return Number.isFinite(bound) ? bound : null;
 }
@@ -142,17 +142,19 @@ export function finiteOrNull(bound: number): number | null {
 const CONFIDENCE = 0.95;
 
 /**
- * Mean over queries and its 95 % confidence interval.
+ * Returns the mean over queries and its 95 % confidence interval.
  *
- * - `wilson` for hit_rate, which is a proportion; and for every measure in [0, 1] whose values are all the same (one
- *   query is such a case), or fewer than 50 and skewed by Cochran's rule, as where nearly all questions are answered
- *   whole: t and bootstrap would shrink to a point and claim certainty, or hold the mean in as few as 91 % of the cases,
- *   while no variable on [0, 1] of this mean spreads more than the success or failure that Wilson assumes.
- * - `bca` or `t` otherwise, by the rule of `meanInterval`.
+ * - `wilson` for hit_rate, which is a proportion. Also for every measure in [0, 1] whose values are all equal (a single
+ *   query is such a case), or that has fewer than 50 values which are skewed by Cochran's rule, as when nearly all
+ *   queries are answered completely. There, t and bootstrap would shrink to a point and claim certainty, or cover the
+ *   mean in as few as 91 % of cases. No variable on [0, 1] with this mean spreads more than the success or failure that
+ *   Wilson assumes.
+ * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
- * cg and dcg have no upper bound: their interval for one query is [0, Infinity], and a point if several values are all the same.
+ * cg and dcg have no upper bound. Their interval is [0, Infinity] for one query, and a point if several values are all
+ * equal.
  *
- * @param values one per query, failed and empty ones as 0; the result does not depend on their order
+ * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
  * @throws RangeError without values
  */
 export function summarize(values: ArrayLike<number>, measure: Measure): MetricSummary {
@@ -178,7 +180,7 @@ interface Moments {
   readonly mean: number;
   /** With n - 1 in the denominator; 0 for one value. */
   readonly standardDeviation: number;
-  /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 without spread. */
+  /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 if there is no spread. */
   readonly skewness: number;
 }
 
@@ -193,7 +195,7 @@ export function moments(values: ArrayLike<number>): Moments {
   let widest = 0;
   for (let i = 0; i < n; i++) widest = Math.max(widest, Math.abs((values[i] ?? 0) - centre));
   if (widest === 0) return { mean: centre, standardDeviation: 0, skewness: 0 };
-  // Deviations are divided by the widest one, so that no power of a small one underflows.
+  // Deviations are divided by the largest deviation, so that no power of a small deviation underflows.
   let squares = 0;
   let cubes = 0;
   for (let i = 0; i < n; i++) {
@@ -209,10 +211,10 @@ export function moments(values: ArrayLike<number>): Moments {
 }
 
 /**
- * Arithmetic mean by Neumaier's compensated sum (1974): right to the last digits whatever the size and order of the
+ * Arithmetic mean by Neumaier's compensated sum (1974): correct to the last digits for any size and order of the
  * values, and never outside their range.
  *
- * @throws RangeError without values: the mean of nothing is a bug of the caller, never NaN
+ * @throws RangeError without values: the mean of nothing is a bug in the caller, never NaN
  */
 export function mean(values: ArrayLike<number>): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
@@ -232,8 +234,8 @@ export function mean(values: ArrayLike<number>): number {
 }
 
 /**
- * Median, the mean of the two middle values when their number is even, in linear time: by Hoare's selection (1961)
- * with the median of three as pivot.
+ * Median, or the mean of the two middle values if their number is even, in linear time by Hoare's selection (1961) with
+ * the median of three as pivot.
  *
  * @param values without NaN; their order is changed
  * @throws RangeError without values
@@ -248,12 +250,12 @@ export function medianInPlace(values: Float64Array): number {
   return (lower + upper) / 2;
 }
 
-/** Returns the median and does not change the order of the values. @throws RangeError without values */
+/** Returns the median without changing the order of the values. @throws RangeError without values */
 export function median(values: ArrayLike<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
 
-/** The value that sorting would put at `place`; smaller ones, or equal, end up before it. */
+/** Returns the value that sorting would put at `place`. Smaller or equal values end up before it. */
 function select(values: Float64Array, place: number): number {
   let from = 0;
   let to = values.length - 1;
@@ -281,10 +283,10 @@ function medianOfThree(a: number, b: number, c: number): number {
 }
 
 interface Lifetime {
-  /** Time until the event, or until the last observation without it; >= 0. */
+  /** Time until the event, or until the last observation if there was no event; >= 0. */
   readonly time: number;
   readonly hasArrived: boolean;
-  /** Number of cases that it represents; > 0. */
+  /** Number of cases that this case represents; > 0. */
   readonly weight: number;
 }
 
@@ -301,10 +303,10 @@ interface SurvivalQuantile {
  * 1958. A case without the event counts as waiting for as long as it was observed, so that missing events make nothing
  * look fast.
  *
- * The bounds are those of Brookmeyer and Crowley 1982 with the variance of Greenwood on the scale of log(-log S), as in
- * R's `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If
- * the last cases all have their event at one time, the upper bound is the one before it times the Clopper-Pearson bound
- * for no remaining case.
+ * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
+ * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If the
+ * last cases all have their event at the same time, the upper bound is the previous bound times the Clopper-Pearson
+ * bound for no remaining case.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns all null without lifetimes
@@ -334,7 +336,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
       greenwood += survival === 0 ? 0 : arrived / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
-      // After the last event Greenwood's variance is zero; that the last cases coincide has an exact bound.
+      // After the last event Greenwood's variance is zero; the coincidence of the last cases has an exact bound.
       upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
       if (survival === 0 || survival ** Math.exp(reach) <= 1 - share) found.low ??= time;
       if (survival <= 1 - share + 1e-12) found.value ??= time;

@@ -1,16 +1,16 @@
 /**
- * Distribution functions and quantiles: normal, chi-square, Student's t, binomial, hypergeometric; bisection, and sums
- * of numbers that are held as logarithms.
+ * Distribution functions and quantiles (normal, chi-square, Student's t, binomial, hypergeometric), bisection, and sums
+ * of numbers that are stored as logarithms.
  */
 /**
- * The regularised incomplete beta function I_x(a, b) for a, b > 0. Relative error about 1e-13, growing with the
- * larger parameter to 1e-11 at 10^6.
+ * The regularised incomplete beta function I_x(a, b) for a, b > 0. Relative error about 1e-13, growing with the larger
+ * parameter to 1e-11 at 10^6.
  *
- * By the continued fraction of DLMF 8.17.22, evaluated with the method of Lentz; the symmetry
- * I_x(a, b) = 1 - I_(1-x)(b, a) keeps x on the side where it converges fast.
+ * Uses the continued fraction DLMF 8.17.22, evaluated with Lentz's method. The symmetry I_x(a, b) = 1 - I_(1-x)(b, a)
+ * keeps x on the side where the fraction converges fast.
  *
  * @param x in [0, 1]
- * @param rest 1 - x, given apart because x may be too near to 1 to hold it
+ * @param rest 1 - x, passed separately because x may be too close to 1 to represent it
  */
 export function incompleteBeta(x: number, rest: number, a: number, b: number): number {
   if (x <= 0) return 0;
@@ -20,7 +20,7 @@ export function incompleteBeta(x: number, rest: number, a: number, b: number): n
   return 1 - (front * betaFraction(rest, b, a)) / b;
 }
 
-/** ln(value), through its complement where the value is near 1. */
+/** ln(value), through its complement if the value is near 1. */
 function logOf(value: number, complement: number): number {
   return value > 0.5 ? Math.log1p(-complement) : Math.log(value);
 }
@@ -31,7 +31,7 @@ function betaFraction(x: number, a: number, b: number): number {
   let c = 1;
   let d = 1 / orTiny(1 - ((a + b) * x) / (a + 1));
   let fraction = d;
-  // The number of steps grows as the root of the larger parameter.
+  // The number of steps grows with the square root of the larger parameter.
   for (let m = 1; m < 100_000; m++) {
     const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / orTiny(1 + even * d);
@@ -51,8 +51,8 @@ function orTiny(value: number): number {
 }
 
 /**
- * ln B(a, b). Stirling's series for a and b >= 10, where its logarithms are taken of ratios so that large parameters
- * lose no digits; smaller ones are first raised by B(a, b) = B(a + 1, b) (a + b) / a.
+ * ln B(a, b). Uses Stirling's series for a and b >= 10, where its logarithms are taken of ratios so that large
+ * parameters lose no digits. Smaller parameters are first raised by B(a, b) = B(a + 1, b) (a + b) / a.
  */
 export function logBeta(a: number, b: number): number {
   let factor = 1;
@@ -64,20 +64,22 @@ export function logBeta(a: number, b: number): number {
   return Math.log(factor) + stirling + stirlingRest(p) + stirlingRest(q) - stirlingRest(p + q);
 }
 
-/** ln Gamma(x) less Stirling's formula, DLMF 5.11.1, for x >= 10. */
+/** ln Gamma(x) minus Stirling's formula, DLMF 5.11.1, for x >= 10. */
 function stirlingRest(x: number): number {
   const s = 1 / (x * x);
   return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - (s * 691) / 360360))))) / x;
 }
 
 const SQRT_2_PI = Math.sqrt(2 * Math.PI);
-/** Beyond this the continued fraction converges faster than the series, and the series loses digits of the tail. */
+/**
+ * Above this value the continued fraction converges faster than the series, and the series loses digits of the tail.
+ */
 const SERIES_LIMIT = 3;
 
 /**
  * P(Z <= z), to about 1e-15 in the middle and with a relative error below 1e-12 in the tails.
  *
- * Near zero by the series of Abramowitz and Stegun 26.2.11, in the tails by their continued fraction 26.2.14.
+ * Uses the series Abramowitz and Stegun 26.2.11 near zero, and their continued fraction 26.2.14 in the tails.
  */
 export function normalCdf(z: number): number {
   if (z > SERIES_LIMIT) return 1 - upperTail(z);
@@ -94,10 +96,10 @@ export function normalCdf(z: number): number {
 /**
  * The z with P(Z <= z) = p, to about 1e-14 relative.
  *
- * The start is the rational approximation 26.2.23 of Abramowitz and Stegun (error < 4.5e-4); each step of Halley's
- * method triples the number of right digits.
+ * Starts with the rational approximation 26.2.23 in Abramowitz and Stegun (error < 4.5e-4). Each step of Halley's
+ * method triples the number of correct digits.
  *
- * @param p in [0, 1]; 0 and 1 give the infinities
+ * @param p in [0, 1]; 0 and 1 return the infinities
  */
 export function normalQuantile(p: number): number {
   if (p === 0.5) return 0;
@@ -120,7 +122,7 @@ function density(z: number): number {
 
 /**
  * Mean of a smooth function of a standard normal variable, by the trapezoidal rule over 9 standard deviations on each
- * side, which converges exponentially because the density dies away (Trefethen and Weideman 2014).
+ * side. The rule converges exponentially because the density decays (Trefethen and Weideman 2014).
  */
 export function normalMean(valueAt: (z: number) => number): number {
   const step = 0.1;
@@ -132,7 +134,7 @@ export function normalMean(valueAt: (z: number) => number): number {
   return (total * step) / Math.sqrt(2 * Math.PI);
 }
 
-/** P(Z > z) for z > 0 well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), from the inside out. */
+/** P(Z > z) for z well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), from the inside out. */
 function upperTail(z: number): number {
   let fraction = z;
   for (let n = 100; n >= 1; n--) fraction = z + n / fraction;
@@ -140,8 +142,8 @@ function upperTail(z: number): number {
 }
 
 /**
- * P(X > value) of the chi-square distribution with a whole number of degrees of freedom, by the finite sums of
- * Abramowitz and Stegun 26.4.4 and 26.4.5. All their terms are positive, so that the far tail keeps its digits.
+ * P(X > value) of the chi-square distribution with a whole number of degrees of freedom, by the finite sums Abramowitz
+ * and Stegun 26.4.4 and 26.4.5. All terms are positive, so that the far tail keeps its digits.
  *
  * @param value >= 0
  * @param df whole number >= 1; the sum has df / 2 terms
@@ -149,7 +151,8 @@ function upperTail(z: number): number {
 export function chiSquareTail(value: number, df: number): number {
   if (value <= 0) return 1;
   const isOdd = df % 2 === 1;
-  // Each term is the last one times value / j. Its logarithm is kept, since the first may be too small for a number.
+  // Each term is the previous term times value / j. The sum tracks its logarithm, because the first term may be too
+  // small for a double.
   let logTerm = isOdd ? (Math.log((2 * value) / Math.PI) - value) / 2 : -value / 2;
   let tail = isOdd ? 2 * normalCdf(-Math.sqrt(value)) : 0;
   for (let j = isOdd ? 3 : 2; j <= df; j += 2) {
@@ -160,7 +163,7 @@ export function chiSquareTail(value: number, df: number): number {
 }
 
 /**
- * The value that the chi-square distribution stays below with probability `p`, by bisection of its tail.
+ * The value below which the chi-square distribution stays with probability `p`, by bisection of its tail.
  *
  * @param p in (0, 1)
  * @param df whole number >= 1
@@ -188,14 +191,14 @@ export function studentTCdf(t: number, df: number): number {
 /**
  * The t with P(T <= t) = p, relative error below 1e-11 for df up to 10^6.
  *
- * @param p in [0, 1]; 0 and 1 give the infinities
+ * @param p in [0, 1]; 0 and 1 return the infinities
  */
 export function studentTQuantile(p: number, df: number): number {
   if (p === 0.5) return 0;
   if (p > 0.5) return -studentTQuantile(1 - p, df);
   if (p <= 0) return Number.NEGATIVE_INFINITY;
-  // The upper tail is convex and heavier than the normal one, so that Newton's steps climb from the normal quantile
-  // to the root and never pass it.
+  // The upper tail is convex and heavier than the normal tail, so Newton's steps climb from the normal quantile to the
+  // root and never pass it.
   let t = -normalQuantile(p);
   for (let step = 0; step < 500; step++) {
     const change = (studentTUpperTail(t, df) - p) / studentTDensity(t, df);
@@ -217,8 +220,8 @@ function studentTDensity(t: number, df: number): number {
 }
 
 /**
- * P(X >= successes) of the binomial distribution, the number of successes in `n` independent trials of probability
- * `p`, by the incomplete beta function (Abramowitz and Stegun 26.5.24).
+ * P(X >= successes) of the binomial distribution, where X is the number of successes in `n` independent trials with
+ * probability `p`, by the incomplete beta function (Abramowitz and Stegun 26.5.24).
  */
 export function binomialUpperTail(successes: number, n: number, p: number): number {
   if (successes <= 0) return 1;
@@ -226,19 +229,19 @@ export function binomialUpperTail(successes: number, n: number, p: number): numb
   return incompleteBeta(p, 1 - p, successes, n - successes + 1);
 }
 
-/** An urn, as the hypergeometric distribution draws from it without putting back. */
+/** An urn from which the hypergeometric distribution samples without replacement. */
 interface Urn {
   readonly size: number;
-  /** How many of `size` are marked. */
+  /** Number of marked balls among `size`. */
   readonly marked: number;
   readonly draws: number;
 }
 
 /**
- * P(H >= minimum), H the number of marked among the draws. The terms are summed from `minimum` away from the mean, each
- * from the one before it, so that a tail of 1e-300 keeps its digits; relative error below 1e-11 there.
+ * P(H >= minimum), where H is the number of marked balls among the draws. The terms are summed from `minimum` away from
+ * the mean, each from the previous term, so that a tail of 1e-300 keeps its digits; its relative error is below 1e-11.
  *
- * @param minimum a whole number; at or below the smallest possible H gives 1, above the largest 0
+ * @param minimum a whole number; returns 1 at or below the smallest possible H, and 0 above the largest
  */
 export function hypergeometricUpperTail(minimum: number, { size, marked, draws }: Urn): number {
   const smallest = Math.max(0, draws + marked - size);
@@ -281,8 +284,8 @@ function logChoose(n: number, k: number): number {
 }
 
 /**
- * Returns the smallest k in [from, to) that fulfils a condition which holds for all larger ones as well, in log(to -
- * from) steps; `to` if there is none.
+ * Returns the smallest k in [from, to) that fulfils a condition, in log(to - from) steps; `to` if there is none. The
+ * condition must also hold for all larger k.
  */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {
   let low = from;

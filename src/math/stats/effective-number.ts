@@ -2,8 +2,8 @@
 
 /**
  * Kish's effective number, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965): the number of equally weighted values
- * with the same information. Applied to the contributions to a variance it gives its degrees of freedom (Satterthwaite
- * 1946). 0 without weights, and where the squares of tiny numbers underflow.
+ * with the same information. Applied to the contributions to a variance, it is the variance's degrees of freedom
+ * (Satterthwaite 1946). 0 without weights, and if the squares of tiny numbers underflow.
  *
  * @param weights >= 0
  */
@@ -22,7 +22,7 @@ export function effectiveNumberOf(sum: number, squares: number): number {
 }
 
 /**
- * Variance of an estimate by the jackknife, (m - 1) / m sum (theta_i - mean)^2 (Tukey 1958). 0 for fewer than 2.
+ * Jackknife variance of an estimate, (m - 1) / m sum (theta_i - mean)^2 (Tukey 1958). 0 for fewer than 2 replicates.
  *
  * @param replicates the estimate without each of the m parts
  */

@@ -1,17 +1,17 @@
-/** Confidence intervals in closed form: of a mean, of a proportion, of the difference of two paired ones. */
+/** Confidence intervals in closed form: for a mean, a proportion, and the difference between two paired proportions. */
 import { binomialUpperTail, normalQuantile, studentTQuantile } from './distributions.ts';
 
-/** The two ends of a confidence interval; `low <= high`, neither is NaN. */
+/** The two ends of a confidence interval; `low <= high`, and neither is NaN. */
 export interface Bounds {
   readonly low: number;
   readonly high: number;
 }
 
 /**
- * Confidence interval of a mean: mean -+ t * sd / sqrt(n), t the quantile with n - 1 degrees of freedom.
+ * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
  * @param standardDeviation of the values, with n - 1 in the denominator
- * @param n number of values; 1 shows no spread and gives the whole line
+ * @param n number of values; 1 shows no spread and returns the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -20,9 +20,8 @@ export function studentTInterval(mean: number, standardDeviation: number, n: num
 }
 
 /**
- * Score interval of a proportion, Wilson 1927:
- * (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). It lies in [0, 1] and does not shrink to a point when
- * every trial, or none, is a success.
+ * Score interval of a proportion, Wilson 1927: (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). It is
+ * within [0, 1] and does not shrink to a point when all trials, or none, are successes.
  *
  * @param rate share of successes, in [0, 1]
  * @param n number of trials, >= 1
@@ -39,9 +38,9 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Bou
 }
 
 /**
- * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which so many successes, or more
- * in its direction, occur with half of the remaining probability. Its coverage is never below the stated one, also for
- * shares near 0; draws without replacement make it wider than necessary, never narrower.
+ * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which the observed or a more
+ * extreme number of successes occurs with half of the remaining probability. Its coverage is never below the stated
+ * level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
  *
  * @param successes 0 to n
  * @param n number of trials, >= 1
@@ -54,7 +53,7 @@ export function clopperPearsonInterval(successes: number, n: number, confidence:
   };
 }
 
-/** Returns the share at which P(X >= successes) is `tail`; the probability increases with the share. */
+/** Returns the share at which P(X >= successes) is `tail`. The probability increases with the share. */
 function shareWhere(successes: number, n: number, tail: number): number {
   let [low, high] = [0, 1];
   for (;;) {
@@ -65,7 +64,7 @@ function shareWhere(successes: number, n: number, tail: number): number {
   }
 }
 
-/** Counts of queries by the outcomes of two runs. */
+/** Counts of queries by the outcomes in two runs. */
 export interface PairedHits {
   readonly both: number;
   readonly onlyBaseline: number;
@@ -74,7 +73,7 @@ export interface PairedHits {
 }
 
 /**
- * Confidence interval of the difference candidate - baseline of two paired proportions: method 10 of Newcombe,
+ * Confidence interval of the difference candidate - baseline between two paired proportions: method 10 in Newcombe,
  * Statistics in Medicine 17, 1998, 2635-2650. It combines the Wilson intervals of both rates with their correlation
  * phi, which is corrected for continuity if positive, and 0 if a margin is empty.
  *
@@ -83,7 +82,7 @@ export interface PairedHits {
 export function newcombePairedInterval(hits: PairedHits, confidence: number): Bounds {
   const { both, onlyBaseline, onlyCandidate, neither } = hits;
   const n = both + onlyBaseline + onlyCandidate + neither;
-  if (n === 0) throw new RangeError('The difference of two rates of no queries is not defined.');
+  if (n === 0) throw new RangeError('The difference between two rates over no queries is not defined.');
   const candidate = scored(both + onlyCandidate, n, confidence);
   const baseline = scored(both + onlyBaseline, n, confidence);
   return differenceInterval(candidate, baseline, correlation(hits, n));
@@ -121,8 +120,8 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  * Converts the bounds of a share to another confidence level, exactly for Wilson's interval.
  *
  * Wilson's interval is symmetric on the logit scale, with half-width h = 2 asinh(z / (2 sqrt(n p (1 - p)))) (Newcombe
- * 1998), so that h at one z gives h at another without n. At a share of 0 or 1, where it has only one side, n follows
- * from the bound itself: it is z^2 / (n + z^2) away.
+ * 1998), so h at one z determines h at another without n. At a share of 0 or 1, where the interval has only one side, n
+ * follows from the bound, which is z^2 / (n + z^2) away.
  *
  * @param share in [0, 1]
  * @param bounds of the share, at `confidence`
@@ -145,7 +144,7 @@ function reachFromEnd(reach: number, z: number, other: number): number {
   return (other * other) / (n + other * other);
 }
 
-/** Keeps a bound at an end of the range unchanged. */
+/** Leaves a bound at an end of the range unchanged. */
 function moved(share: number, bound: number, z: number, other: number, end: 0 | 1): number {
   if (bound <= 0 || bound >= 1) return end;
   const reach = logit(bound) - logit(share);

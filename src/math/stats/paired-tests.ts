@@ -1,6 +1,6 @@
 /**
- * Tests of paired values: Student's t, and the exact one of McNemar for hits; the power, sample size and smallest
- * detectable difference of the t test; and p-values adjusted for the number of tests.
+ * Tests for paired values: Student's t test, and McNemar's exact test for hits. Also the t test's power, sample size
+ * and smallest detectable difference, and p-values adjusted for the number of tests.
  */
 import { moments } from './descriptive.ts';
 import { binomialUpperTail, normalCdf, normalQuantile, studentTCdf, studentTQuantile } from './distributions.ts';
@@ -9,11 +9,11 @@ import { binomialUpperTail, normalCdf, normalQuantile, studentTCdf, studentTQuan
 export interface PairedT {
   readonly n: number;
   readonly mean: number;
-  /** Of the differences, with n - 1 in the denominator; 0 for one difference. */
+  /** Standard deviation of the differences, with n - 1 in the denominator; 0 for one difference. */
   readonly standardDeviation: number;
   /** n - 1. */
   readonly df: number;
-  /** mean / (sd / sqrt n); null when the differences have no spread and are not zero. */
+  /** mean / (sd / sqrt n); null if the differences have no spread and are not zero. */
   readonly t: number | null;
   /** Two-sided. */
   readonly p: number;
@@ -23,18 +23,19 @@ export interface PairedT {
   readonly pGain: number;
 }
 
-/** A spread below this share of the largest difference is rounding. */
+/** A spread below this share of the largest difference is a rounding error. */
 const ROUNDING = 1e-12;
 
 /**
  * The paired t test, Student 1908: t = mean(d) / (sd(d) / sqrt(n)) with n - 1 degrees of freedom.
  *
- * Where t is not defined, no value is NaN:
+ * If t is undefined, no value is NaN:
  * - every difference is 0: t = 0 and every p = 1;
- * - one difference that is not 0: t is null and every p = 1, because one tells nothing of the spread;
- * - several equal ones that are not 0: t is null, and each p is its limit as the spread goes to 0, 0 or 1.
+ * - one difference that is not 0: t is null and every p = 1, because one difference says nothing about the spread;
+ * - several equal differences that are not 0: t is null, and each p is its limit as the spread approaches 0, which is 0
+ *   or 1.
  *
- * @param differences one per query, those of 0 included
+ * @param differences one per query, including zeros
  * @throws RangeError without differences
  */
 export function pairedT(differences: ArrayLike<number>): PairedT {
@@ -64,12 +65,12 @@ interface McNemar {
 }
 
 /**
- * The exact test of McNemar 1947 for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely. It equals the sign-flip test on their differences. A p below the smallest positive number is returned
- * as that number.
+ * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
+ * equally likely under the null hypothesis. It equals the sign-flip test on their differences. A p below the smallest
+ * positive number is returned as that number.
  *
- * @param lost queries that only the baseline hit
- * @param gained queries that only the candidate hit
+ * @param lost number of queries that only the baseline hit
+ * @param gained number of queries that only the candidate hit
  */
 export function mcnemarExact(lost: number, gained: number): McNemar {
   const n = lost + gained;
@@ -82,14 +83,14 @@ export function mcnemarExact(lost: number, gained: number): McNemar {
   };
 }
 
-/** Where the density has dropped to e^-45 of its peak, further terms are negligible. */
+/** If the density has dropped to e^-45 of its peak, further terms are negligible. */
 const NEGLIGIBLE = 45;
 
 /**
  * P(T > t) of the noncentral t distribution, T = (Z + noncentrality) / S with S^2 = chi^2(df) / df, to about 1e-12.
  *
- * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). It is taken over x = ln S by the trapezoidal
- * rule, which converges exponentially because the integrand dies away on both sides (Trefethen and Weideman 2014).
+ * P(T > t) is the mean of Phi(noncentrality - t S) over S (Owen 1965). It is computed over x = ln S by the trapezoidal
+ * rule, which converges exponentially because the integrand decays on both sides (Trefethen and Weideman 2014).
  */
 export function noncentralTUpperTail(t: number, df: number, noncentrality: number): number {
   const step = 0.1 / Math.sqrt(Math.max(1, df));
@@ -105,21 +106,22 @@ export function noncentralTUpperTail(t: number, df: number, noncentrality: numbe
   return sum / weights;
 }
 
-/** How far the logarithm of the density of ln S lies below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
+/** Distance of the log density of ln S below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
 function fallAt(x: number, df: number): number {
   return (df / 2) * (Math.expm1(2 * x) - 2 * x);
 }
 
 export interface TestPlan {
-  /** Level of the test, in (0, 1). */
+  /** Significance level of the test, in (0, 1). */
   readonly alpha: number;
   readonly sided: 1 | 2;
-  /** Chance to find a difference that is there, in (alpha, 1). */
+  /** Probability of detecting a true difference, in (alpha, 1). */
   readonly power: number;
 }
 
 /**
- * Chance that the paired t test finds a true mean difference, by the noncentral t distribution (Cohen 1988, 2.5).
+ * Probability that the paired t test detects a true mean difference, by the noncentral t distribution (Cohen 1988,
+ * 2.5).
  *
  * @param effect the mean difference in standard deviations of the differences, >= 0
  * @param n number of pairs, >= 2
@@ -133,7 +135,7 @@ export function pairedTPower(effect: number, n: number, { alpha, sided }: Omit<T
 }
 
 /**
- * Minimum number of pairs with which the paired t test finds a mean difference with the planned power, at least 2.
+ * Minimum number of pairs for the paired t test to detect a mean difference with the planned power, at least 2.
  *
  * @param difference the true mean difference, > 0
  * @param standardDeviation of the differences, >= 0
@@ -154,10 +156,10 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
 }
 
 /**
- * The mean difference that the paired t test finds with the planned power; for many pairs and the usual plan (alpha
- * 0.05 on two sides, power 0.8) 2.8 sd / sqrt(n). Null for one pair, with which nothing can be found.
+ * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
+ * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, with which nothing can be detected.
  *
- * @param standardDeviation of the differences, >= 0; without any spread every difference is found, so that it is 0
+ * @param standardDeviation of the differences, >= 0; without spread every difference is detected, so the result is 0
  * @param n number of pairs, >= 1
  */
 export function smallestDetectableDifference(standardDeviation: number, n: number, plan: TestPlan): number | null {
@@ -196,8 +198,9 @@ function normalReach({ alpha, sided, power }: TestPlan): number {
 }
 
 /**
- * Holm's step-down adjustment (1979): the i-th smallest p times (m - i), never below an earlier one, at most 1.
- * Rejecting below alpha keeps the chance of any false rejection at most alpha, however the tests depend on each other.
+ * Holm's step-down adjustment (1979): the i-th smallest p times (m - i), never below a smaller p's adjusted value, at
+ * most 1. Rejecting below alpha keeps the probability of any false rejection at most alpha, regardless of how the tests
+ * depend on each other.
  *
  * @param p p-values in [0, 1]
  */
@@ -213,7 +216,7 @@ export function holm(p: readonly number[]): number[] {
 }
 
 /**
- * Benjamini and Hochberg's step-up adjustment (1995): the smallest over j >= i of p_(j) m / j, at most 1. Rejecting
+ * Benjamini and Hochberg's step-up adjustment (1995): the minimum over j >= i of p_(j) m / j, at most 1. Rejecting
  * below q keeps the expected share of false rejections at most q for independent or positively dependent tests.
  *
  * @param p p-values in [0, 1]

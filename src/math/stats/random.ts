@@ -1,18 +1,18 @@
 /** Seeded pseudo-random numbers and sampling. */
 
-/** Fills the whole target with pseudo-random integers of 32 bits. */
+/** Fills the whole target with pseudo-random 32-bit integers. */
 export type RandomSource = (target: Uint32Array) => void;
 
 /**
- * The generator xoshiro128** of Blackman and Vigna (2018), period 2^128 - 1. The same seed gives the same numbers on
- * every machine, however they are requested; not suitable for secrets.
+ * The generator xoshiro128** by Blackman and Vigna (2018), period 2^128 - 1. The same seed returns the same numbers on
+ * every machine, regardless of how they are requested. Not suitable for secrets.
  *
- * @param seed an integer; its low 32 bits count, and close seeds give unrelated numbers
+ * @param seed an integer; its low 32 bits count, and similar seeds return unrelated numbers
  */
 export function createRandom(seed: number): RandomSource {
   const state = Int32Array.of(mix(seed + 1), mix(seed + 2), mix(seed + 3), mix(seed + 4) | 1);
   return (target) => {
-    // Local variables hold the state during the loop: half the time of a function call for each number.
+    // Local variables hold the state during the loop, which takes half the time of a function call per number.
     let [a = 0, b = 0, c = 0, d = 0] = state;
     for (let i = 0; i < target.length; i++) {
       const product = Math.imul(b, 5);
@@ -29,7 +29,7 @@ export function createRandom(seed: number): RandomSource {
   };
 }
 
-/** Spreads the bits of an integer over 32 bits (the finaliser of MurmurHash3 on a Weyl sequence). */
+/** Spreads the bits of an integer over 32 bits (the MurmurHash3 finaliser on a Weyl sequence). */
 function mix(value: number): number {
   let bits = Math.imul(value, 0x9e3779b9);
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -50,14 +50,14 @@ export function drawn<Item>(items: readonly Item[], count: number, seed: number)
 
 interface Reservoir<Item> {
   offer(item: Item): void;
-  /** min(size, offered) of the items, each set of them equally likely, in random order. */
+  /** Returns min(size, offered) of the items in random order. Every subset is equally likely. */
   chosen(): Item[];
 }
 
 /**
- * Draws a uniform sample without replacement from a stream of unknown length, with only the sample in memory: Algorithm
- * R of Vitter 1985, shuffled at the end, so that a part of the sample is a uniform sample too. The same seed and the
- * same stream give the same sample.
+ * Returns a uniform sample without replacement from a stream of unknown length, with only the sample in memory:
+ * Algorithm R in Vitter 1985, shuffled at the end, so that any part of the sample is a uniform sample too. The same
+ * seed and the same stream return the same sample.
  */
 export function createReservoir<Item>(size: number, seed: number): Reservoir<Item> {
   const below = createIntegers(seed);
@@ -75,7 +75,7 @@ export function createReservoir<Item>(size: number, seed: number): Reservoir<Ite
     },
     chosen() {
       const items = [...kept];
-      // Fisher and Yates, from the end.
+      // Fisher-Yates shuffle, from the end.
       for (let last = items.length - 1; last > 0; last -= 1) {
         const place = below(last + 1);
         const item = items[last] as Item;
@@ -87,7 +87,10 @@ export function createReservoir<Item>(size: number, seed: number): Reservoir<Ite
   };
 }
 
-/** Integers from 0 up to a limit, from 53 random bits each: below a limit of 10^9 none is favoured by more than 1e-7. */
+/**
+ * Integers from 0 up to a limit, from 53 random bits each. Below a limit of 10^9, no integer is favoured by more than
+ * 1e-7.
+ */
 function createIntegers(seed: number): (limit: number) => number {
   const random = createRandom(seed);
   const bits = new Uint32Array(2);

@@ -1,28 +1,28 @@
 /**
- * Anytime-valid tests: the e-detector of bounded means, the confidence sequence of a mean, and the e-value against
- * given shares of counts.
+ * Anytime-valid tests: the e-detector for bounded means, the confidence sequence of a mean, and the e-value of counts
+ * against given shares.
  */
 import { logBeta, logMean } from './distributions.ts';
 import type { Bounds } from './intervals.ts';
 
 /**
- * E-detector: evidence, window after window, that the mean of scores rose above a null mean (Shin, Ramdas and Rinaldo, 2022).
- * `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows to a false alarm is at least
- * the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
+ * E-detector: evidence, accumulated over windows, that the mean of scores rose above a null mean (Shin, Ramdas and
+ * Rinaldo, 2022). `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows until a false
+ * alarm is at least the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
  */
 type DetectorForm = 'shiryaev_roberts' | 'cusum';
 
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
   readonly nullMean: number;
-  /** Overdispersion, >= 1; it tempers the e-value. */
+  /** Overdispersion, >= 1. It tempers the e-value. */
   readonly phi: number;
   /** Stakes lambda of the bets; each is capped at 0.9 / m0. */
   readonly lambdas?: readonly number[];
   readonly form?: DetectorForm;
 }
 
-/** State of a detector: plain finite numbers, stored unchanged. */
+/** Detector state: finite numbers that are stored unchanged. */
 export interface DetectorState {
   /**
    * For each bet, the logarithm of the factor for the next window: ln(M + 1), or ln max(M, 1) in the cusum form.
@@ -33,7 +33,7 @@ export interface DetectorState {
 
 const DEFAULT_LAMBDAS: readonly number[] = [0.25, 0.5, 1, 2, 3.5];
 
-/** A bet loses at most 90 % of its stake, whatever a session shows. */
+/** A bet loses at most 90 % of its stake in any session. */
 const MAX_STAKE = 0.9;
 
 /** Returns a detector without data: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
@@ -46,14 +46,12 @@ export function newDetector(settings: DetectorSettings): DetectorState {
 
 /**
  * Adds the sessions of one window, each with its mean of x / ln 100:
- *
- *     g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y - m0))
- *
- * The order of the sessions does not matter, to the last digit. An empty window has g = 0, so that M still grows by 1
- * in the Shiryaev-Roberts form. Everything is held as logarithms and cannot overflow.
+ * g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y - m0))
+ * The order of the sessions does not change the result, to the last digit. An empty window has g = 0, so M still grows
+ * by 1 in the Shiryaev-Roberts form. All values are stored as logarithms and cannot overflow.
  *
  * @param scores y of each session, in [0, 1]
- * @throws RangeError for a score outside, NaN among them: evidence that is not a number would never go away
+ * @throws RangeError for a score outside [0, 1] or NaN, because an e-value that is not a number would never recover
  */
 export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
   const sorted = Float64Array.from(scores).toSorted();
@@ -87,18 +85,16 @@ function logOnePlusExp(value: number): number {
 }
 
 /**
- * Confidence sequence of a mean whose estimate is about normal: the chance that any of the intervals that are ever looked
- * at misses the truth is about alpha.
- *
- *     estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) / alpha))
- *
- * with V the variance of the estimate. It inverts the likelihood ratio of the truth to a normal mixture around it of
- * standard deviation t, a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD 2017); with an estimated variance
- * it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, Time-uniform central limit theory and asymptotic
- * confidence sequences, 2024).
+ * Confidence sequence of a mean whose estimate is about normal: the probability that any of the intervals, at any
+ * interim analysis, misses the true mean is about alpha.
+ * estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) / alpha))
+ * with V the variance of the estimate. It inverts the likelihood ratio between the true mean and a normal mixture
+ * around it with standard deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD
+ * 2017); with an estimated variance it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+ * Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
  * @param variance of the estimate, > 0
- * @param scale t, > 0, chosen before looking: about the effect that is to be found soonest
+ * @param scale t, > 0, chosen before the first analysis: about the effect that should be detected soonest
  * @param alpha in (0, 1)
  */
 export function normalMixtureInterval(estimate: number, variance: number, scale: number, alpha: number): Bounds {
@@ -108,14 +104,14 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
 }
 
 /**
- * ln of the e-value against the given shares of counts: their likelihood under shares drawn from a Dirichlet
- * distribution around these, divided by that under these. A martingale of mean 1 while the shares are right, so that it
- * ever exceeds 1 / alpha with a probability of at most alpha (Ville; Lindon and Malek, Anytime-valid inference for
- * multinomial count data, NeurIPS 2022).
+ * ln of the e-value of counts against given shares: their likelihood under shares from a Dirichlet distribution around
+ * the given shares, divided by their likelihood under the given shares. While the given shares are correct, this is a
+ * martingale with mean 1, so the probability that it ever exceeds 1 / alpha is at most alpha (Ville; Lindon and Malek,
+ * Anytime-valid inference for multinomial count data, NeurIPS 2022).
  *
  * @param counts of each kind
- * @param shares of each, positive, with the sum 1
- * @param concentration of the distribution: a share p is drawn with variance p (1 - p) / (concentration + 1)
+ * @param shares of each kind, positive, with the sum 1
+ * @param concentration of the distribution: a share p has the variance p (1 - p) / (concentration + 1)
  */
 export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {
   let evidence = 0;
@@ -124,7 +120,7 @@ export function logShareEvidence(counts: readonly number[], shares: readonly num
     const [count, own] = [counts[kind] ?? 0, concentration * share];
     evidence -= count * Math.log(share);
     [remaining, prior] = [remaining - count, prior - own];
-    // The rest of a Dirichlet distribution, without this kind, is again one.
+    // A Dirichlet distribution without one kind is again a Dirichlet distribution.
     if (kind < shares.length - 1) evidence += logBeta(own + count, prior + remaining) - logBeta(own, prior);
   }
   return evidence;

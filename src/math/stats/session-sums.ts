@@ -1,7 +1,4 @@
-/**
- * A ratio over sessions and its variance, from sums that are additive over days, after the sessions themselves were
- * deleted.
- */
+/** A ratio over sessions and its variance, computed from sums that add up over days, so the sessions can be deleted. */
 
 import { effectiveNumberOf } from './effective-number.ts';
 
@@ -32,7 +29,7 @@ function powersOf(x: number, y: number): SessionSums {
   return [1, x, y, xx, xy, yy, xx * xx, xx * xy, xx * yy, xy * yy, yy * yy];
 }
 
-/** @returns sums of no session for none */
+/** @returns zero sums if there are no sessions */
 export function addSums(parts: readonly SessionSums[]): SessionSums {
   return Array.from({ length: SUMS }, (_, place) => parts.reduce((total, sums) => total + (sums[place] ?? 0), 0));
 }
@@ -42,8 +39,8 @@ export interface SummedRatio {
   /** Variance of `value`; 0 if all sessions are equal. */
   readonly variance: number;
   /**
-   * Satterthwaite's degrees of freedom of the variance: few if it comes from few sessions, however many others there
-   * are.
+   * Satterthwaite's degrees of freedom of the variance: few if the variance comes from few sessions, even if there are
+   * many others.
    */
   readonly degreesOfFreedom: number;
   readonly sessions: number;
@@ -52,7 +49,10 @@ export interface SummedRatio {
 /** Squares below this share of their parts are rounding errors. */
 const ROUNDING = 1e-9;
 
-/** The ratio of the sums with its linearised variance between sessions (as `sessionRatio`); null without any session. */
+/**
+ * The ratio of the sums with its linearised variance between sessions (like `sessionRatio`); null if there are no
+ * sessions.
+ */
 export function ratioOf(sums: SessionSums): SummedRatio | null {
   const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
   if (n === 0 || y <= 0) return null;

@@ -1,4 +1,4 @@
-/** The sign-flip randomization test: exact where the sums can be counted, else by seeded draws. */
+/** The sign-flip randomization test: exact if the sums can be counted, else by seeded random signs. */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
@@ -10,18 +10,19 @@ type SignFlipTail = (bound: number) => number;
 
 /** Two halves of 2^16 sums each take about 10 ms. */
 const MAX_ENUMERATED = 32;
-/** Steps of the dynamic programme, of about 1 ns each. */
+/** Steps of the dynamic programme, at about 1 ns each. */
 const MAX_STEPS = 5e7;
-/** A quarter of the distance between two sums: rounding never goes so far. */
+/** A quarter of the distance between two sums, which rounding never exceeds. */
 const QUARTER = 0.25;
 
 /**
- * The exact distribution of a sum under random signs, or null if it would take too long. Three methods:
+ * The exact distribution of a sum under random signs, or null if computing it would take too long. There are three
+ * methods:
  *
  * - all sizes equal, as for a hit rate: the binomial distribution;
- * - up to 32 different sizes: the sums of all signs, as pairs of sums over two halves (Horowitz and Sahni 1974);
- * - more, if they are whole multiples of a common unit, as for precision and reciprocal ranks: the distribution of the
- *   sum, built up size by size (dynamic programming; Pagano and Tritchler 1983).
+ * - up to 32 different sizes: the sums over all signs, as pairs of sums over two halves (Horowitz and Sahni 1974);
+ * - more sizes, if they are whole multiples of a common unit, as for precision and reciprocal ranks: the distribution
+ *   of the sum, built up size by size (dynamic programming; Pagano and Tritchler 1983).
  *
  * @param sizes ascending, each > 0; at least one
  */
@@ -37,12 +38,12 @@ function exactSignFlipTail(sizes: Float64Array): SignFlipTail | null {
   return total * sizes.length <= MAX_STEPS ? latticeTail(counts, total, unit) : null;
 }
 
-/** With k of n signs positive the sum is (2k - n) units. */
+/** If k of n signs are positive, the sum is (2k - n) units. */
 function binomialTail(n: number, unit: number): SignFlipTail {
   return (bound) => atLeastTiny(binomialUpperTail(Math.ceil((bound / unit + n) / 2 - QUARTER), n, 0.5));
 }
 
-/** With signs whose positive sizes come to j units the sum is (2j - total) units. */
+/** If the sizes with positive signs add up to j units, the sum is (2j - total) units. */
 function latticeTail(counts: Float64Array, total: number, unit: number): SignFlipTail {
   const chances = new Float64Array(total + 1);
   chances[0] = 1;
@@ -60,7 +61,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs of one sum of each half that reach the bound; as one sum grows, less is needed of the other. */
+/** Counts pairs with one sum from each half that reach the bound. As one sum grows, less is needed from the other. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -81,8 +82,8 @@ function atLeastTiny(chance: number): number {
 }
 
 /**
- * The greatest number of which all sizes are whole multiples, by Euclid's algorithm; null when there is none that is
- * larger than a millionth of the largest size.
+ * The greatest number of which all sizes are whole multiples, by Euclid's algorithm; null if no such number is larger
+ * than a millionth of the largest size.
  */
 function commonUnit(sizes: Float64Array): number | null {
   const largest = sizes.at(-1) ?? 0;
@@ -101,7 +102,7 @@ function isWhole(multiple: number): boolean {
 }
 
 /**
- * The sums of values over all 2^n choices of their signs; bit i of the index is set where value i counts as positive.
+ * The sums of values over all 2^n choices of signs. Bit i of the index is set if value i is positive.
  *
  * @param values at most 30
  */
@@ -120,7 +121,7 @@ function signedSums(values: ArrayLike<number>): Float64Array {
   return sums;
 }
 
-/** Randomization test of paired differences by flipping their signs. */
+/** Randomization test for paired differences by flipping their signs. */
 export interface SignFlip {
   /** Two-sided. */
   readonly p: number;
@@ -131,23 +132,25 @@ export interface SignFlip {
   readonly method: 'exact' | 'monte_carlo';
 }
 
-/** Sums that differ by less than this share of the sum of sizes are equal: the rest is rounding. */
+/**
+ * Sums that differ by less than this share of the sum of sizes are equal, because the difference is a rounding error.
+ */
 const ROUNDING = 1e-11;
 const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
-/** Keeps the draws for some thousand differences near 0.1 s: 20,000 draws distinguish a p of 0.05 from 0.045. */
+/** Keeps the draws for a few thousand differences near 0.1 s. 20,000 draws distinguish a p of 0.05 from 0.045. */
 const MAX_FLIPS = 2e8;
 
 /**
- * The sign-flip randomization test, Fisher 1935; for retrieval runs Smucker, Allan and Carterette 2007. If baseline
- * and candidate are exchangeable, each difference is as likely to have the other sign. Of all 2^m choices of signs
- * of the m differences that are not 0, p is the share whose sum is at least as far from 0 as the observed one:
- * p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
+ * The sign-flip randomization test, Fisher 1935; for retrieval runs Smucker, Allan and Carterette 2007. If baseline and
+ * candidate are exchangeable, each difference is equally likely to have the opposite sign. Of all 2^m choices of signs
+ * for the m nonzero differences, p is the share whose sum is at least as far from 0 as the observed sum: p = #{s : |sum
+ * s_i d_i| >= |sum d_i|} / 2^m.
  *
- * Exact where `exactSignFlipTail` can count them all. Else by 9,999 to 99,999 seeded draws, fewer for more
- * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, is 1 without any
- * difference, and does not depend on the order of the differences.
+ * Exact if `exactSignFlipTail` can count all choices. Else uses 9,999 to 99,999 seeded draws, fewer for more
+ * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, is 1 if there are no
+ * differences, and does not depend on the order of the differences.
  */
 export function signFlipTest(differences: ArrayLike<number>): SignFlip {
   const sizes = Float64Array.from(differences, Math.abs)
@@ -183,7 +186,7 @@ function estimateSignFlip(sizes: Float64Array, observed: number, slack: number):
   return { p: share(far), pDrop: share(low), pGain: share(high), method: 'monte_carlo' };
 }
 
-/** Sums under random signs, drawn for eight differences at a time: one random byte picks one of their 256 sums. */
+/** Sums under random signs, computed for eight differences at a time: one random byte selects one of their 256 sums. */
 function drawnSums(sizes: Float64Array, draws: number): Float64Array {
   const fillRandom = createRandom(SEED);
   const words = new Uint32Array(Math.ceil(draws / 4));

@@ -1,9 +1,9 @@
 /**
- * Computes cosines of many pairs of vectors in float32, by WebAssembly with SIMD. They exclude most pairs before the
- * rest is computed in float64: their error has a strict bound.
+ * Computes cosines for many pairs of vectors in float32, by WebAssembly with SIMD. These cosines have a strict error
+ * bound. They exclude most pairs before the remaining pairs are computed in float64.
  */
 
-/** The part of the WebAssembly API that is used here; every supported version of Node has it, with SIMD. */
+/** The parts of the WebAssembly API that are used here; every supported Node.js version has them, with SIMD. */
 declare const WebAssembly: {
   Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer; grow(pages: number): number };
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
@@ -36,14 +36,14 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/** One a thread, since every WebAssembly memory reserves gigabytes of address space. */
+/** One per thread, because every WebAssembly memory reserves gigabytes of address space. */
 let kernel: Kernel | undefined;
 
 /**
  * Returns space for two blocks of rows. Each thread has one: the next call invalidates it.
  *
- * @param leftRows maximum rows of the left block
- * @param rightRows maximum rows of the right block
+ * @param leftRows maximum number of rows in the left block
+ * @param rightRows maximum number of rows in the right block
  */
 export function cosineBlocks(columns: number, leftRows: number, rightRows: number) {
   kernel ??= startKernel();
@@ -76,7 +76,7 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     /**
      * Copies rows [from, to) to the left block.
      *
-     * @param scales 1 / length of each row; with 0, all its cosines are 0
+     * @param scales 1 / length of each row; if 0, all cosines of the row are 0
      */
     setLeft(rows: DirectionRows, from: number, to: number, scales: Float64Array): void {
       copy(0, LEFT_TILE, rows, from, to, scales);
@@ -85,8 +85,8 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
       rightEnd = copy(rightStart, RIGHT_TILE, rows, from, to, scales);
     },
     /**
-     * The cosines of rows [from, to) of the left block with all rows of the right one: row-major, `stride` numbers a row,
-     * of which those beyond the last right row mean nothing. Holds until the next call.
+     * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, `stride` numbers
+     * per row, of which those beyond the last right row are undefined. Valid until the next call.
      *
      * @param from a multiple of 4
      */
@@ -101,11 +101,11 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
 }
 
 /**
- * The largest distance of a cosine in float32 from the true one, by the analysis of inner products in Higham 2002,
- * section 3.1: every product passes through m roundings, so its relative error is at most m u / (1 - m u), u = 2^-24, and
- * the absolute products of two unit vectors sum to 1 at most. m counts the rounding of both factors, of the product, of
- * the sums in one of four lanes, and of the sum of the lanes; one more stands for all that is computed in float64. The
- * constant covers numbers too small for float32's full precision.
+ * The maximum difference between a float32 cosine and the true cosine, by the analysis of inner products in Higham
+ * 2002, section 3.1. Every product passes through m roundings, so its relative error is at most m u / (1 - m u), u =
+ * 2^-24, and the absolute products of two unit vectors sum to at most 1. m counts the rounding of both factors, of the
+ * product, of the sums in one of four lanes, and of the sum over the lanes; one more accounts for everything that is
+ * computed in float64. The constant covers numbers too small for float32's full precision.
  */
 export function cosineTolerance(columns: number): number {
   const roundings = (Math.ceil(columns / LANES) + 6) * 2 ** -24;
@@ -120,7 +120,7 @@ function copyScaled(
   target: Float32Array,
   start: number,
 ): void {
-  // Times 0, what is not finite would be NaN.
+  // Multiplied by 0, a number that is not finite would become NaN.
   if (scale === 0) target.fill(0, start, start + count);
   else for (let c = 0; c < count; c++) target[start + c] = (source[from + c] as number) * scale;
 }
@@ -139,7 +139,7 @@ function roundUp(value: number, multiple: number): number {
 /** Bytes, or instructions that consist of bytes. */
 type Code = number | readonly Code[];
 
-/** Signed LEB128, as constants of type i32 are written. */
+/** Signed LEB128, the encoding of i32 constants. */
 function signed(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ; rest >>= 7) {
@@ -150,7 +150,7 @@ function signed(value: number): number[] {
   }
 }
 
-/** Unsigned LEB128, as indices, offsets and lengths are written. */
+/** Unsigned LEB128, the encoding of indices, offsets and lengths. */
 function unsigned(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ; rest >>>= 7) {
@@ -190,7 +190,7 @@ const local = {
   set: (index: number): Code => [0x21, unsigned(index)],
 } as const;
 
-/** Runs the body, and again for as long as the condition holds after it. */
+/** Runs the body, and repeats it while the condition holds afterwards. */
 function doWhile(body: Code, condition: Code): Code {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
@@ -199,9 +199,9 @@ const types = { i32: 0x7f, v128: 0x7b } as const;
 
 interface WasmFunction {
   readonly name: string;
-  /** Parameters of type i32, the first locals. */
+  /** Parameters of type i32, which are the first locals. */
   readonly parameters: number;
-  /** Further locals: first those of type i32, then the vectors. */
+  /** Further locals: first the i32 locals, then the vectors. */
   readonly integers: number;
   readonly vectors: number;
   readonly body: Code;
@@ -227,13 +227,13 @@ function section(id: number, content: Code): Code {
   return [id, sized(content)];
 }
 
-/** Content after its length in bytes. */
+/** Content, preceded by its length in bytes. */
 function sized(content: Code): Code {
   const bytes = flatten(content);
   return [unsigned(bytes.length), bytes];
 }
 
-/** Items after their number. */
+/** Items, preceded by their number. */
 function vectorOf(items: readonly Code[]): Code {
   return [unsigned(items.length), items];
 }
@@ -247,20 +247,20 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and what V8 needs beside them fit the 16
- * vector registers of x86-64; larger tiles spill some and take twice the time.
+ * Rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and V8's own needs fit the 16 vector
+ * registers of x86-64. Larger tiles spill some registers and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;
-/** Numbers of a vector. */
+/** Numbers per vector. */
 const LANES = 4;
 const VECTOR_SIZE = 16;
 
 /**
- * The module: it exports `dots`, a function of seven addresses and sizes in bytes, `left, leftEnd, right, rightEnd,
- * rowSize, out, outRowSize`. For each row of numbers from `left` to `leftEnd` it writes the dot products with all rows
- * from `right` to `rightEnd`. The addresses and `rowSize` are multiples of 16, and the numbers of rows are multiples of
- * their tile.
+ * The module exports `dots`, a function with seven addresses and sizes in bytes: `left, leftEnd, right, rightEnd,
+ * rowSize, out, outRowSize`. For each row of numbers from `left` to `leftEnd`, it writes the dot products with all rows
+ * from `right` to `rightEnd`. The addresses and `rowSize` are multiples of 16, and the row counts are multiples of the
+ * tile size.
  */
 export function dotProductModule(): Uint8Array<ArrayBuffer> {
   let locals = 0;
@@ -325,7 +325,7 @@ function advance(address: number, by: Code): Code {
   return [local.get(address), by, i32.add, local.set(address)];
 }
 
-/** The address so many rows after another. */
+/** The address that many rows after another address. */
 function rowsFrom(start: number, size: number, count: Code): Code {
   return [local.get(start), local.get(size), count, i32.mul, i32.add];
 }

@@ -1,5 +1,5 @@
-/** Matrices of float32 vectors: reading in float64, dot products, and cosines. */
-/** Vectors as rows, one after the other in `data`, which holds `rows * columns` numbers. */
+/** Matrices of float32 vectors: access in float64, dot products, and cosines. */
+/** Vectors as rows, stored consecutively in `data`, which has `rows * columns` numbers. */
 export interface Matrix {
   readonly rows: number;
   readonly columns: number;
@@ -31,7 +31,7 @@ export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   return { rows: rows.length, columns: matrix.columns, data };
 }
 
-/** Euclidean length of each row, in float64; NaN for a row with NaN, infinite for one with an infinity. */
+/** Euclidean length of each row, in float64; NaN for a row with NaN, infinite for a row with an infinity. */
 export function rowLengths(matrix: Matrix): Float64Array {
   const { data, columns } = matrix;
   const lengths = new Float64Array(matrix.rows);
@@ -86,7 +86,10 @@ export function normaliseRows(matrix: Matrix) {
   };
 }
 
-/** Mean of the rows, each divided by its length, in float64; rows without a direction are left out. Empty without rows. */
+/**
+ * Mean of the rows, each divided by its length, in float64. Excludes rows without a direction. Empty if there are no
+ * rows.
+ */
 export function meanDirection(matrix: Matrix): Float64Array {
   const scales = inverseLengths(matrix);
   const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);
@@ -100,7 +103,9 @@ export function meanDirection(matrix: Matrix): Float64Array {
   return mean;
 }
 
-/** 1 / length for each length, so that a dot product times it is a cosine; 0 for a row without direction. */
+/**
+ * 1 / length for each length, so that multiplying a dot product by it yields a cosine; 0 for a row without direction.
+ */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
@@ -111,8 +116,8 @@ export function inverseLengths(matrix: Matrix): Float64Array {
 }
 
 /**
- * Returns the first of every group of equal rows, in the order of the matrix: copies of a chunk count as one. Rows are
- * equal if all their bits are.
+ * Returns the first row of every group of equal rows, in matrix order, so that copies of a chunk count as one. Rows are
+ * equal if all their bits are equal.
  */
 export function distinctRows(matrix: Matrix): Uint32Array {
   const seen = new Map<number, number[]>();
@@ -130,7 +135,7 @@ export function distinctRows(matrix: Matrix): Uint32Array {
   return Uint32Array.from(distinct);
 }
 
-/** FNV-1a (Fowler, Noll and Vo) over words of 32 bits. */
+/** FNV-1a (Fowler, Noll and Vo) over 32-bit words. */
 function hashOf(words: Uint32Array): number {
   let hash = 0x811c9dc5;
   for (const word of words) {
@@ -148,22 +153,22 @@ function areEqual(a: Float32Array, b: Float32Array): boolean {
 /** Sum of the products, in double precision. @throws RangeError if the vectors differ in length */
 export function dotProduct(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) {
-    throw new RangeError(`The vectors have ${a.length} and ${b.length} numbers; both must have as many.`);
+    throw new RangeError(`The vectors have ${a.length} and ${b.length} numbers; both must have the same length.`);
   }
   let sum = 0;
   for (let index = 0; index < a.length; index += 1) sum += (a[index] ?? 0) * (b[index] ?? 0);
   return sum;
 }
 
-/** Cosine of the angle between two vectors, -1 to 1; 0 if one of them is the zero vector, which has no direction. */
+/** Cosine of the angle between two vectors, -1 to 1; 0 if either is the zero vector, which has no direction. */
 export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   const norms = Math.sqrt(dotProduct(a, a) * dotProduct(b, b));
   return norms === 0 ? 0 : clamp(dotProduct(a, b) / norms);
 }
 
 /**
- * Converts a score of a cosine index to a cosine, clipped to [-1, 1]. Scores of indexes with dot products or Euclidean
- * distances do not determine the angle unless every vector has length 1; for those, compare the vectors themselves.
+ * Converts a cosine index's score to a cosine, clipped to [-1, 1]. Scores from indexes with dot products or Euclidean
+ * distances do not determine the angle unless every vector has length 1; for those indexes, compare the vectors.
  */
 export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {
   switch (kind) {
@@ -181,12 +186,12 @@ function clamp(cosine: number): number {
 }
 
 /**
- * All dot products of the rows of `a` with the rows of `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
+ * All dot products of the rows in `a` with the rows in `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
  *
- * Works on tiles of 2 x 4 rows whose eight sums stay in registers, which is several times faster than one pair after
- * the other.
+ * Works on tiles of 2 x 4 rows whose eight sums stay in registers, which is several times faster than one pair at a
+ * time.
  *
- * @param columns length of every row; the rows follow each other in `a` and `b`
+ * @param columns length of every row; rows are stored consecutively in `a` and `b`
  */
 export function dotProducts(
   a: Float64Array,
@@ -257,7 +262,7 @@ function tile(
   out[second + 3] = s24;
 }
 
-/** The dot product of row `i` of `a` and row `j` of `b`, in float64, summed from the first column to the last. */
+/** The dot product of row `i` in `a` and row `j` in `b`, in float64, summed from the first column to the last. */
 export function rowProduct(
   a: Float32Array | Float64Array,
   i: number,

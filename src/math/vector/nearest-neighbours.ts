@@ -1,4 +1,4 @@
-/** Exact search for the most similar rows of a store, for stores that cannot return comparable scores. */
+/** Exact search for the most similar rows in a store, for stores that cannot return comparable scores. */
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
@@ -9,13 +9,13 @@ export interface RankedSimilarity {
   readonly similarity: number;
 }
 
-/** Larger than float32 rounding errors: equally near neighbours are interchangeable. */
+/** Larger than float32 rounding errors: neighbours at equal distance are interchangeable. */
 const TIE = 1e-6;
 
 /**
- * Share of the exact neighbours in the approximate answer, 0..1. A neighbour as near as the last exact one counts as
- * found whatever its id, since which of several equals is returned is arbitrary (the rule of the ann-benchmarks
- * project, Aumüller et al. 2020). Null if there is nothing to find.
+ * Share of the exact neighbours that the approximate result contains, 0..1. A neighbour that is as near as the last
+ * exact neighbour counts as found whatever its id, because the choice among equally near neighbours is arbitrary (the
+ * rule of the ann-benchmarks project, Aumüller et al. 2020). Null if there is nothing to find.
  */
 export function neighbourRecall(
   approximate: readonly RankedSimilarity[],
@@ -29,30 +29,30 @@ export function neighbourRecall(
 }
 
 export interface Neighbours {
-  /** Number of neighbours of each query: k, or the size of the store if it is smaller. */
+  /** Number of neighbours per query: k, or the size of the store if it is smaller. */
   readonly k: number;
-  /** Rows of the store, `k` for each query, most similar first; equally similar ones in the order of the store. */
+  /** Store rows, `k` per query, most similar first; equally similar rows in store order. */
   readonly indices: Uint32Array;
   /** Cosines, in the order of `indices`. */
   readonly similarities: Float64Array;
 }
 
-/** Queries that are compared with the store in one pass over it. */
+/** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
-/** A block of queries and of store rows fits the second-level cache together with the cosines of both. */
+/** A block of queries and a block of store rows fit the second-level cache together with their cosines. */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
 
-/** Cosines that agree to 13 decimals are equal: further digits are rounding. */
+/** Cosines that agree to 13 decimals are equal, because further digits are rounding errors. */
 const TIE_SCALE = 1e13;
 
 /**
- * Finds the k rows of the store with the largest cosine to each query. Float32 rows of any length, float64 sums; a row
- * without direction (zero or not finite) has the cosine 0 to everything.
+ * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any length and float64
+ * sums. A row without direction (zero or not finite) has cosine 0 with everything.
  *
- * All pairs are compared in float32 first, and those that may be among the best in float64: the result is that of
- * float64 alone. Takes 2 * queries * store * columns floating-point operations; memory in addition to the result is
- * 2,048 queries in float32 and a few blocks.
+ * All pairs are first compared in float32, and the pairs that may be among the best in float64, so the result equals a
+ * comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. Besides the result,
+ * memory holds 2,048 queries in float32 and a few blocks.
  *
  * @throws RangeError if the vectors differ in dimension
  */
@@ -88,7 +88,7 @@ export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Ne
   return result;
 }
 
-/** Mean similarity of each query's neighbours; without a store every query has the score -1. */
+/** Mean similarity of each query's neighbours; if the store is empty, every query has the score -1. */
 export function meanSimilarities({ k, similarities }: Neighbours, queries: number): Float64Array {
   return Float64Array.from({ length: queries }, (_, query) => {
     if (k === 0) return -1;
@@ -101,12 +101,15 @@ export function meanSimilarities({ k, similarities }: Neighbours, queries: numbe
 interface Search {
   readonly store: Matrix;
   readonly queries: Matrix;
-  /** 1 / length of each row; 0 for one without direction. */
+  /** 1 / length of each row; 0 for a row without direction. */
   readonly storeScales: Float64Array;
   readonly queryScales: Float64Array;
 }
 
-/** Merges the store rows [first, end), whose approximate cosines begin `cosines`, into the sorted best of one query. */
+/**
+ * Merges the store rows [first, end), whose approximate cosines are at the start of `cosines`, into the sorted best
+ * rows for one query.
+ */
 function keepBest(
   search: Search,
   query: number,
@@ -123,7 +126,7 @@ function keepBest(
     if ((cosines[row - first] as number) < worst - tolerance) continue;
     const cosine = cosineOf(search, query, row);
     const key = tieKey(cosine);
-    // A later row never displaces an equal one, because rows are in the order of the store.
+    // A later row never displaces an equal row, because rows are in store order.
     if (key <= tieKey(worst)) continue;
     let place = last;
     while (place > best && tieKey(similarities[place - 1] as number) < key) {

@@ -1,11 +1,11 @@
-/** Hysteresis: share of the count at a boundary by which a count may exceed it without changing class. */
+/** Hysteresis: share of the count at a boundary by which a count may exceed the boundary without changing class. */
 const BAND = 0.25;
 
 /**
- * Order of magnitude of a store, as a trait of its description: floor(log4(count)), `empty` for 0.
+ * Order of magnitude of a store, as a trait in its description: floor(log4(count)), `empty` for 0.
  *
- * A store that grows by some documents a day keeps its class for months; one that lost three quarters of its documents,
- * or was refilled, does not.
+ * A store that grows by a few documents per day stays in its class for months. A store that lost three quarters of its
+ * documents, or was refilled, changes class.
  */
 export function sizeClass(count: number): string {
   if (count < 1) return 'empty';
@@ -14,7 +14,7 @@ export function sizeClass(count: number): string {
   return String(size);
 }
 
-/** Returns the range of counts of a class in words. */
+/** Returns a class's range of counts in words. */
 export function sizeClassText(size: string): string {
   if (size === 'empty') return 'none';
   const [minimum, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];
@@ -23,8 +23,8 @@ export function sizeClassText(size: string): string {
 
 /**
  * Returns the class of a count after `previous`, with hysteresis: the class does not change while the count is within
- * 25 % of the boundary. A store whose count oscillates around a power of 4 would otherwise change its class each time.
- * Filling an empty store, or emptying one, changes it immediately.
+ * 25 % of the boundary. Otherwise a store whose count oscillates around a power of 4 would keep changing class. Filling
+ * an empty store, or emptying one, changes the class immediately.
  */
 export function steadySizeClass(count: number, previous: string | undefined): string {
   const current = sizeClass(count);

@@ -10,7 +10,7 @@ interface SphericalKMeans extends Clustering {
 
 interface SeededStarts {
   readonly k: number;
-  /** Number of starts; the tightest result is kept. */
+  /** Number of starts; the tightest result is returned. */
   readonly starts: number;
   readonly iterations: number;
   readonly seed: number;
@@ -36,9 +36,9 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
 }
 
 /**
- * Spherical k-means from centroids drawn by k-means++ (Arthur and Vassilvitskii 2007, with 1 - cosine for the squared
- * distance). The same rows and settings give the same clusters. With fewer distinct rows than `k`, some clusters stay
- * empty.
+ * Spherical k-means from centroids chosen by k-means++ (Arthur and Vassilvitskii 2007, with 1 - cosine for the squared
+ * distance). The same rows and settings return the same clusters. If there are fewer distinct rows than `k`, some
+ * clusters stay empty.
  */
 export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts): SphericalKMeans {
   const unit = uniformsOf(seed);
@@ -87,7 +87,7 @@ function dotOf({ data, columns }: Matrix, row: number, vector: Float64Array): nu
   return sum;
 }
 
-/** Draws an index with probability proportional to its weight; any index if all weights are 0. */
+/** Returns an index with probability proportional to its weight; any index if all weights are 0. */
 function drawByWeight(weights: Float64Array, uniform: number): number {
   let total = 0;
   for (const weight of weights) total += weight;
@@ -126,10 +126,10 @@ export interface Clustering {
 const BLOCK = 64;
 
 /**
- * Lloyd's algorithm between directions (rows count as scaled to length 1): `iterations` times assign each row to its
- * nearest centroid (ties to the lowest index) and move each centroid to the direction of the mean of its rows (one
- * without rows stays), then assign once more. Ends early when no row moves, which changes nothing in the result. A row
- * without direction (zero or not finite) moves no centroid and has the label 0.
+ * Lloyd's algorithm on directions (rows count as scaled to length 1). Repeats `iterations` times: assign each row to
+ * its nearest centroid (ties to the lowest index), then move each centroid to the direction of the mean of its rows (a
+ * centroid without rows stays). Then assigns once more. Ends early if no row moves, which does not change the result. A
+ * row without direction (zero or not finite) moves no centroid and has the label 0.
  *
  * @param start row-major centroids of length 1
  */
@@ -149,10 +149,10 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
 }
 
 /**
- * Nearest of the given unit centroids for each row, by the largest cosine; ties to the lowest index. A row without
- * direction has the label 0.
+ * Nearest unit centroid for each row, by the largest cosine; ties to the lowest index. A row without direction has the
+ * label 0.
  *
- * @param lengths of the rows, where they are known
+ * @param lengths of the rows, if they are known
  */
 export function nearestDirections(
   rows: Matrix,
@@ -163,8 +163,8 @@ export function nearestDirections(
 }
 
 /**
- * Compares in float32 first, and in float64 those centroids that may still be the nearest: the result is that of
- * float64 alone, in a fraction of the time.
+ * First compares in float32, then in float64 the centroids that may still be nearest. The result equals a comparison
+ * entirely in float64, in a fraction of the time.
  */
 function assign(
   rows: Matrix,

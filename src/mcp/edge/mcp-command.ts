@@ -1,4 +1,4 @@
-/** `recalld mcp`: serves the tools of the Model Context Protocol over stdin and stdout. */
+/** `recalld mcp`: serves tools over stdin and stdout by the Model Context Protocol. */
 import { once } from 'node:events';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Command } from 'commander';
@@ -7,9 +7,9 @@ import { version } from '../../app/version.ts';
 import { createMcpServer } from '../tools.ts';
 
 const HELP = `
-An assistant starts this command by itself. Add it to the config of the assistant:
+An assistant starts this command. Add it to the assistant's config:
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp", "--config", "/etc/recalld.yaml"]}}}
-The daemon serves the same tools at POST /v1/mcp to API keys with scope read.`;
+The daemon serves the same tools at POST /v1/mcp for API keys with scope read.`;
 
 export function mcpCommand(command: Command, signal: AbortSignal): Command {
   return command

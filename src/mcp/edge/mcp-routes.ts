@@ -1,4 +1,4 @@
-/** `POST /v1/mcp`: serves the tools of the Model Context Protocol over HTTP, one request at a time. */
+/** `POST /v1/mcp`: serves Model Context Protocol tools over HTTP, one request at a time. */
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -44,7 +44,7 @@ export function addMcp(
   });
 }
 
-/** Returns what the tools may know of the API key of a call; nothing when no key is required. */
+/** Returns the permissions that tools need from the API key of a call; nothing when no key is required. */
 function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo } {
   if (key === null || key === 'unknown') return {};
   return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };
@@ -52,7 +52,7 @@ function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo }
 
 type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
-/** Loaded on the first call: most daemons never need it, and it takes a tenth of a second. */
+/** Loaded on the first call: most daemons never need it, and loading takes a tenth of a second. */
 async function openHandler(context: Context, version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),

@@ -1,4 +1,7 @@
-/** The audit log: what people changed. An entry is written in the transaction of its change, so both commit or neither does. */
+/**
+ * The audit log: records each change and who made it. An entry is written in the same transaction as its change, so
+ * both commit or neither does.
+ */
 import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
@@ -26,16 +29,16 @@ export const acts = [
 
 export interface Act {
   readonly at: Date;
-  /** Who did it: `keyHolder`, `consoleVisitor` or `commandUser`. */
+  /** Who made the change: `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
-  /** Null for a change that concerns no pipeline. */
+  /** Null if the change affects no pipeline. */
   readonly pipeline: string | null;
-  /** The object of the change. Never the id of a user or of a live query, since erasures must reach those. */
+  /** The changed object. Never a user id or a live query id, because erasure must remove those. */
   readonly subject: string;
-  /** Null for an object that was created. */
+  /** Null if the change created the object. */
   readonly before: Readonly<Record<string, unknown>> | null;
-  /** Null for an object that was deleted. */
+  /** Null if the change deleted the object. */
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 
@@ -44,7 +47,7 @@ export interface RecordedAct extends Act {
   readonly id: string;
 }
 
-/** Writes acts in the transaction of `client`. */
+/** Writes audit entries in the transaction of `client`. */
 export async function recordActs(client: PoolClient, acts: readonly Act[]): Promise<void> {
   const columns = {
     at: 'timestamptz',
@@ -61,14 +64,14 @@ export async function recordActs(client: PoolClient, acts: readonly Act[]): Prom
 export interface AuditFilter {
   readonly pipeline?: string | undefined;
   readonly since?: Date | undefined;
-  /** Returns only entries older than this one. */
+  /** Id of an entry; only older entries are returned. */
   readonly beforeId?: string | undefined;
   readonly limit: number;
 }
 
 export function createAuditLog(pool: Pool) {
   return {
-    /** Newest first. */
+    /** Entries are sorted newest first. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,
@@ -88,24 +91,24 @@ export function createAuditLog(pool: Pool) {
   };
 }
 
-/** Returns the caller of the API, for the audit log. */
+/** Returns the API caller, as recorded in the audit log. */
 export function keyHolder({ apiKey }: FastifyRequest): string {
   return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
 }
 
-/** Returns the name of the key of a call or of a sign-in; null if keys are not required. */
+/** Returns the name of the API key of the call or sign-in; null if keys are not required. */
 export function keyName({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
   return visitor?.key?.name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
 }
 
-/** Returns the sender of a form on a page, for the audit log. */
+/** Returns the sender of a console form, as recorded in the audit log. */
 export function consoleVisitor({ visitor }: FastifyRequest): string {
   return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id}), console`;
 }
 
 /**
- * Returns the person whom a judgment is attributed to: the key of the call or of the sign-in, by its id, since key names
- * are not unique. No field of the request can override it.
+ * Returns the person to whom a judgment is attributed: the API key of the call or sign-in. Uses the key id, because key
+ * names are not unique. No request field can override it.
  */
 export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
   const id = visitor?.key?.id ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.id);
@@ -120,12 +123,15 @@ export function commandUser(): string {
   return `${userName()}@${hostname()}, command`;
 }
 
-/** Returns the person whom judgments of a command are attributed to. It omits the host, whose name differs between containers. */
+/**
+ * Returns the person to whom a command's judgments are attributed. Omits the host, because its name differs between
+ * containers.
+ */
 export function commandPerson(): string {
   return `user ${userName()}`;
 }
 
-/** A container may run as a user id without a name. */
+/** A container may run under a user id that has no name. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -1,4 +1,7 @@
-/** Authentication of callers by bearer API keys, with scopes and rate limits, and the rules for a daemon that needs no key. */
+/**
+ * Authenticates callers by bearer API key, with scopes and rate limits. Also enforces the rules for a daemon that needs
+ * no key.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify';
@@ -19,22 +22,24 @@ import {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key of a call of the API; null when none was sent. */
+    /** The API key of the request; null if none was sent. */
     apiKey: ApiKey | 'unknown' | null;
   }
 }
 
 /** How long a valid key is cached. */
 const KEY_CACHE_MS = 10_000;
-/** Maximum keys and addresses whose requests are counted; beyond it the least recently used one is dropped. */
+/**
+ * Maximum number of keys and addresses whose requests are counted. Above it, the least recently used entry is dropped.
+ */
 const MAX_COUNTED = 10_000;
 
 export interface AuthenticationSettings {
-  /** True if calls without a key may do everything: only for an embedded daemon on loopback. */
+  /** True if calls without a key have full access, which requires an embedded daemon on loopback. */
   readonly optional: boolean;
-  /** Looks up the key of a text; a revoked key stays valid for some seconds. */
+  /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
   readonly checkKey: Check<ApiKey>;
-  /** Looks up the key of a console session, without a cache. */
+  /** Looks up the API key of a console session. Not cached. */
   readonly checkSession: Check<ApiKey>;
   readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
 }
@@ -47,7 +52,7 @@ export function createAuthentication(sources: {
 }): AuthenticationSettings {
   const { keys, sessions, optional, logger } = sources;
   const attempts = createAttempts((address) =>
-    logger.warn('an address sent too many wrong keys or sessions and is refused for a minute', { address }),
+    logger.warn('an address sent too many wrong keys or sessions and is blocked for a minute', { address }),
   );
   return {
     optional,
@@ -58,8 +63,8 @@ export function createAuthentication(sources: {
 }
 
 /**
- * Checks the key of each API call before its body is read, and limits the rate of calls: by key if it is valid, else by
- * address. Health and metrics need no key and have no rate limit.
+ * Checks the key of each API call before the body is read. Limits calls per key, or per address if the key is missing
+ * or invalid. Health and metrics need no key and have no rate limit.
  */
 export async function identifyCallers(
   app: FastifyInstance,
@@ -74,11 +79,12 @@ export async function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    // All requests that waited for one lookup would continue in the same turn of the event loop. The limiter increments
-    // in one step and reads in the next, so each request would see the count of all of them: each gets its own turn.
+    // Requests that waited for the same lookup would otherwise continue in the same turn of the event loop. The limiter
+    // increments in one step and reads in the next, so each request would see the total count. Each request therefore
+    // gets its own turn.
     setImmediate(done, failure);
   };
-  // Without a promise where no lookup is needed: a promise costs every request.
+  // Returns no promise unless a lookup is needed, because a promise adds cost to every request.
   app.addHook('onRequest', (request, _reply, done) => {
     const text = routeOf(request).startsWith('/v1/') ? bearerOf(request) : null;
     if (text === null) done();
@@ -89,7 +95,7 @@ export async function identifyCallers(
     max: maxRequestsPerMinute,
     timeWindow: 60_000,
     cache: MAX_COUNTED,
-    // Responses within the limit carry no rate limit headers.
+    // Responses to calls within the limit carry no rate limit headers.
     addHeadersOnExceeding: {
       'x-ratelimit-limit': false,
       'x-ratelimit-remaining': false,
@@ -115,8 +121,8 @@ export async function identifyCallers(
 }
 
 /**
- * Returns a hook that accepts a request if its key has the scope. A key that is sent must be valid even where none is
- * needed. It runs before the body is read.
+ * Returns a hook that accepts a request if its key has the scope. A key that was sent must be valid even if the route
+ * needs none. The hook runs before the body is read.
  */
 export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings): preParsingHookHandler {
   return ({ apiKey }, _reply, payload, done) => {
@@ -132,7 +138,7 @@ export function requireScope(scope: ApiScope, { optional }: AuthenticationSettin
 }
 
 /**
- * Checks a scope that only some calls of a route need, beyond the scope of the route.
+ * Checks a scope that only some calls to a route need, in addition to the route's own scope.
  *
  * @throws RecalldError key_lacks_scope
  */
@@ -149,9 +155,9 @@ function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
   return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
 }
 
-/** True if a request carries a valid key; false if it was accepted because none is needed. */
+/** True if the request has a valid key; false if the request was accepted because no key is needed. */
 export function hasGoodKey(request: FastifyRequest): boolean {
-  // A server without the API has no keys.
+  // A server without the API has no API keys.
   return typeof request.apiKey === 'object' && request.apiKey !== null;
 }
 
@@ -170,10 +176,9 @@ const forwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
 const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Guards a daemon that trusts every caller of its own machine: refuses every call under `app` that names another host,
- * comes from a page of another host, or comes through a proxy. A page of any site can make a browser on that machine call
- * 127.0.0.1, by a host name that resolves to it (DNS rebinding) or by a form. Such calls carry the foreign name in Host or
- * in Origin.
+ * Protects a daemon that accepts every local caller. Refuses each call under `app` that names another host, comes from
+ * a page of another host, or passed through a proxy. Any web page can make a browser on the same machine call
+ * 127.0.0.1, through DNS rebinding or a form. Such calls have the foreign name in Host or Origin.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));
@@ -196,14 +201,14 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
     );
   }
   if (origin !== undefined && !isLocal(origin)) {
-    return new RecalldError('host_refused', 'Pages of other sites may not call this daemon.');
+    return new RecalldError('host_refused', 'Pages on other sites may not call this daemon.');
   }
   return undefined;
 }
 
 let lastLocal = '';
 
-/** A cache of one: nearly every call has the Host header of the call before. */
+/** A cache with one entry, because nearly every call has the same Host header as the call before. */
 function isLocalHost(host: string): boolean {
   if (host === lastLocal) return true;
   if (!isLocal(`http://${host}`)) return false;

@@ -1,6 +1,6 @@
 /**
- * Checks API keys and console sessions against PostgreSQL. The database is asked about few unknown ones per address and
- * minute, and unknown ones never evict known ones from the cache.
+ * Checks API keys and console sessions against PostgreSQL. Each address may cause only a few lookups of unknown
+ * credentials per minute, and unknown credentials never evict known ones from the cache.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -18,19 +18,19 @@ export const apiScopes = ['ingest', 'read', 'admin'] as const;
 
 export type ApiScope = (typeof apiScopes)[number];
 
-/** True if a key with these scopes may do what needs `scope`; admin may do everything. */
+/** True if a key with these scopes grants `scope`; admin grants everything. */
 export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
-/** Prefix of all keys, so that secret scanners recognise a leaked key. */
+/** Prefix of every API key, so that secret scanners recognize a leaked key. */
 const API_KEY_PREFIX = 'rcl_';
 
 const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
 
 export function createApiKeys(pool: Pool) {
   return {
-    /** Returns the key of this text; null if it is unknown or revoked. */
+    /** Returns the API key with this text; null if it is unknown or revoked. */
     async find(text: string): Promise<ApiKey | null> {
       const rows = await queryRows<ApiKey>(
         pool,
@@ -40,7 +40,7 @@ export function createApiKeys(pool: Pool) {
       return rows[0] ?? null;
     },
 
-    /** Creates a key. Its text is returned and never stored. */
+    /** Creates an API key. The key text is returned and never stored. */
     async create(
       name: string,
       scopes: readonly ApiScope[],
@@ -111,10 +111,10 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** A key with its console sessions. */
+/** An API key with the number of its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** When one of the sessions was last used, to the minute; null without sessions. */
+  /** When the most recent session was last used, to the minute; null if there are no sessions. */
   readonly lastSeenAt: Date | null;
 }
 
@@ -122,18 +122,21 @@ export type ApiKeys = ReturnType<typeof createApiKeys>;
 
 /** Maximum wrong keys and sessions per address and minute. */
 const WRONG_PER_MINUTE = 20;
-/** Maximum valid credentials, wrong ones and addresses that are cached, each; beyond it the oldest is dropped. */
+/**
+ * Maximum number of cached valid credentials, cached wrong credentials, and tracked addresses, each. Above it, the
+ * oldest entry is dropped.
+ */
 const MAX_REMEMBERED = 10_000;
 
-/** Counts the credentials of each address before the database is asked about them. */
+/** Counts credentials per address before they are looked up in the database. */
 type Attempts = ReturnType<typeof createAttempts>;
 
-/** @param onLimited called once a minute for each address that is refused */
+/** @param onLimited called once a minute for each blocked address */
 export function createAttempts(onLimited: (address: string) => void) {
   const minutes = new Map<string, { count: number; isReported: boolean; readonly until: number }>();
   return {
     /**
-     * @returns a function that takes the attempt back, for valid credentials
+     * @returns a function that reverts the count, for valid credentials
      * @throws RecalldError attempts_limited
      */
     begin(address: string): () => void {
@@ -159,7 +162,7 @@ export function createAttempts(onLimited: (address: string) => void) {
 }
 
 /**
- * Looks up what `text` stands for; null if it is not valid.
+ * Looks up the key or session for `text`; null if it is invalid.
  *
  * @throws RecalldError attempts_limited
  */
@@ -167,7 +170,7 @@ export type Check<Found> = (text: string, address: string) => Promise<Found | nu
 
 /**
  * @param ask queries the database
- * @param cacheMs how long a valid answer is cached
+ * @param cacheMs how long a valid result is cached
  */
 export function createCheck<Found>(
   ask: (text: string) => Promise<Found | null>,
@@ -179,7 +182,8 @@ export function createCheck<Found>(
   const asking = new Map<string, Promise<Found | null>>();
 
   const askOnce = async (hash: string, text: string, address: string): Promise<Found | null> => {
-    // A credential that was valid before is always checked, so that wrong keys from its address do not lock it out.
+    // A credential that was valid before is always checked, so that wrong keys from the same address cannot lock it
+    // out.
     const giveBack = good.has(hash) ? null : attempts.begin(address);
     let isWrong = false;
     try {
@@ -217,17 +221,20 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
-/** Returns the address of the caller: from a trusted proxy, else of the connection; the /64 network of an IPv6 address. */
+/**
+ * Returns the caller's address, as reported by a trusted proxy or else from the connection. An IPv6 address is reduced
+ * to its /64 network.
+ */
 export function addressOf({ ip, socket }: FastifyRequest): string {
   return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
-/** Maximum sessions of a key; a further one ends the oldest. */
+/** Maximum number of sessions per key; a new session ends the oldest. */
 const MAX_SESSIONS_PER_KEY = 100;
 
 export function createConsoleSessions(pool: Pool) {
   return {
-    /** Begins a session of the key. Its token is returned and never stored. */
+    /** Starts a session for the key. The session token is returned and never stored. */
     async begin(keyId: string, lifetimeSeconds: number): Promise<string> {
       const token = randomBytes(32).toString('base64url');
       await pool.query(
@@ -242,7 +249,7 @@ export function createConsoleSessions(pool: Pool) {
       return token;
     },
 
-    /** Returns the key of the session with this token; null once the session has ended or the key is revoked. */
+    /** Returns the API key of the session with this token; null if the session has ended or the key is revoked. */
     async find(token: string): Promise<ApiKey | null> {
       // Updates at most once a minute, so that viewing pages rarely writes.
       const rows = await queryRows<ApiKey>(
@@ -267,5 +274,5 @@ export function createConsoleSessions(pool: Pool) {
   };
 }
 
-/** Console sessions. Only the hashes of their cookies are stored, and times are those of the database. */
+/** Console sessions. Only cookie hashes are stored, and all times come from the database clock. */
 export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;

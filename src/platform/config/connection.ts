@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** Names of pipelines and golden sets, which become metric labels and parts of URLs. */
 export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
-  error: 'must be 1 to 100 of letters, digits, dot, dash and underscore',
+  error: 'must be 1 to 100 letters, digits, dots, dashes or underscores',
 });
 
 export const headersSchema = z
@@ -26,11 +26,11 @@ export const retriesSchema = z
   .describe('Retries after a connection error, 429 or 5xx.');
 
 export const tlsShape = {
-  ca_file: z.string().min(1).optional().describe('PEM file with the certificate authorities to trust.'),
+  ca_file: z.string().min(1).optional().describe('PEM file with the trusted certificate authorities.'),
   client: z
     .strictObject({
-      cert_file: z.string().min(1).describe('PEM file with the client certificate of recalld.'),
-      key_file: z.string().min(1).describe('PEM file with the private key.'),
+      cert_file: z.string().min(1).describe("PEM file with recalld's client certificate."),
+      key_file: z.string().min(1).describe('PEM file with its private key.'),
     })
     .optional()
     .describe('Client certificate, for services that require one.'),
@@ -39,7 +39,7 @@ export const tlsShape = {
 export const tlsSchema = z
   .strictObject(tlsShape)
   .optional()
-  .describe('TLS settings, in addition to the authorities that Node.js trusts.');
+  .describe('TLS settings. The authorities that Node.js trusts stay trusted.');
 
 export const proxySchema = z
   .string()
@@ -58,12 +58,12 @@ export const keySchema = z
   .string()
   .min(1)
   .optional()
-  .describe('API key of the service. Reference it from the environment as ${VAR}.')
+  .describe('API key for the service. Reference it from the environment as ${VAR}.')
   .meta({ secret: 'all' });
 
 const address = z.string().min(1).meta({ secret: 'url' });
 
-/** Config fields of a program that recalld starts. */
+/** Config fields for a program that recalld starts. */
 export const programShape = {
   command: z
     .array(z.string().min(1))
@@ -77,7 +77,7 @@ export const programShape = {
     .describe('Environment variables to add.'),
 };
 
-/** Config fields of a service with an HTTP and JSON API. */
+/** Config fields for a service with a JSON API over HTTP. */
 export const httpServiceShape = {
   url: address.describe('URL of the service.'),
   headers: headersSchema,

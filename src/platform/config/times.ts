@@ -1,6 +1,6 @@
 /**
- * Times in a config: durations (`30m`, `24h`, `7d`), and schedules by cron expressions and time zones that all of recalld
- * interprets in the same way.
+ * Times in the config: durations (`30m`, `24h`, `7d`), and schedules as cron expressions with time zones. All of
+ * recalld interprets them in the same way.
  */
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -12,13 +12,13 @@ export const cronSchema = z.string().superRefine((expression, context) => {
 });
 
 function cronProblem(expression: string): string | null {
-  if (isNeverDue(expression)) return 'never occurs: none of its months has such a day; use a day from 1 to 28';
+  if (isNeverDue(expression)) return 'never occurs: none of its months has that day; use a day from 1 to 28';
   if (readCronExpression(expression) === null)
-    return 'is not a cron expression with five fields, or six with seconds; an hourly one is "0 * * * *"';
+    return 'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"';
   const [dayOfMonth, , weekday] = expression.trim().split(/ +/).slice(-3);
-  // In Unix cron either field may match; in other programs both must.
+  // In Unix cron either field may match; other programs require both.
   if (dayOfMonth !== '*' && weekday !== '*') {
-    return 'sets both a day of the month and a weekday, which programs interpret differently; write * for one of them';
+    return 'sets both a day of the month and a weekday, which cron programs interpret differently; write * for one of them';
   }
   return null;
 }
@@ -50,7 +50,7 @@ function isZone(zone: string): boolean {
 
 const unitMs = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
-const DURATION_RULE = 'must be a number of minutes, hours or days, like 30m, 24h or 7d';
+const DURATION_RULE = 'must be a number of minutes, hours or days, such as 30m, 24h or 7d';
 
 /** A duration from `minimum` to `maximum`, both in the same notation. */
 export function durationSchema(minimum: string, maximum: string) {

@@ -1,4 +1,4 @@
-/** Builds dashboards: layout, variables, links, annotations of deployments, time range. */
+/** Builds dashboards: layout, variables, links, deployment annotations and time range. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   AnnotationQueryBuilder,
@@ -19,7 +19,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
-/** All pipelines with metrics. There is no value for all of them, since SQL needs their names. */
+/** Selects all pipelines that have metrics. No "all" value is offered, because SQL needs the pipeline names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
 const sets =
   'label_values(recalld_golden_run_last_attempt_timestamp_seconds{job=~"$job", pipeline=~"$pipeline"}, golden_set)';
@@ -40,13 +40,13 @@ export function manyGoldenSets(): QueryVariableBuilder {
   return allOf(oneGoldenSet());
 }
 
-/** Variable of the cut-off k, the largest first. */
+/** Variable for the cut-off k, largest first. */
 export function cutoff(): QueryVariableBuilder {
   const query = 'label_values(recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}, k)';
   return labelVariable('k', 'Cut-off', query, VariableSort.NumericalDesc);
 }
 
-/** Variable of the segments of a metric; default `all`. */
+/** Variable for the segments of a metric; default `all`. */
 export function segmentOf(selector: string): QueryVariableBuilder {
   return labelVariable('segment', 'Segment', `label_values(${selector}, segment)`).current({
     text: 'all',
@@ -54,7 +54,7 @@ export function segmentOf(selector: string): QueryVariableBuilder {
   });
 }
 
-/** Columns of the grid of Grafana. */
+/** Number of columns in the Grafana grid. */
 const GRID = 24;
 
 interface Section {
@@ -62,12 +62,12 @@ interface Section {
   readonly panels: readonly Builder<Panel>[];
 }
 
-/** Number of sections that are open by default. Grafana queries the collapsed ones when they are opened. */
+/** Number of sections that are open by default. Grafana queries a collapsed section only when it is opened. */
 const OPEN_SECTIONS = 2;
 
 /**
- * Places panels from left to right in the given order, with a new line where the next one does not fit. Omits sections without
- * panels. Ids count from 1, so that links to panels stay valid as long as the order does.
+ * Places panels from left to right in the given order and starts a new line when the next panel does not fit. Omits
+ * sections without panels. Ids count from 1, so links to panels stay valid as long as the order does.
  */
 export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
   const placed: (Panel | RowPanel)[] = [];
@@ -93,7 +93,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
       left += w;
       tallest = Math.max(tallest, h);
     }
-    // A collapsed row takes one line; Grafana moves the rows below it when it is opened.
+    // A collapsed row takes up one line; Grafana moves the rows below when it is opened.
     top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;
@@ -103,7 +103,7 @@ export interface DashboardSpec {
   readonly uid: string;
   readonly title: string;
   readonly description: string;
-  /** Variables in addition to data sources, job and instances. */
+  /** Variables other than data sources, job and instances. */
   readonly variables: readonly Builder<VariableModel>[];
   readonly sections: readonly Section[];
   readonly hasDeployments: boolean;
@@ -132,12 +132,12 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
 /** Labels that Kubernetes adds to targets. Without them, the variables match every value. */
 const placeLabels = ['cluster', 'namespace'] as const;
 
-/** Returns the target labels that have a variable, beside job and instance. */
+/** Returns the target labels that have a variable, other than job and instance. */
 function placesOf({ groupLabels }: DashboardSettings): readonly string[] {
   return [...new Set([...placeLabels, ...groupLabels])].filter((label) => label !== 'job');
 }
 
-/** Adds the labels of the chosen deployment to every selector of the chosen job. */
+/** Adds the labels of the chosen deployment to every selector that filters by the chosen job. */
 function ofDeployment(dashboard: Dashboard, settings: DashboardSettings): Dashboard {
   const others = placesOf(settings).map((label) => `${label}=~"$${label}", `);
   const apart = (_: string, value: unknown): unknown =>
@@ -168,7 +168,7 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-/** Variables for one deployment at a time, so that no panel mixes two, and for its instances. */
+/** Variables that select one deployment at a time, so that no panel mixes two, and its instances. */
 function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   const labels = [...placesOf(settings), 'job'];
   const apart = labels.map((label, index) => {
@@ -182,7 +182,7 @@ function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   return [...apart, allOf(instances).allValue('.+')];
 }
 
-/** Annotations of the deployments of the chosen pipelines, from PostgreSQL. */
+/** Annotations for deployments of the chosen pipelines, from PostgreSQL. */
 const deployments = new AnnotationQueryBuilder()
   .name('Deployments')
   .datasource(postgresSource)

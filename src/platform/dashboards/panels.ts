@@ -1,4 +1,4 @@
-/** Builders of panels. Each has a title, a description, a unit, and a size on the grid of 24 columns. */
+/** Panel builders. Each panel has a title, a description, a unit, and a size on the grid of 24 columns. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import {
   BigValueColorMode,
@@ -44,7 +44,7 @@ import {
   sql,
 } from './promql.ts';
 
-/** Verdicts as numbers, so that one series shows them; a worse verdict is higher. */
+/** Verdicts as numbers, so that one series can show them; a worse verdict has a higher number. */
 export const verdictNumbers = { ok: 0, warning: 1, no_data: 2, critical: 3 } as const;
 
 export const verdictTexts: readonly ValueMapping[] = [
@@ -76,13 +76,13 @@ export const verdictColors: readonly ValueMapping[] = [
   },
 ];
 
-/** Series names by which bounds and thresholds get their style. */
+/** Names of the series that are styled as bounds and thresholds. */
 const LOW = '95 % lower bound';
 const HIGH = '95 % upper bound';
 
 const hidden = { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } };
 
-/** Fills from the upper bound down to the lower one, without lines. */
+/** Fills the area between the upper and the lower bound, without lines. */
 const bandStyle: readonly { readonly name: string; readonly properties: DynamicConfigValue[] }[] = [
   { name: LOW, properties: [{ id: 'custom.lineWidth', value: 0 }, hidden] },
   {
@@ -96,7 +96,7 @@ const bandStyle: readonly { readonly name: string; readonly properties: DynamicC
   },
 ];
 
-/** Matches the series names of thresholds. */
+/** Matches the names of threshold series. */
 const THRESHOLD_NAMES = '/^threshold/';
 
 const thresholdStyle: DynamicConfigValue[] = [
@@ -118,13 +118,13 @@ interface Common {
 }
 
 interface Measured extends Common {
-  /** Unit id of Grafana. */
+  /** Grafana unit id. */
   readonly unit: string;
   readonly queries: readonly PromQuery[];
 }
 
 export interface Step {
-  /** Minimum value of the color; null for the lowest. */
+  /** Minimum value at which the color applies; null for the lowest step. */
   readonly from: number | null;
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
@@ -135,7 +135,7 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
-    /** Name of a variable; the panel repeats for each of its values. */
+    /** Name of a variable; the panel repeats for each value. */
     readonly repeat?: string;
   },
 ): Builder<Panel> {
@@ -166,7 +166,7 @@ export function graph(
   return panel;
 }
 
-/** The latest value, large, in the color of its step. */
+/** The latest value, in large type and in the color of its step. */
 export function stat(
   spec: Measured & {
     readonly steps?: readonly Step[];
@@ -192,7 +192,7 @@ export function stat(
   return panel;
 }
 
-/** States over time, one bar for each series. */
+/** States over time, with one bar per series. */
 export function stateTimeline(spec: Measured & { readonly mappings: readonly ValueMapping[] }): Builder<Panel> {
   return new StateTimelineBuilder()
     .title(spec.title)
@@ -207,7 +207,7 @@ export function stateTimeline(spec: Measured & { readonly mappings: readonly Val
     .showValue(VisibilityMode.Auto);
 }
 
-/** Observations by bucket over time. */
+/** Observations per bucket over time. */
 export function heatmap(spec: Common & { readonly unit: string; readonly expr: string }): Builder<Panel> {
   return new HeatmapBuilder()
     .title(spec.title)
@@ -227,15 +227,15 @@ export interface Column {
 }
 
 interface Rows extends Common {
-  /** Styles of the columns that are not plain text. */
+  /** Styles for the columns that are not plain text. */
   readonly columns?: readonly Column[];
 }
 
-/** A table of the latest values from Prometheus, with a row per set of labels. */
+/** A table of the latest Prometheus values, with one row per set of labels. */
 export function metricTable(
   spec: Rows & {
     readonly queries: readonly PromQuery[];
-    /** Titles of the columns by label, in order; other columns are hidden. */
+    /** Column titles by label, in order; other columns are hidden. */
     readonly show: Readonly<Record<string, string>>;
   },
 ): Builder<Panel> {
@@ -295,11 +295,12 @@ function steps(list: readonly Step[]): ThresholdsConfigBuilder {
     .steps(list.map(({ from, color }) => ({ value: from, color })));
 }
 
-/** The age of the data that the dashboard shows. */
+/** Age of the data that the dashboard shows. */
 export function snapshotAge(width: number): Builder<Panel> {
   return stat({
     title: 'Age of the snapshot',
-    description: 'Age of the database rows behind the stored gauges; it grows while the database does not respond.',
+    description:
+      'Age of the database rows from which stored gauges are made. It grows while the database does not respond.',
     unit: 's',
     width,
     steps: [
@@ -318,22 +319,22 @@ export interface GaugeGraph {
   readonly width?: number;
   readonly min?: number;
   readonly max?: number;
-  /** How to read it, in addition to the help of the metric. */
+  /** How to read the panel, in addition to the metric's help text. */
   readonly note?: string;
-  /** Labels that are not shown as separate series, such as a constant one. */
+  /** Labels that do not get separate series, such as a constant label. */
   readonly without?: readonly string[];
-  /** Draws the bounds as lines if there may be several series, which a band would join. */
+  /** Draws bounds as lines if there may be several series, because a band would join them. */
   readonly hasBoundLines?: true;
-  /** Label values in addition to the chosen pipeline and segment. */
+  /** Label values to match, in addition to the chosen pipeline and segment. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** Labels with a variable of one value. */
+/** Labels whose variable has one value. */
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
 /**
- * Graphs of gauges: one series per value of the labels that are neither chosen nor given, and bounds as a band if there is
- * only one series. Omits metrics that this version does not export.
+ * Graphs gauges with one series per value of the labels that are neither chosen nor given. Draws bounds as a band if
+ * there is only one series. Omits metrics that this version does not export.
  */
 export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
   return specs.flatMap((spec) => (isExported(spec.metric) ? [gaugeGraph(spec, spec.metric)] : []));

@@ -1,6 +1,6 @@
 /**
- * The PromQL of panels, and the links of dashboards. Every expression filters by the chosen job, instances, pipelines and
- * golden sets. The compiler checks the names of metrics and labels against the catalogue.
+ * PromQL for panels, and dashboard links. Every expression filters by the chosen job, instances, pipelines and golden
+ * sets. The compiler checks metric and label names against the catalogue.
  */
 import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
@@ -12,13 +12,13 @@ import {
   type StoredMetric,
 } from '../metrics/catalogue.ts';
 
-/** The variables of a dashboard that hold its data sources. */
+/** Dashboard variables that hold the data sources. */
 export const prometheusSource = { type: 'prometheus', uid: '${datasource}' } as const;
 export const postgresSource = { type: 'grafana-postgresql-datasource', uid: '${postgres}' } as const;
 
 export interface PromQuery {
   readonly expr: string;
-  /** Name of the series, with its labels in double braces. */
+  /** Series name; labels are in double braces. */
   readonly legend?: string;
 }
 
@@ -32,12 +32,12 @@ export function latest(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant());
 }
 
-/** Instant queries as tables with a column per label. */
+/** Instant queries as tables, with one column per label. */
 export function latestRows(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant().format(PromQueryFormat.Table));
 }
 
-/** Range query of histogram buckets. */
+/** A range query for histogram buckets. */
 export function heatmapOf(expr: string): Builder<Dataquery> {
   return prometheusQuery({ expr, legend: '{{le}}' }, 0).range().format(PromQueryFormat.Heatmap);
 }
@@ -55,7 +55,7 @@ interface SqlQuery extends Dataquery {
   readonly rawSql: string;
 }
 
-/** A query to PostgreSQL, with macros and variables of Grafana. */
+/** A PostgreSQL query with Grafana macros and variables. */
 export function sql(text: string): Builder<SqlQuery> {
   return {
     build: () => ({
@@ -80,10 +80,10 @@ type Conditions = Readonly<Record<string, Wanted | undefined>>;
 
 type Where<Name extends MetricName> = { readonly [Label in LabelOf<Name>]?: Wanted };
 
-/** Labels that panels filter by the variables of their dashboard. */
+/** Labels by which panels filter, using the dashboard's variables. */
 const chosenLabels = ['pipeline', 'golden_set'] as const;
 
-/** One series for all replicas, which export equal values. */
+/** Returns one series for all replicas, because all replicas export equal values. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -92,12 +92,12 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return maxOf(by, name, where);
 }
 
-/** As `maxBy`, for a gauge whose name is unknown at compile time. */
+/** Like `maxBy`, for a gauge whose name is unknown at compile time. */
 export function maxOf(by: readonly string[], name: MetricName, where: Conditions): string {
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
-/** Rate per second over all replicas. */
+/** Rate per second, summed over all replicas. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -106,12 +106,12 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum ${grouped(by)}(rate(${selector(name, '', where)}[$__rate_interval]))`;
 }
 
-/** Increase over all replicas between two points of a graph. */
+/** Increase between two points of a graph, summed over all replicas. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(by: readonly LabelOf<Name>[], name: Name): string {
   return `sum ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
-/** Increase of a counter in the database between two points of a graph; every replica exports the same value. */
+/** Increase between two points of a graph, for a counter in the database. Every replica exports the same value. */
 export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredMetric>(
   by: readonly LabelOf<Name>[],
   name: Name,
@@ -119,7 +119,7 @@ export function storedIncreaseBy<Name extends MetricsOfType<'counter'> & StoredM
   return `max ${grouped(by)}(increase(${selector(name, '', {})}[$__rate_interval]))`;
 }
 
-/** A quantile of a histogram over all replicas. */
+/** Histogram quantile over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   quantile: number,
   by: readonly LabelOf<Name>[],
@@ -129,17 +129,20 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   return `histogram_quantile(${quantile}, ${buckets})`;
 }
 
-/** Observations of a histogram per bucket, for a heat map. */
+/** Histogram observations per bucket, for a heat map. */
 export function bucketsOf(name: MetricsOfType<'histogram'>): string {
   return `sum by (le) (increase(${selector(name, '_bucket', {})}[$__rate_interval]))`;
 }
 
-/** Adds 0 with the label value `none` if there are no series: a counter with labels appears with its first event. */
+/**
+ * Adds 0 with the label value `none` if there are no series, because a counter with labels has no series until its
+ * first event.
+ */
 export function orNone(expression: string, label: string): string {
   return `${expression} or on () label_replace(vector(0), "${label}", "none", "", "")`;
 }
 
-/** A process metric outside the catalogue, such as those of Node.js. */
+/** A process metric outside the catalogue, such as a Node.js metric. */
 export function processMetric(name: string): string {
   return `max by (instance) (${name}{${ofTarget}})`;
 }
@@ -163,24 +166,24 @@ function grouped(by: readonly string[]): string {
   return by.length === 0 ? '' : `by (${by.join(', ')}) `;
 }
 
-/** Links of dashboards, and the labels that separate deployments. */
+/** Dashboard links, and the labels that separate deployments. */
 export interface DashboardSettings {
-  /** Base URL of docs/runbooks; null: that of the console, if `consoleUrl` is set. */
+  /** Base URL for docs/runbooks. If null, runbook links point to the console, if `consoleUrl` is set. */
   readonly runbookBaseUrl: string | null;
-  /** URL of the console; null: dashboards do not link to it. */
+  /** Console URL; if null, dashboards do not link to the console. */
   readonly consoleUrl: string | null;
   /** Target labels that distinguish deployments; a dashboard shows one deployment at a time. */
   readonly groupLabels: readonly string[];
 }
 
-/** Settings of dashboards that are not made for a config. */
+/** Settings for dashboards that are not generated for a config. */
 export const defaultDashboardSettings: DashboardSettings = {
   runbookBaseUrl: null,
   consoleUrl: null,
   groupLabels: ['job'],
 };
 
-/** Returns the URL of a runbook; null if runbooks are not served. */
+/** Returns the URL of a runbook; null if no runbooks are served. */
 export function runbookUrl({ runbookBaseUrl, consoleUrl }: DashboardSettings, alert: string): string | null {
   if (runbookBaseUrl !== null) return `${withoutSlash(runbookBaseUrl)}/${alert}.md`;
   return consoleUrl === null ? null : `${withoutSlash(consoleUrl)}/runbooks/${alert}`;

@@ -1,6 +1,6 @@
 /**
- * Reads and writes text files: small ones as a whole, large ones line by line in bounded memory, and state files of
- * interruptible work with a line of JSON per step.
+ * Reads and writes text files. Small files are processed as a whole; large files line by line in bounded memory. State
+ * files for interruptible work have one JSON line per step.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -33,17 +33,17 @@ const writeReasons: Readonly<Record<string, string>> = {
   EEXIST: 'already exists; use another path or add --force',
   EISDIR: 'is a folder; specify a file',
   ENOTDIR: 'is below a file; use another path',
-  EACCES: 'is not writable; check the permissions',
+  EACCES: 'is not writable; check its permissions',
   ENOSPC: 'could not be written because the disk is full; free some space',
 };
 
-/** Returns the error for a file that cannot be read. */
+/** Returns the error for an unreadable file. */
 export function unreadable(path: string, cause: unknown): RecalldError {
   const reason = reasonOf(cause, readReasons, (code) => `could not be read (${code}); check the path`);
   return new RecalldError('file_unreadable', `${path} ${reason}.`, { cause });
 }
 
-/** Returns the error for a file that cannot be written. */
+/** Returns the error for an unwritable file. */
 function unwritable(path: string, cause: unknown): RecalldError {
   const reason = reasonOf(cause, writeReasons, (code) => `could not be written (${code}); use another path`);
   return new RecalldError('file_unwritable', `${path} ${reason}.`, { cause });
@@ -78,9 +78,9 @@ export async function writeText(path: string, text: string, replace: boolean): P
 }
 
 /**
- * Writes several files, all of them or none: each has a temporary name until all are complete.
+ * Writes several files, either all or none: each has a temporary name until all are complete.
  *
- * @throws RecalldError `file_unwritable`, and the reason of the signal
+ * @throws RecalldError `file_unwritable`, and the abort reason of the signal
  */
 export async function writeTexts(
   files: readonly { readonly path: string; readonly text: string }[],
@@ -93,7 +93,7 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // Writes to a pipe or a terminal; refuses a folder, or an existing file without `replace`.
+        // Writes to a pipe or a terminal. Refuses a folder, and an existing file unless `replace` is set.
         await writeText(path, text, replace);
         continue;
       }
@@ -119,7 +119,7 @@ export async function writeTexts(
   }
 }
 
-/** Gives a file its final name unless that exists: by a link, or by a copy where links are not supported. */
+/** Renames a file to its final name unless that name exists. Uses a link, or a copy if links are not supported. */
 async function place(part: string, target: string): Promise<void> {
   await link(part, target).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : null;
@@ -134,11 +134,12 @@ const CHUNK_BYTES = 256 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Yields the lines of a UTF-8 file without their ends (LF or CRLF) and without a byte order mark before a line. Yields
- * batches, since awaiting each of a million lines would be slow. Memory is bounded by the longest line, at most 16 MiB.
+ * Yields the lines of a UTF-8 file, without line ends (LF or CRLF) and without a byte order mark at the start of a
+ * line. Yields batches, because awaiting each of a million lines would be slow. Memory is bounded by the longest line,
+ * at most 16 MiB.
  *
  * @param see receives every byte of the file, in order
- * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8.
+ * @throws RecalldError `file_unreadable`, or `file_malformed` if a line is too long or not UTF-8.
  */
 export async function* sourceLines(
   path: string,
@@ -147,7 +148,7 @@ export async function* sourceLines(
   yield* linesOf(chunks(path), path, see);
 }
 
-/** As sourceLines, for another source; `name` replaces the path. */
+/** Like sourceLines, for a source other than a file; `name` replaces the path. */
 export async function* linesOf(
   source: AsyncIterable<Buffer>,
   name: string,
@@ -187,12 +188,15 @@ function decodeLines(block: Buffer, file: string, first: number): SourceLine[] {
   return texts.map((line, index) => ({
     file,
     line: first + index,
-    // Concatenated files have a byte order mark at each seam.
+    // Concatenated files have a byte order mark where each file starts.
     text: line.slice(line.startsWith(BYTE_ORDER_MARK) ? 1 : 0, line.endsWith('\r') ? -1 : undefined),
   }));
 }
 
-/** Index of the first line that is not UTF-8. A line feed is never part of a longer character, so lines are checked separately. */
+/**
+ * Returns the index of the first line that is not UTF-8. A line feed is never part of a multi-byte character, so lines
+ * are checked separately.
+ */
 function firstBadLine(block: Buffer): number {
   let index = 0;
   let start = 0;
@@ -215,11 +219,14 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
 
 export type StateFile = ReturnType<typeof createStateFile>;
 
-/** Creates the accessor of a state file, without reading it. Methods throw RecalldError `file_unreadable`, `file_unwritable`. */
+/**
+ * Creates the accessor for a state file without reading the file. Its methods throw RecalldError `file_unreadable` and
+ * `file_unwritable`.
+ */
 export function createStateFile(path: string) {
   return {
     path,
-    /** Returns the stored values, without an incomplete last line; null without a file. */
+    /** Returns the stored values, without an incomplete last line; null if there is no file. */
     async read(): Promise<unknown[] | null> {
       const text = await readFile(path, 'utf8').catch((cause: unknown) => {
         if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
@@ -227,11 +234,11 @@ export function createStateFile(path: string) {
       });
       return text === null ? null : text.split('\n').flatMap(parsed);
     },
-    /** Replaces the file with these values. */
+    /** Replaces the file's content with these values. */
     async start(values: readonly unknown[]): Promise<void> {
       await writeText(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''), true);
     },
-    /** Appends a value; it is in the file when this resolves. */
+    /** Appends a value. The value has been written when the promise resolves. */
     async add(value: unknown): Promise<void> {
       await appendFile(path, `${JSON.stringify(value)}\n`).catch((cause: unknown) => {
         throw unwritable(path, cause);

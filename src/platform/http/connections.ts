@@ -1,6 +1,6 @@
 /**
- * Limits of connections that have sent no valid key yet, limits of pipelined requests, and the orderly end of an API:
- * running requests complete, and new ones are refused so that clients retry at another replica.
+ * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown:
+ * running requests complete, and new requests are refused so that clients retry on another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -10,24 +10,24 @@ import { operationPaths, routeOf } from './operations.ts';
 import type { MemoryBudget } from './request-bodies.ts';
 import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './wire.ts';
 
-/** Estimate of a connection's memory: its buffers, the head of a request, and responses that the client has not read. */
+/** Estimated memory per connection: its buffers, the request head, and responses that the client has not read. */
 const CONNECTION_BYTES = 128 * 1024;
 
-/** Maximum pipelined requests of a connection. Clients that pipeline at all send a few. */
+/** Maximum pipelined requests per connection. Clients that use pipelining send only a few. */
 const MAX_PIPELINED = 8;
 
 interface Connection {
-  /** True until the connection sends a valid key; its memory counts in the budget until then. */
+  /** True until the connection sends a valid key; until then the connection's memory counts against the budget. */
   isKeyless: boolean;
-  /** Requests whose responses the client has not read. */
+  /** Number of requests whose responses the client has not read. */
   underWay: number;
-  /** Requests among them that recalld is still working on. */
+  /** Number of those requests that recalld is still processing. */
   inWork: number;
 }
 
 /**
- * Closes the oldest connection when those without a key use too much memory, so that idle connections cannot keep others
- * out. A connection that waits for a response of recalld stays open.
+ * Closes the oldest connection when connections without a key use too much memory, so that idle connections cannot
+ * block others. A connection that is waiting for a response stays open.
  */
 export function limitConnections(app: FastifyInstance, budget: MemoryBudget, logger: Logger): void {
   const connections = new Map<Socket, Connection>();
@@ -48,7 +48,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
     return false;
   };
 
-  /** Returns null, and closes the connection, if there is no room for it. */
+  /** Closes the connection and returns null if the budget has no room for it. */
   const admit = (socket: Socket): Connection | null => {
     while (budget.take(CONNECTION_BYTES, true) !== 'taken') {
       if (closeOldest()) continue;
@@ -66,16 +66,17 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
 
   app.server.on('connection', admit);
   app.addHook('onListen', (done) => {
-    // For example when the system has no room for a connection. Without a listener the error would end the process.
+    // Occurs, for example, when the system cannot allocate a connection. Without a listener, the error would end the
+    // process.
     app.server.on('error', (error) => logger.warn('a connection could not be accepted', { reason: error.message }));
     done();
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost, whose connections are first seen here.
+    // Fastify opens a second server for the name localhost. That server's connections are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
-      // A client that does not read its responses gets none.
+      // A client that does not read its responses gets no more of them.
       reply.hijack();
       socket.destroy();
       return;
@@ -115,7 +116,7 @@ export function addRetirement(app: FastifyInstance) {
       return;
     }
     underWay += 1;
-    // Also when the caller disconnects before the response.
+    // Runs also when the caller disconnects before the response.
     reply.raw.on('close', () => {
       underWay -= 1;
       if (underWay === 0) lastEnded?.();
@@ -123,11 +124,11 @@ export function addRetirement(app: FastifyInstance) {
     done();
   });
   return {
-    /** Number of running requests, without health and metrics. */
+    /** Number of running requests, except health and metrics. */
     get underWay() {
       return underWay;
     },
-    /** Refuses new requests except health and metrics, and resolves when no request is running. */
+    /** Refuses new requests except health and metrics. Resolves when no request is running. */
     async drain(): Promise<void> {
       isRetired = true;
       if (underWay === 0) return;

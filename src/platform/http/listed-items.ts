@@ -4,10 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import { parseJson } from './request-bodies.ts';
 
-/** Maximum characters of one item, since parsing it blocks the event loop. */
+/** Maximum length of one item in characters, because parsing an item blocks the event loop. */
 const MAX_ITEM = 4 * 1024 * 1024;
 
-/** Splits the list of `{"key": [...]}` into the texts of its items while the body is read. */
+/** Splits the list in `{"key": [...]}` into item texts while the body is read. */
 class ListSplitter {
   private readonly key: string;
   private text = '';
@@ -44,7 +44,7 @@ class ListSplitter {
     return items;
   }
 
-  /** @throws RecalldError body_unreadable for a body that ended too early or has more text */
+  /** @throws RecalldError body_unreadable for a body that ended too early or has trailing text */
   end(): void {
     if (this.phase !== 'tail' || this.text.trim() !== '}') throw this.unreadable();
   }
@@ -60,7 +60,7 @@ class ListSplitter {
     return true;
   }
 
-  /** Returns the index of the comma or bracket after the next item; -1 if the text ends before it. */
+  /** Returns the index of the comma or bracket after the next item; -1 if the text ends first. */
   private endOfItem(): number {
     const [inside, outside] = [/["\\]/g, /["[\]{},]/g];
     for (;;) {
@@ -73,7 +73,7 @@ class ListSplitter {
       }
       const character = found[0];
       if (character === '\\') {
-        // What it escapes may come with the next text.
+        // The escaped character may arrive with the next text.
         if (found.index + 1 >= this.text.length) {
           this.at = found.index;
           return -1;
@@ -98,8 +98,8 @@ class ListSplitter {
 }
 
 /**
- * Yields the items of the list, in one batch per piece of the body. Removes each piece from `pieces`, so that the memory of
- * the body is freed while its items are processed.
+ * Yields the list items, one batch per piece of the body. Removes each piece from `pieces`, so that the body's memory
+ * is freed while its items are processed.
  *
  * @throws RecalldError body_unreadable
  */

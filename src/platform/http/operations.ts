@@ -7,7 +7,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'Problems that affect a part of the work: `replica` is unreachable and the primary answers its reads; `queue` has a Redis that is full or may evict jobs; `clock` differs from the clock of the database by more than a minute, so that scheduled jobs are paused.',
+  'Problems that affect only part of the work. `replica`: the replica is unreachable and the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [
@@ -15,7 +15,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/livez',
     tag: 'operations',
-    summary: 'Check that the process is alive, without asking its dependencies.',
+    summary: 'Check that the process is alive. Dependencies are not checked.',
     scope: null,
     body: null,
     responses: { '200': { description: 'The process is alive.', body: z.object({ status: z.literal('ok') }) } },
@@ -45,7 +45,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     summary: 'Prometheus metrics.',
     scope: null,
     body: null,
-    responses: { '200': { description: 'Text of the Prometheus exposition format.', body: null } },
+    responses: { '200': { description: 'Metrics in the Prometheus text format.', body: null } },
   },
 ];
 
@@ -57,7 +57,7 @@ export interface Unready {
 export interface Readiness {
   /** Problems that make the daemon not ready. */
   readonly notReady: readonly Unready[];
-  /** Problems that affect a part of the work only. */
+  /** Problems that affect only part of the work. */
   readonly degraded: readonly Unready[];
 }
 
@@ -68,22 +68,22 @@ export interface Operations {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Cache of `routeOf`. */
+    /** Cache for `routeOf`. */
     route?: string;
   }
 }
 
-/** Returns the path of the route, or an empty text. Cached, since Fastify allocates an object for each access. */
+/** Returns the path of the route, or an empty text. Cached, because Fastify allocates an object for each access. */
 export function routeOf(request: FastifyRequest): string {
   request.route ??= request.routeOptions.url ?? '';
   return request.route;
 }
 
-/** Paths that a stopping process still answers. */
+/** Paths that a stopping process still serves. */
 export const operationPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export function addOperations(app: FastifyInstance, { metrics, readiness }: Operations): void {
-  // Alive means that the event loop of this process turns. It asks no dependency: a database that is down must not
+  // Alive means that the event loop of this process runs. Dependencies are not checked: a database outage must not
   // restart every daemon.
   app.get('/livez', () => ({ status: 'ok' }));
 
@@ -105,7 +105,7 @@ export function addOperations(app: FastifyInstance, { metrics, readiness }: Oper
   });
 }
 
-/** Ten megabytes at once would block other requests. */
+/** Sending ten megabytes at once would block other requests. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {

@@ -1,4 +1,4 @@
-/** Explains why a value does not match its schema: path of the field, expected type and actual type, never a value. */
+/** Explains why a value does not match its schema: field path, expected type and actual type, but never the value. */
 import { z } from 'zod';
 import type { Rejection, RejectionCode } from '../../core/errors.ts';
 import { closest } from '../../core/text/spelling.ts';
@@ -6,10 +6,10 @@ import { closest } from '../../core/text/spelling.ts';
 type Issue = z.core.$ZodIssue;
 
 /**
- * Returns the code and the message of the first problem. An unknown field is reported before a missing one: it is likely
- * the missing one, misspelt.
+ * Returns the code and the message of the first problem. An unknown field is reported before a missing field, because
+ * it is probably a misspelling of the missing one.
  *
- * @param whole name of the value itself, such as "The item"
+ * @param whole name of the value, such as "The item"
  */
 export function rejectionOf(issues: readonly Issue[], schema: z.ZodType, value: unknown, whole: string): Rejection {
   const [first] = issues;
@@ -39,7 +39,7 @@ function unknownField(path: Issue['path'], keys: readonly string[], names: reado
 
 const MAX_NAME = 100;
 
-/** Returns the field names of the object at a path; none if the schema does not list them. */
+/** Returns the field names of the object at a path; an empty list if the schema does not define them. */
 function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
   let at: unknown = plainSchema(schema);
   for (const part of path) {
@@ -49,13 +49,13 @@ function namesAt(schema: z.ZodType, path: Issue['path']): readonly string[] {
   return Object.keys((at instanceof z.ZodObject ? at.shape : (at as JsonSchema | undefined)?.properties) ?? {});
 }
 
-/** The JSON Schema of a schema that validates by hand. */
+/** JSON Schema of a hand-written schema. */
 interface JsonSchema {
   readonly items?: JsonSchema;
   readonly properties?: object;
 }
 
-/** Unwraps optional and nullable schemas. A schema that validates by hand has its JSON Schema under `wire`. */
+/** Unwraps optional and nullable schemas. A hand-written schema has its JSON Schema under `wire`. */
 function plainSchema(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return plainSchema(schema.unwrap());
   return schema instanceof z.ZodCustom ? (schema.meta()?.['wire'] ?? {}) : schema;
@@ -85,7 +85,7 @@ function valueAt(value: unknown, path: Issue['path']): unknown {
   return at;
 }
 
-/** Returns the type of a value in words; null for a missing value. */
+/** Describes the type of a value in words; null for a missing value. */
 function actualText(value: unknown): string | null {
   if (value === undefined) return null;
   if (value === null) return 'null';
@@ -105,7 +105,7 @@ const typeTexts: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Returns what is expected, to follow the name of the field. Messages of recalld's own schemas say it themselves. */
+/** Describes what is expected, in words that follow the field name. recalld's own schemas provide the message. */
 function expectedText(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   switch (issue.code) {

@@ -1,7 +1,7 @@
 /**
- * Reads, inflates and counts the bodies of all requests: after the key was checked (authentication.ts), by the parser of a
- * route that takes a body, and within the memory budget of all running requests. Small JSON bodies are parsed. Large ones
- * stay in the pieces in which they arrived, where a route asks for it.
+ * Reads, inflates and counts all request bodies: after the key check (authentication.ts), in the parser of a route that
+ * accepts a body, and within the memory budget for all running requests. Small JSON bodies are parsed. Large bodies
+ * stay in the pieces in which they arrived, if the route requests it.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -12,10 +12,10 @@ import { JsonBeyondLimit, parseBoundedJson } from '../../core/text/json.ts';
 import { findJsonFault, type JsonFault } from '../../core/text/loose-json.ts';
 import { hasGoodKey } from '../access/authentication.ts';
 
-/** The memory budget of all callers together: bytes of running requests, and of connections without a key. */
+/** The memory budget shared by all callers, in bytes: running requests, and connections without a key. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
-/** Callers without a valid key get at most this much, and at most half of the budget; the rest is left to callers with a key. */
+/** Limit for callers without a valid key, at most half of the budget; the rest is reserved for callers with a key. */
 const MAX_KEYLESS_BYTES = 64 * 1024 * 1024;
 
 export function createMemoryBudget(maxBytes: number) {
@@ -24,7 +24,7 @@ export function createMemoryBudget(maxBytes: number) {
   let keyless = 0;
   let highest = 0;
   return {
-    /** Reserves bytes, or returns which limit they exceed. */
+    /** Reserves bytes, or returns the limit that they would exceed. */
     take(bytes: number, isKeyless: boolean): 'taken' | 'exhausted' | 'keyless share exhausted' {
       if (all + bytes > maxBytes) return 'exhausted';
       if (isKeyless && keyless + bytes > maxKeyless) return 'keyless share exhausted';
@@ -37,7 +37,7 @@ export function createMemoryBudget(maxBytes: number) {
       all -= bytes;
       if (isKeyless) keyless -= bytes;
     },
-    /** Returns the maximum bytes that were reserved at once since the last call. */
+    /** Returns the peak number of reserved bytes since the last call. */
     peak(): number {
       const peak = highest;
       highest = all;
@@ -46,43 +46,43 @@ export function createMemoryBudget(maxBytes: number) {
   };
 }
 
-/** Overhead of a piece: a body may arrive in pieces of one byte. */
+/** Overhead per piece, because a body may arrive in pieces of one byte. */
 const PIECE_BYTES = 512;
-/** Memory that inflating a body takes. */
+/** Memory needed to inflate a body. */
 const INFLATING_BYTES = 64 * 1024;
 
-/** An unread rest of a body above this size closes its connection. */
+/** If the unread rest of a body is larger than this, the connection is closed. */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
-/** Called with the error, or with the pieces. */
+/** Called with either an error or the pieces. */
 type OnPieces = (error: Error | null, pieces: readonly Buffer[]) => void;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes that the request has reserved of the budget; null without any. */
+    /** Bytes that the request has reserved from the budget; null if none. */
     heldBytes: { bytes: number; readonly isKeyless: boolean } | null;
   }
 }
 
 export interface RequestBodies {
   /**
-   * Returns the body of a request, decompressed, in pieces; none without a body. Their bytes are reserved until the response
-   * is sent.
+   * Returns the request body in decompressed pieces; an empty list if there is no body. The bytes are reserved until
+   * the response is sent.
    *
    * @param limit in bytes, after inflation
    * @throws RecalldError body_too_large, body_unreadable; overloaded when the budget is exhausted
    */
   read(request: FastifyRequest, limit: number): Promise<readonly Buffer[]>;
-  /** As `read`, by a callback that is called once. */
+  /** Like `read`, with a callback that is called once. */
   collect(request: FastifyRequest, limit: number, done: OnPieces): void;
-  /** Reserves bytes for the body of another parser. @throws RecalldError overloaded */
+  /** Reserves bytes for a body that another parser reads. @throws RecalldError overloaded */
   hold(request: FastifyRequest, bytes: number): void;
 }
 
-/** Removes the parsers of Fastify: every body under `app` is read through the returned functions. */
+/** Removes Fastify's parsers: every body under `app` is read through the returned functions. */
 export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): RequestBodies {
   app.removeAllContentTypeParsers();
-  // No DELETE route has a body, but many clients announce one.
+  // No DELETE route accepts a body, but many clients announce one.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('heldBytes', null);
@@ -99,8 +99,8 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
     request.heldBytes = own;
   };
 
-  // The unread rest of a body is drained, so that its sender reads the response. For a long rest the connection is closed
-  // instead: in pieces of one byte, each megabyte takes a second.
+  // The unread rest of a body is drained, so that the sender reads the response. If the rest is long, the connection is
+  // closed instead: in pieces of one byte, each megabyte takes a second.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -112,7 +112,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
       const isLong = raw.headers['transfer-encoding'] !== undefined || lengthOf(raw) > MAX_DRAINED_BYTES;
       if (isLong) reply.header('connection', 'close');
     }
-    // When the response is ready, even if the caller has disconnected: until then the body is in use.
+    // Called when the response is ready, even if the caller has disconnected, because the body is in use until then.
     giveBack(request);
     done();
   });
@@ -141,10 +141,10 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
 }
 
 /**
- * Collects the pieces of a body. Listens to both streams for their whole life: either may fail after the other, and after
- * its end.
+ * Collects the pieces of a body. Listens to both streams until they are destroyed, because either may fail after the
+ * other, and even after its end.
  *
- * @param hold reserves the bytes of each piece before it is kept, and may throw
+ * @param hold reserves the bytes of each piece before the piece is stored, and may throw
  */
 function collect(
   raw: IncomingMessage,
@@ -162,7 +162,7 @@ function collect(
     pieces = [];
     if (gunzip !== null) raw.unpipe(gunzip);
     gunzip?.destroy();
-    // Drains the rest.
+    // Drains the rest of the body.
     raw.resume();
     done(error, []);
   };
@@ -187,14 +187,14 @@ function collect(
     if (isOver) return;
     isOver = true;
     const all = pieces;
-    // The request, and with it this closure, lives on: release the pieces.
+    // The request outlives this point and keeps this closure in memory: release the pieces.
     pieces = [];
     done(null, all);
   });
 }
 
 /**
- * True if a body is gzip by its `Content-Encoding`. An empty one counts as identity, and `x-gzip` is gzip (RFC 9110, 8.4.1.3).
+ * True if the `Content-Encoding` is gzip. An empty value means identity, and `x-gzip` means gzip (RFC 9110, 8.4.1.3).
  *
  * @throws RecalldError body_unreadable for another encoding
  */
@@ -212,7 +212,7 @@ function isCompressed(header: string | undefined): boolean {
   );
 }
 
-/** Returns the announced length of the body; 0 without one. */
+/** Returns the announced body length; 0 if there is no body. */
 function lengthOf({ headers }: IncomingMessage): number {
   return Number(headers['content-length'] ?? 0);
 }
@@ -228,18 +228,18 @@ function tooLarge(limit: number, when: string): RecalldError {
 /** Room for a thousand queries with vectors of 1,536 numbers as text. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** A larger body is parsed in a thread: parsing 1 MB of numbers takes about 10 ms. */
+/** A larger body is parsed in a thread, because parsing 1 MB of numbers takes about 10 ms. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Memory that parsing adds per byte of JSON: its text, its values, and the rows made of them. Counted for the first
- * SMALL_BYTES only: a larger body is no list of small values, or the operator of the daemon sends it.
+ * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Applied to the first
+ * SMALL_BYTES only, because a larger body is not a list of small values or comes from the daemon's operator.
  */
 const PARSED_BYTES = 6;
 
 /** A body that would block the main thread: joining its pieces alone can take 20 ms. */
 export class LargeBody {
-  /** Readers remove each piece that they have read. */
+  /** Readers remove each piece after reading it. */
   readonly pieces: Buffer[];
 
   constructor(pieces: readonly Buffer[]) {
@@ -247,20 +247,20 @@ export class LargeBody {
   }
 }
 
-/** Makes the routes of `app` receive parsed JSON bodies; undefined for an empty one. */
+/** Makes the routes in `app` receive parsed JSON bodies; undefined for an empty body. */
 export function acceptJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, LIMIT_BYTES);
 }
 
-/** As acceptJson, but a body above SMALL_BYTES becomes a `LargeBody`. */
+/** Like acceptJson, but a body above SMALL_BYTES becomes a `LargeBody`. */
 export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): void {
   accept(app, bodies, SMALL_BYTES);
 }
 
-/** @param maxParsed in bytes; a larger body stays in its pieces */
+/** @param maxParsed in bytes; a larger body stays in pieces */
 function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number): void {
   app.removeAllContentTypeParsers();
-  // Callbacks, since a promise costs every request.
+  // Uses callbacks, because a promise adds cost to every request.
   app.addContentTypeParser('application/json', (request: FastifyRequest, _payload, done) => {
     bodies.collect(request, LIMIT_BYTES, (error, pieces) => {
       if (error !== null) return done(error);
@@ -279,7 +279,7 @@ function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number):
   });
 }
 
-/** Keys that pollute prototypes are refused by the schemas of the routes, which accept only their own keys. */
+/** Route schemas accept only their own keys, so they refuse keys that pollute prototypes. */
 function parsed(pieces: readonly Buffer[]): unknown {
   const [first] = pieces;
   if (first === undefined) return undefined;
@@ -288,14 +288,14 @@ function parsed(pieces: readonly Buffer[]): unknown {
   return parseJson(bytes.toString('utf8'));
 }
 
-/** Text in another encoding that is read as UTF-8 would be stored with wrong ids and texts. */
+/** Text in another encoding, read as UTF-8, would be stored with wrong ids and texts. */
 export function notUtf8(): RecalldError {
   return unreadable(
     'The body is not UTF-8; encode the JSON as UTF-8, or send Content-Encoding: gzip if it is compressed.',
   );
 }
 
-/** @throws RecalldError body_unreadable, without the message of the parser, which quotes the body */
+/** @throws RecalldError body_unreadable, without the parser's message, which quotes the body */
 export function parseJson(text: string): unknown {
   // Some clients send a byte order mark.
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
@@ -308,7 +308,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns a message with the place of the first JSON error in a body; null for valid JSON. */
+/** Returns a message with the position of the first JSON error in a body; null for valid JSON. */
 export function faultText(json: string): string | null {
   const fault = findJsonFault(json);
   return fault === null ? null : notJson(fault);

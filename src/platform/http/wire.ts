@@ -1,6 +1,6 @@
 /**
- * The wire format: descriptions of endpoints; responses, made from a value by the response schema, without anything that
- * the schema does not name; and errors as RFC 9457 problem documents. The only place that knows HTTP statuses of errors.
+ * The wire format: endpoint descriptions; responses, converted from values by the response schema and without any other
+ * properties; and errors as RFC 9457 problem documents. Only this file maps errors to HTTP statuses.
  */
 
 import type { FastifyReply } from 'fastify';
@@ -11,7 +11,7 @@ import type { ApiScope } from '../access/credentials.ts';
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/** The value in the program for a wire form: names in camelCase, times as dates. */
+/** The in-program type for a wire form: names in camelCase, times as dates. */
 type Inside<Wire> = Wire extends string
   ? string extends Wire
     ? Wire | Date
@@ -25,9 +25,9 @@ type Inside<Wire> = Wire extends string
       : Wire;
 
 /**
- * Returns the wire form of a value. A name of the schema in snake_case is read from the property in camelCase, a date becomes
- * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. The keys
- * of a record or a map are data and stay as they are.
+ * Returns the wire form of a value. A snake_case name in the schema is read from the camelCase property, a date becomes
+ * ISO 8601, and a number that is not finite becomes null. Properties that the schema does not name are omitted. Keys of
+ * a record or a map are data and stay unchanged.
  *
  * @throws TypeError for an object whose schema is not an object, a list or a record
  */
@@ -52,7 +52,7 @@ function wireOf(schema: z.core.$ZodType, value: unknown): unknown {
       Object.entries(schema.shape).map(([name, field]) => [name, wireOf(field, from[camelCase(name)])]),
     );
   }
-  throw new TypeError('an object has no wire form by this schema');
+  throw new TypeError('the schema defines no wire form for an object');
 }
 
 export const endpointTags = {
@@ -61,7 +61,7 @@ export const endpointTags = {
   golden: 'Golden sets, runs, comparisons and baselines.',
   changes: 'Deployments, and the audit log.',
   judging: 'Judgments of live queries.',
-  density: 'Coverage of live queries by the store.',
+  density: 'Store coverage of live queries.',
   privacy: 'Erasure of queries and users.',
   operations: 'Health and metrics.',
 } as const;
@@ -70,11 +70,11 @@ export type EndpointTag = keyof typeof endpointTags;
 
 export interface Endpoint {
   readonly method: 'get' | 'post' | 'delete';
-  /** With parameters in braces. */
+  /** Path with parameters in braces. */
   readonly path: string;
   readonly summary: string;
   readonly tag: EndpointTag;
-  /** Null for an endpoint without authentication. */
+  /** Null if the endpoint needs no authentication. */
   readonly scope: ApiScope | null;
   readonly body: z.ZodType | null;
   /** Query parameters. */
@@ -84,9 +84,9 @@ export interface Endpoint {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
 }
 
-/** Retry-After of a refused request. */
+/** The Retry-After value of a refused request. */
 export const RETRY_AFTER_SECONDS = 2;
-/** Retry-After above a rate limit, unless the limiter has set it. */
+/** The Retry-After value above a rate limit, unless the limiter has set one. */
 const WINDOW_SECONDS = 60;
 
 const statusOfKind: Record<ErrorKind, number> = {
@@ -114,7 +114,7 @@ export function problemOf(code: ErrorCode, detail: string): Problem {
   return { type: 'about:blank', title: meaning, status: statusOfKind[kind], code, detail };
 }
 
-/** Sets Retry-After for an error that a client may retry. */
+/** Sets Retry-After for an error after which the client may retry. */
 export function setRetryAfter(
   reply: FastifyReply,
   { kind, retryable }: RecalldError,
@@ -125,7 +125,7 @@ export function setRetryAfter(
   reply.header('retry-after', isOften ? WINDOW_SECONDS : seconds);
 }
 
-/** A problem of HTTP itself: an unknown path, a wrong method, a body that is not JSON. */
+/** A problem with the HTTP request itself: an unknown path, a wrong method, a body that is not JSON. */
 export function plainProblem(status: number, detail: string): Problem {
   const title = status === 404 ? 'Not found' : status < 500 ? 'Bad request' : 'Internal error';
   return { type: 'about:blank', title, status, code: status < 500 ? 'bad_request' : 'internal', detail };

@@ -1,9 +1,9 @@
-/** Types of alert and recording rules, and the PromQL and template expressions that they are built from. */
+/** Types for alert and recording rules, and builders for their PromQL and template expressions. */
 import type { LabelsOf, labelValues, MetricName, MetricsOfType } from './catalogue.ts';
 
 export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';
 
-/** Grafana uids of the dashboards that alerts link to. */
+/** Grafana uids of the dashboards to which alerts link. */
 export const dashboardUids = {
   health: 'recalld-retrieval-health',
   golden: 'recalld-golden-set',
@@ -18,19 +18,22 @@ export interface AlertRule {
   readonly expr: Expression;
   /** How long the condition must be true before the alert fires, such as `5m`. */
   readonly for?: string;
-  /** How long the alert keeps firing after the condition was last true, against flapping; by default the time of a restart. */
+  /**
+   * How long the alert keeps firing after the condition was last true, to avoid flapping. Default: the duration of a
+   * restart.
+   */
   readonly keepFiringFor?: string;
-  /** Labels of each alert, in addition to `labels`. */
+  /** Labels on each alert, in addition to `labels`. */
   readonly by: readonly string[];
-  /** Labels that the rule sets, such as the pipeline of a rule for one pipeline. */
+  /** Labels that the rule sets, for example the pipeline in a rule for one pipeline. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly dashboard: keyof typeof dashboardUids;
   /**
-   * Alerts that make this one redundant while they fire, and the labels that must match. The rule itself excludes them
-   * instead of an Alertmanager inhibition, because an alert that ends while inhibited is never reported as resolved.
+   * Alerts that make this alert redundant while they fire, and the labels that must match. The rule excludes them
+   * because with an Alertmanager inhibition, an alert that ends while inhibited is never reported as resolved.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
-  /** Title for a lock screen, equal for all alerts of a group; `pipeline` is the only label that it may use. */
+  /** Title for a lock screen, identical for all alerts in a group. It may use no label other than `pipeline`. */
   readonly summary: string;
   /** What is wrong, with numbers, and what to do. */
   readonly description: string;
@@ -49,20 +52,20 @@ export interface RuleGroup {
 }
 
 export interface RuleSettings {
-  /** Base URL of the runbooks; null: the console serves them if its URL is known. */
+  /** Base URL for runbooks. If null, the console serves them if its URL is known. */
   readonly runbookBaseUrl: string | null;
-  /** Null: alerts have no link to a dashboard. */
+  /** If null, alerts do not link to a dashboard. */
   readonly dashboardBaseUrl: string | null;
-  /** URL of recalld for browsers; null: alerts have no link to it. */
+  /** recalld's URL for browsers. If null, alerts do not link to it. */
   readonly consoleBaseUrl: string | null;
-  /** Target labels that distinguish deployments under the same Prometheus. */
+  /** Target labels that distinguish deployments monitored by the same Prometheus. */
   readonly groupLabels: readonly string[];
-  /** Label `job` of the targets of recalld. */
+  /** Label `job` of recalld's targets. */
   readonly scrapeJob: string;
-  /** How long an alert on golden scores keeps firing, so that one good run among bad ones does not resolve it. */
+  /** How long an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
-  /** Buckets of the latency histogram of live queries, in seconds. */
+  /** Histogram buckets for the latency of live queries, in seconds. */
   readonly latencyBuckets: readonly number[];
 }
 
@@ -90,12 +93,12 @@ export function duration(seconds: number): string {
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-/** Part of a PromQL expression, or a duration such as `5m`. */
+/** A part of a PromQL expression, or a duration such as `5m`. */
 type Expression = string;
 
 /**
- * Adds the group labels to every `by` and `on` of an expression, so that deployments stay separate. Rules are written
- * without these labels, with `by ()` and `on ()` where there are no others, so that no rule can forget them.
+ * Adds the group labels to every `by` and `on` in an expression, so that deployments stay separate. Rules are written
+ * without these labels, with `by ()` and `on ()` if there are no others, so that no rule can omit them.
  */
 export function withGroupLabels(expr: Expression, groupLabels: readonly string[]): Expression {
   return expr.replaceAll(/\b(by|on) \(([\w, ]*)\)/g, (_, word: string, labels: string) => {
@@ -104,20 +107,20 @@ export function withGroupLabels(expr: Expression, groupLabels: readonly string[]
   });
 }
 
-/** Excludes series for which one of the alerts fires. */
+/** Excludes series for which one of the alerts is firing. */
 export function unlessFiring(expr: Expression, { alerts, on }: NonNullable<AlertRule['silentWhile']>): Expression {
   const firing = `ALERTS{alertname=~${JSON.stringify(alerts.join('|'))}, alertstate="firing"}`;
   return `(\n${expr}\n)\nunless on (${on.join(', ')}) ${firing}`;
 }
 
-/** For annotations: assigns the label selector of the alert to a variable. */
+/** For annotations: assigns the alert's label selector to a variable. */
 export function selectorVariable(variable: string, groupLabels: readonly string[], labels: readonly string[]): string {
   const all = [...groupLabels, ...labels];
   const values = all.map((label) => `$labels.${label}`).join(' ');
   return `{{ ${variable} := printf "{${all.map((label) => `${label}=%q`).join(',')}}" ${values} }}`;
 }
 
-/** For annotations: `then`, in which `.` is the query result, if the series exists; else `otherwise`. */
+/** For annotations: `then` if the series exists, with the query result as `.`; else `otherwise`. */
 export function ifSeries(variable: string, metric: string, then: string, otherwise = ''): string {
   const or = otherwise === '' ? '' : `{{ else }}${otherwise}`;
   return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;
@@ -127,8 +130,8 @@ export function ifSeries(variable: string, metric: string, then: string, otherwi
 export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
 
 /**
- * For annotations: the time when the condition was last true. While an alert is only kept firing, Prometheus does not
- * update its text and Alertmanager may send it again; without a time it would report a fault that has ended.
+ * For annotations: when the condition was last true. While an alert only keeps firing, Prometheus does not update its
+ * text and Alertmanager may send it again. Without a time, that text would report a fault that has ended.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 
@@ -142,7 +145,7 @@ type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelVa
     : string
   : string;
 
-/** A regular expression that the whole value must or must not match. */
+/** A regular expression that the whole value must, or must not, match. */
 export type Pattern = { readonly matches: string } | { readonly differsFrom: string };
 
 /** By label: one value, a list of allowed values, or a pattern. */
@@ -150,7 +153,7 @@ type Matchers<Name extends MetricName> = {
   readonly [Label in LabelOf<Name>]?: ValueOf<Name, Label> | readonly ValueOf<Name, Label>[] | Pattern;
 };
 
-/** Labels of the metric, or the replica that exported it. */
+/** Labels of the metric, or of the replica that exported it. */
 type GroupLabel<Name extends MetricName> = LabelOf<Name> | 'instance';
 
 /** `name{label="value"}` */
@@ -158,7 +161,7 @@ export function series<Name extends MetricName>(name: Name, matchers: Matchers<N
   return selector(name, matchers);
 }
 
-/** Gauge aggregated over replicas, which export equal values; with `ago`, its earlier value. */
+/** A gauge aggregated over replicas, which export equal values. With `ago`, an earlier value. */
 export function maxBy<Name extends MetricsOfType<'gauge'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -169,7 +172,7 @@ export function maxBy<Name extends MetricsOfType<'gauge'>>(
   return `max by (${labels.join(', ')}) (${selector(name, matchers)}${offset})`;
 }
 
-/** Increase over all replicas within a window such as `1h`; with `ago`, within a window that ended then. */
+/** Increase over all replicas within a window such as `1h`. With `ago`, the window ends that long ago. */
 export function increaseBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -181,7 +184,7 @@ export function increaseBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (increase(${selector(name, matchers)}[${window}]${offset}))`;
 }
 
-/** Rate per second over all replicas, over a window such as `5m`. */
+/** Rate per second over all replicas, in a window such as `5m`. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
   name: Name,
@@ -191,7 +194,7 @@ export function rateBy<Name extends MetricsOfType<'counter'>>(
   return `sum by (${labels.join(', ')}) (rate(${selector(name, matchers)}[${window}]))`;
 }
 
-/** Observations per second of a histogram over all replicas, below a bucket's limit or in total. */
+/** Observations per second in a histogram over all replicas, below a bucket's limit or in total. */
 export function observedBy<Name extends MetricsOfType<'histogram'>>(
   labels: readonly LabelOf<Name>[],
   name: Name,
@@ -206,7 +209,7 @@ export function observedBy<Name extends MetricsOfType<'histogram'>>(
   return `sum by (${labels.join(', ')}) (rate(${chosen}[${window}]))`;
 }
 
-/** Quantile of a histogram over all replicas. */
+/** Histogram quantile over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   quantile: number,
   labels: readonly LabelOf<Name>[],
@@ -218,7 +221,8 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 
 /**
  * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
- * does not see; its absence before the window shows it, unless recalld was not scraped then.
+ * does not count. The counter's absence before the window reveals that event, unless Prometheus did not scrape recalld
+ * then.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
@@ -234,12 +238,12 @@ export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   ].join('\n');
 }
 
-/** `part / whole` where the whole is positive; a missing part counts as 0. */
+/** `part / whole` if the whole is positive; a missing part counts as 0. */
 export function ratio(part: Expression, whole: Expression): Expression {
   return `(${part} or 0 * ${whole}) / (${whole} > 0)`;
 }
 
-/** Prometheus 2 keeps the limit of a bucket as written, Prometheus 3 writes `1` as `1.0`. */
+/** Prometheus 2 keeps a bucket's limit as written; Prometheus 3 writes `1` as `1.0`. */
 function limitOf(below: number): string | Pattern {
   return Number.isInteger(below) ? { matches: String.raw`${below}(\.0)?` } : String(below);
 }

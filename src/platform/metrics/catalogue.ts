@@ -1,9 +1,8 @@
 /**
- * All metrics that recalld exports: the only place that defines their names, help, labels and buckets.
- * docs/reference/metrics.md is generated from this file, and the exporter refuses a metric that is not here.
- *
- * `stored` gauges are made from the latest rows of the database, which are cached in memory and read again every few
- * seconds. The others are counted by the process that exports them.
+ * All metrics that recalld exports: the only place that defines their names, help texts, labels and buckets.
+ * docs/reference/metrics.md is generated from this file, and the exporter refuses metrics that are not defined here.
+ * Stored gauges (`stored`) are made from the latest database rows, which are cached in memory and reloaded every few
+ * seconds. All other metrics are counted by the process that exports them.
  */
 import { checkKinds } from '../../checks/rules/check-state.ts';
 import { queryOutcomes, runStatuses, severities, verdicts } from '../../core/model.ts';
@@ -27,8 +26,8 @@ import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
- * Values of the labels with a closed list, by metric. Rules that match another value do not compile. A label that is not
- * here, such as the name of a pipeline, accepts any text.
+ * Allowed values of labels with a closed list, per metric. Rules that match another value do not compile. A label that
+ * is not listed, such as a pipeline name, accepts any text.
  */
 export const labelValues = {
   recalld_golden_queries: { outcome: queryOutcomes },
@@ -83,12 +82,11 @@ export const metricCatalogue = {
   ...judgingMetrics,
   ...experimentMetrics,
   ...notificationMetrics,
-  recalld_threshold: storedGauge('Configured threshold of a check on a share, a score or another plain number.', [
-    'pipeline',
-    'check',
-    'severity',
-  ]),
-  recalld_threshold_seconds: storedGauge('Configured threshold of a check on a time.', [
+  recalld_threshold: storedGauge(
+    'Configured threshold of a check whose value is a share, a score or another plain number.',
+    ['pipeline', 'check', 'severity'],
+  ),
+  recalld_threshold_seconds: storedGauge('Configured threshold of a check whose value is a time.', [
     'pipeline',
     'check',
     'severity',
@@ -99,15 +97,15 @@ export const metricCatalogue = {
     'state',
   ]),
   recalld_check_quiet: storedGauge(
-    '1 while a check has no data for a reason that its config accepts, such as too little traffic or a baseline that is not learnt yet; else 0.',
+    '1 while a check has no data for an accepted reason, such as low traffic or a baseline that is still being learned; else 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_smallest_detectable_drop: storedGauge(
-    'Drop that a regression check detects in one run with a power of 80 %, given the noise of its baseline and the size of the golden set.',
+    'Smallest drop that a regression check detects in one run with 80 % power, given the baseline noise and the golden set size.',
     ['pipeline', 'check'],
   ),
   recalld_check_blind: storedGauge(
-    '1 while a regression check passes although it could not detect a drop of twice its configured size; else 0.',
+    '1 while a regression check passes but could not have detected a drop of twice its configured size; else 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last evaluated.', [
@@ -115,27 +113,27 @@ export const metricCatalogue = {
     'check',
   ]),
   recalld_check_info: storedGauge(
-    'Always 1: the kind of a check and the words of its alert: `what` it measures, whether it fails `below` or `above` its threshold, and the unit of both.',
+    'Always 1. The labels state what a check measures (`what`), whether it fails `below` or `above` its threshold, and the unit of both.',
     ['pipeline', 'check', 'kind', 'what', 'limit', 'unit'],
   ),
   ...boundedGauges(
     {
       recalld_check_value:
-        'Value of a check at its last evaluation, a plain number; absent while it is too old to trust.',
+        'Value of a check at its last evaluation, as a plain number; absent if the value is too old to trust.',
       recalld_check_value_seconds:
-        'Value of a check on a time at its last evaluation; absent while it is too old to trust.',
+        'Value of a check on a time at its last evaluation; absent if the value is too old to trust.',
     },
     ['pipeline', 'check'],
   ),
-  recalld_check_n: storedGauge('Queries, opinions or documents behind the value of a check (its n).', [
-    'pipeline',
-    'check',
-  ]),
-  recalld_check_since_timestamp_seconds: storedGauge(
-    'For a check that is not ok: time of the first measurement beyond its threshold, or since when there is no data.',
+  recalld_check_n: storedGauge(
+    'Number of queries, opinions or documents on which the value of a check is based (its n).',
     ['pipeline', 'check'],
   ),
-  recalld_check_before: storedGauge('For a check that is not ok: its last value while it was ok, a plain number.', [
+  recalld_check_since_timestamp_seconds: storedGauge(
+    'For a check that is not ok: when the first measurement crossed the threshold, or when data first went missing.',
+    ['pipeline', 'check'],
+  ),
+  recalld_check_before: storedGauge('For a check that is not ok: its last value while it was ok, as a plain number.', [
     'pipeline',
     'check',
   ]),
@@ -149,26 +147,26 @@ export const metricCatalogue = {
   ]),
   recalld_queries_total: {
     type: 'counter',
-    help: 'Live queries received by this process, sampled or not, by outcome: ok, empty, error or timeout.',
+    help: 'Live queries that this process received, sampled or not, by outcome: ok, empty, error or timeout.',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },
   recalld_query_zero_results_total: {
     type: 'counter',
-    help: 'Live queries whose answer had no documents.',
+    help: 'Live queries whose response had no documents.',
     labels: ['pipeline'],
     source: 'process',
   },
   recalld_query_latency_seconds: {
     type: 'histogram',
-    help: 'Retrieval latency of live queries as reported by their service; `metrics.latency_buckets` sets other buckets.',
+    help: 'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets other buckets.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   recalld_query_top1_similarity: {
     type: 'histogram',
-    help: 'Score of the best document of live queries, if it is between -1 and 1.',
+    help: 'Score of the top document of live queries, if it is between -1 and 1.',
     labels: ['pipeline'],
     source: 'process',
     buckets: [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
@@ -181,72 +179,71 @@ export const metricCatalogue = {
   },
   recalld_ingest_shed_total: {
     type: 'counter',
-    help: 'Ingest requests that were answered 429 or 503, by reason: database, overload or rate_limit.',
+    help: 'Ingest requests that recalld answered with 429 or 503, by reason: database, overload or rate_limit.',
     labels: ['reason'],
     source: 'process',
   },
   recalld_requests_under_way_bytes: {
     type: 'gauge',
-    help: 'Maximum memory of running requests in the last second, estimated: bodies, parsed values, and rows waiting to be stored. Above `server.max_under_way_mb` requests are shed.',
+    help: 'Peak memory used by running requests in the last second, estimated: bodies, parsed values, and rows waiting to be stored. Above `server.max_under_way_mb`, requests are refused.',
     labels: [],
     source: 'process',
   },
   recalld_redaction_service_total: {
     type: 'counter',
-    help: 'Texts sent to the redaction service, by outcome: ok, or failed, timeout and malformed, where only a hash is stored.',
+    help: 'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, only a hash is stored.',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },
   recalld_trace_spans_total: {
     type: 'counter',
-    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span that gave no live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (more fragments than can wait for their query).',
+    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span without a live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (too many fragments were waiting for their query).',
     labels: ['outcome'],
     source: 'process',
   },
   recalld_feedback_total: {
     type: 'counter',
-    help: 'Feedback received by this process, by kind and sentiment.',
+    help: 'Feedback that this process received, by kind and sentiment.',
     labels: ['pipeline', 'kind', 'sentiment'],
     source: 'process',
   },
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Share of positive opinions among positive and negative ones in the trailing window (live.window); the latest of each user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
+        'Positive opinions as a share of positive and negative opinions in the trailing window (live.window); only the latest opinion per user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     'Wilson',
   ),
-  recalld_feedback_opinions: storedGauge('Opinions behind recalld_feedback_positive_ratio (its n).', [
-    'pipeline',
-    'segment',
-    'basis',
-  ]),
+  recalld_feedback_opinions: storedGauge(
+    'Number of opinions on which recalld_feedback_positive_ratio is based (its n).',
+    ['pipeline', 'segment', 'basis'],
+  ),
   ...measureMetrics,
   ...liveMeasurementMetrics,
   ...liveStageMetrics,
   ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',
-    help: 'Version of recalld and of Node.js; always 1.',
+    help: 'recalld and Node.js versions; always 1.',
     labels: ['version', 'nodejs'],
     source: 'process',
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the cached database rows behind the stored gauges; grows while the database does not respond. Before the first rows, the age of the process.',
+    help: 'Age of the cached database rows from which stored gauges are made; grows while the database does not respond. Before the first rows, the age of the process.',
     labels: [],
     source: 'process',
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
-    help: 'Failed reads of the database rows behind the stored gauges.',
+    help: 'Failed attempts to read the database rows from which stored gauges are made.',
     labels: [],
     source: 'process',
   },
   recalld_dropped_samples_total: {
     type: 'counter',
-    help: 'Samples that were not exported because they were not finite. Any increase is a bug in recalld.',
+    help: 'Samples that were not exported because their values were not finite. Any increase is a bug in recalld.',
     labels: [],
     source: 'process',
   },
@@ -258,7 +255,7 @@ export const metricCatalogue = {
   },
   recalld_ticks_given_up_total: {
     type: 'counter',
-    help: 'Scheduled starts that could not be stored before the next one was due, by job.',
+    help: 'Scheduled runs that could not be enqueued before the next scheduled time, by job.',
     labels: ['task'],
     source: 'process',
   },
@@ -277,7 +274,7 @@ export const metricCatalogue = {
   },
   recalld_event_loop_lag_seconds: {
     type: 'histogram',
-    help: 'Delay of a timer, measured ten times a second: how long a request had to wait for its turn.',
+    help: 'Timer delay, measured ten times a second: how long a request had to wait for the event loop.',
     labels: [],
     source: 'process',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],

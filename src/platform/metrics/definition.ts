@@ -1,9 +1,9 @@
-/** An entry of the metric catalogue. */
+/** An entry in the metric catalogue. */
 export interface MetricDefinition {
   readonly type: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** `stored`: made from the latest rows of the database. `process`: counted by the process. */
+  /** `stored`: made from the latest database rows. `process`: counted by the process. */
   readonly source: 'stored' | 'process';
   /** Upper bounds of histogram buckets. */
   readonly buckets?: readonly number[];
@@ -24,7 +24,7 @@ type Bounded<Name extends string> = `${Name}${'' | '_ci_low' | '_ci_high'}`;
 /**
  * Returns gauges with their 95 % confidence bounds: the metrics `name`, `name_ci_low` and `name_ci_high`.
  *
- * @param method of the bounds, for their help; omitted where it varies
+ * @param method how the bounds are computed, for their help text; omitted if it varies
  */
 export function boundedGauges<Name extends string, const Labels extends readonly string[]>(
   helps: Readonly<Record<Name, string>>,

@@ -7,7 +7,7 @@ export interface Meter {
   observe<Name extends MetricsOfType<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
 }
 
-/** One value of a metric that is made from stored rows: a gauge, or a counter that is kept in the database. */
+/** One value of a metric that is made from stored rows: a gauge, or a counter that is stored in the database. */
 export interface GaugeSample {
   readonly name: StoredMetric;
   readonly labels: Readonly<Record<string, string>>;
@@ -15,8 +15,8 @@ export interface GaugeSample {
 }
 
 /**
- * Returns the gauges of a subject at a time after its rows were read. Values that are too old to trust by then are omitted,
- * however long ago the database last responded.
+ * Returns a subject's gauges at a time after its rows were read. Omits values that are too old to trust by then, no
+ * matter when the database last responded.
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
@@ -25,23 +25,23 @@ export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<N
   return { name, labels, value };
 }
 
-/** Samples that depend only on an object that never changes, so that they are serialised once. */
+/** Samples that depend only on an object that never changes, so that they are serialized once. */
 export interface KeptGauges {
-  /** The same object from reading to reading as long as the samples are the same. */
+  /** The same object is returned as long as the samples are unchanged. */
   readonly of: object;
   readonly samples: () => readonly GaugeSample[];
 }
 
-/** The stored gauges at one time. No series is in both parts. */
+/** Stored gauges at a point in time. No series is in both parts. */
 export interface StoredGauges {
-  /** Serialised each time. If two samples have the same name and labels, the later one counts. */
+  /** Serialized each time. If two samples have the same name and labels, the later one wins. */
   readonly current: readonly GaugeSample[];
-  /** Only values to show now: those that are too old to trust are omitted here as well. */
+  /** Current values only: values that are too old to trust are omitted here too. */
   readonly kept: readonly KeptGauges[];
 }
 
-/** Returns the gauges of cached rows at a given time; values that are too old to trust by then are omitted. */
+/** Returns the gauges for cached rows at a given time. Omits values that are too old to trust by then. */
 export type StoredGaugesAt = (now: Date) => StoredGauges;
 
-/** Reads the rows behind the stored gauges; rejects if the database does not respond. */
+/** Reads the rows from which stored gauges are made. Rejects if the database does not respond. */
 export type ReadStoredGauges = () => Promise<StoredGaugesAt>;

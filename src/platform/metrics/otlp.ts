@@ -1,6 +1,6 @@
 /**
- * Exports metrics and events by OTLP in its JSON form (opentelemetry-proto v1: collector, metrics, logs), to one address
- * with its headers, time-outs and proxy.
+ * Exports metrics and events over OTLP in JSON (opentelemetry-proto v1: collector, metrics, logs) to one address, with
+ * the configured headers, timeouts and proxy.
  */
 import { hostname } from 'node:os';
 import { at, createJsonApi, type HttpServiceConfig, numberOf, textOf } from '../outbound/json-api.ts';
@@ -36,9 +36,9 @@ const scopeOf = ({ version }: Reporter) => ({ name: 'recalld', version });
 const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
- * Makes an OTLP request of metrics. It keeps the names of Prometheus and sets no unit, so that a backend that writes back to
- * Prometheus produces the series that rules and dashboards use. A counter that is kept in the database has no start time,
- * since it is older than the process.
+ * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend that writes to
+ * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database has no start
+ * time, because it is older than the process.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {
   const metrics = readings.flatMap((reading) => metricOf(reading, reporter, now) ?? []);
@@ -110,7 +110,7 @@ interface SpanEvent {
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Makes an OTLP request of events: log records with a name. */
+/** Builds an OTLP request with events, as named log records. */
 export function toOtlpEvents(events: readonly SpanEvent[], reporter: Reporter, now: Date): object {
   const logRecords = events.map(({ name: eventName, at, traceId, spanId, attributes }) => ({
     timeUnixNano: nanoseconds(at),
@@ -134,18 +134,18 @@ export type OtlpEndpoint = ReturnType<typeof createOtlpEndpoint>;
 
 type OtlpRefusal = NonNullable<ReturnType<typeof partOf>>;
 
-/** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
+/** @throws RecalldError config_invalid if an address, a header or a TLS file cannot be used */
 export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Reporter, 'instance'>) {
   const identity = { service: 'The OTLP endpoint', configField: 'metrics.otlp' };
   const api = createJsonApi(config, identity);
   const longestMs = config.timeout_ms * (config.retries + 1);
   return {
-    /** Identity of this process in what it sends. */
+    /** Identity of this process in the data that it sends. */
     reporter: { ...process, instance: `${hostname()}:${globalThis.process.pid}` },
     /**
-     * Sends one request, with the retries and the time-out of the config.
+     * Sends one request, with the configured retries and timeout.
      *
-     * @returns null if all of it was accepted; else the reason, and whether a part was accepted
+     * @returns null if everything was accepted; else the reason, and whether a part was accepted
      */
     async send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null> {
       const call = { method: 'POST', path: `/v1/${signal}`, body, purpose: signal } as const;
@@ -159,7 +159,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
   };
 }
 
-/** Reads `partialSuccess` of a response, whose counts are text in JSON. */
+/** Reads `partialSuccess` from a response. Its counts are strings in JSON. */
 function partOf(answer: unknown) {
   const part = at(answer, 'partialSuccess');
   const refused = numberOf(at(part, 'rejectedDataPoints')) ?? numberOf(at(part, 'rejectedLogRecords')) ?? 0;

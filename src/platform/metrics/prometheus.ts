@@ -8,19 +8,19 @@ import { type MetricName, type MetricsOfType, metricCatalogue } from './catalogu
 import type { MetricDefinition } from './definition.ts';
 import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter.ts';
 
-/** Series that are serialised per turn of the event loop: 1 to 2 ms. */
+/** Number of series that are serialized per turn of the event loop, which takes 1 to 2 ms. */
 const SERIES_PER_TURN = 2000;
 
-/** Serialised samples by metric. */
+/** Serialized samples by metric. */
 interface Lines {
   readonly byName: ReadonlyMap<string, Buffer>;
-  /** Metrics of the samples that are omitted, since they are not finite. */
+  /** Metrics with samples that are omitted because they are not finite. */
   readonly dropped: readonly GaugeSample['name'][];
 }
 
 /**
- * Serialises the stored gauges in the Prometheus text format 0.0.4. Samples of `kept` are serialised once and cached as long
- * as their object lives. Yields to the event loop in between.
+ * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes the samples in `kept` once and caches them
+ * as long as their object exists. Yields to the event loop in between.
  *
  * @param onDropped called for each sample that is omitted because it is not finite
  * @returns the parts of the text, in order
@@ -42,7 +42,7 @@ export function createStoredGaugesWriter(
   };
 }
 
-/** Help and type lines; all lines of a metric must follow its heading. */
+/** HELP and TYPE lines; all lines of a metric must follow its heading. */
 const headings = Object.entries<MetricDefinition>(metricCatalogue)
   .filter(([, { source }]) => source === 'stored')
   .map(([name, { help, type }]): [string, Buffer] => {
@@ -83,26 +83,26 @@ function escapeValue(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }
 
-/** A request for an older snapshot starts the next reading, without waiting for it. */
+/** If the snapshot is older than this, a request starts the next read without waiting for it. */
 const MAX_AGE_MS = 1000;
-/** Interval between readings while no requests arrive, so that the first request already has a snapshot. */
+/** Interval between reads while no requests arrive, so that a request always finds a snapshot. */
 const REFRESH_MS = 10_000;
 
 interface Snapshot<T> {
-  /** Null before the first reading. */
+  /** Null before the first read. */
   latest(): T | null;
-  /** Time since the rows were requested; before the first rows, since the start. */
+  /** Time since the rows were requested; before the first rows, time since the start. */
   ageMs(): number;
-  /** Resolves when the running reading, or else a new one, has succeeded or failed. */
+  /** Resolves when the running read, or else a new one, has succeeded or failed. */
   refresh(): Promise<void>;
-  /** Stops the readings, without waiting for a running one. */
+  /** Stops reading. Does not wait for a running read. */
   close(): void;
 }
 
 /**
- * Starts to read immediately. There is at most one reading at a time. Does not keep the process alive.
+ * Starts to read immediately. Only one read runs at a time. Does not keep the process alive.
  *
- * @param onFailure called with the reason of a failed reading; the previous snapshot stays
+ * @param onFailure called with the reason for a failed read; the previous snapshot is retained
  */
 function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (reason: string) => void): Snapshot<T> {
   let latest: { readonly value: T; readonly askedAtMs: number } | null = null;
@@ -142,12 +142,12 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
   };
 }
 
-/** A metric with its current values, for any receiver. */
+/** A metric with its current values, for any exporter. */
 export interface MetricReading {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
-  /** True if the metric is made from the database and not counted by this process. */
+  /** True if the metric is made from database rows, not counted by this process. */
   readonly isStored: boolean;
   readonly values: readonly {
     readonly value: number;
@@ -161,13 +161,13 @@ export interface Exporter {
   readonly meter: Meter;
   readonly contentType: string;
   /**
-   * Returns the exposition text of the values in memory, in parts, in UTF-8. It never waits for the database: cached rows
-   * are shown with their age, without values that are too old to trust.
+   * Returns the in-memory values in the Prometheus text format, in parts, as UTF-8. Never waits for the database:
+   * cached rows are exported with their age, without values that are too old to trust.
    */
   scrape(): Promise<readonly Buffer[]>;
   /** Returns the same values for receivers of pushed metrics. */
   read(): Promise<readonly MetricReading[]>;
-  /** Resolves when reading the rows behind the stored gauges has succeeded or failed. */
+  /** Resolves when reading the rows for stored gauges has succeeded or failed. */
   refresh(): Promise<void>;
   close(): void;
 }
@@ -177,11 +177,14 @@ export interface ExporterSettings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** Bucket bounds that the config overrides. */
+  /** Bucket bounds from the config. */
   readonly buckets?: { readonly [Name in MetricsOfType<'histogram'>]?: readonly number[] };
 }
 
-/** Gauges of prom-client that end in _total, which Prometheus reserves for counters; each also exists without the suffix. */
+/**
+ * prom-client gauges whose names end in _total, a suffix that Prometheus reserves for counters; each also exists
+ * without the suffix.
+ */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function createExporter(settings: ExporterSettings): Exporter {
@@ -195,7 +198,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
 
   const snapshot = createSnapshot(settings.readStoredGauges, settings.clock, (reason) => {
     counter('recalld_snapshot_errors_total').inc();
-    settings.logger.error('the rows behind the stored gauges could not be read', { reason });
+    settings.logger.error('could not read the database rows for stored gauges', { reason });
   });
   // A value that is not finite would silently resolve alerts, so it is dropped and counted.
   const write = createStoredGaugesWriter((metric) => {
@@ -227,7 +230,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
       observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
     },
     contentType: registry.contentType,
-    // Overlapping scrapes share one response, which takes milliseconds of processor time.
+    // Overlapping scrapes share one response, because building one takes milliseconds of CPU time.
     scrape() {
       running ??= answer().finally(() => {
         running = null;
@@ -240,7 +243,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
   };
 }
 
-/** Groups the samples by metric. If two have the same labels, the later one counts. */
+/** Groups the samples by metric. If two have the same labels, the later one wins. */
 function readStored({ current, kept }: StoredGauges): MetricReading[] {
   const byName = new Map<GaugeSample['name'], Map<string, GaugeSample>>();
   for (const one of [...current, ...kept.flatMap(({ samples }) => samples())]) {
@@ -253,7 +256,7 @@ function readStored({ current, kept }: StoredGauges): MetricReading[] {
   });
 }
 
-/** The event loop metrics of Node.js are NaN if a scrape follows another immediately. */
+/** Node.js event loop metrics are NaN if one scrape immediately follows another. */
 function withoutNotANumber(text: string): string {
   return text.replaceAll(/^[^#\n].* Nan$\n?/gm, '');
 }
@@ -275,7 +278,7 @@ function registerCatalogue(
         switch (definition.type) {
           case 'gauge': {
             const metric = new Gauge(options);
-            // A gauge without labels would otherwise export 0 before it is set.
+            // Otherwise a gauge without labels would export 0 before it is set.
             if (definition.labels.length === 0) metric.reset();
             return [name, metric];
           }
@@ -288,12 +291,12 @@ function registerCatalogue(
   );
 }
 
-/** Interval at which the event loop delay is measured. */
+/** Interval at which event loop delay is measured. */
 export const LAG_INTERVAL_MS = 100;
 
 /**
- * Measures ten times a second how late a timer fires, which is how long other work had to wait. A delay is measured once,
- * however long it was. Does not keep the process alive.
+ * Measures, ten times a second, how late a timer fires, which is how long other work had to wait. Each delay is
+ * recorded once, no matter how long it was. Does not keep the process alive.
  *
  * @param record also receives each delay
  * @returns a function that stops the measurement

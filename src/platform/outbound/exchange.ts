@@ -1,9 +1,8 @@
 /**
- * One HTTP request and its response, limited in time and bytes, through a proxy if the config names one. A failure has a
- * short stable code.
- *
- * It uses node:http because fetch has three problems: after an abort it opens another connection that stays idle, an abort
- * while connecting keeps the process alive, and it refuses to call some ports (such as 6000).
+ * Sends one HTTP request and reads its response, limited in time and bytes, through a proxy if one is configured. Each
+ * failure has a short stable code.
+ * Uses node:http because fetch has three problems: after an abort it opens another connection that stays idle, an abort
+ * while connecting keeps the process alive, and it refuses some ports (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -22,9 +21,9 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { RecalldError } from '../../core/errors.ts';
 
 interface ConnectionFailure {
-  /** `timeout` if the network itself timed out. */
+  /** `timeout` if the network reported the timeout. */
   readonly code: string;
-  /** The problem, to follow the name of the service. */
+  /** The problem, worded to follow the service name. */
   readonly problem: string;
   /** True if a retry may succeed. */
   readonly isRetryable: boolean;
@@ -64,8 +63,8 @@ const failures = new Map<string, ConnectionFailure>([
 ]);
 
 /**
- * Classifies the error of a request or of reading its response. Only the code of the error is shown, since its text may
- * repeat the request.
+ * Classifies an error from a request or from reading its response. Messages show only the error code, because the error
+ * text may repeat the request.
  */
 export function classifyConnectionFailure(error: unknown): ConnectionFailure {
   const code = errorCode(error);
@@ -97,47 +96,53 @@ function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Value of the config: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
+/** The config value: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
 export type ProxySetting = string;
 
 /**
- * Returns the proxy for a service; null for none.
+ * Returns the proxy for a service; null if none applies.
  *
- * @param url of the service: its scheme, host and port matter
- * @throws RecalldError config_invalid for a proxy that is not a URL
+ * @param url URL of the service: its scheme, host and port matter
+ * @throws RecalldError config_invalid if the proxy is not a URL
  */
 export function proxyFor(setting: ProxySetting | undefined, url: string): URL | null {
   const address = setting === 'environment' ? getProxyForUrl(url) : (setting ?? '');
   if (address === '') return null;
   if (URL.canParse(address)) return new URL(address);
   const where = setting === 'environment' ? 'HTTP_PROXY or HTTPS_PROXY' : '`proxy`';
-  throw new RecalldError('config_invalid', `${where} is not a valid URL; write it like http://proxy.internal:3128.`);
+  throw new RecalldError(
+    'config_invalid',
+    `${where} is not a valid URL; use a form such as http://proxy.internal:3128.`,
+  );
 }
 
-/** Makes the connections to one service: https goes through a proxy by CONNECT, so that the proxy only sees the host. */
+/**
+ * Opens the connections to one service. https passes through a proxy with CONNECT, so that the proxy sees only the
+ * host.
+ */
 function createAgent(isSecure: boolean, proxy: URL | null, options: AgentOptions): HttpAgent | HttpsAgent {
   if (proxy === null) return isSecure ? new HttpsAgent(options) : new HttpAgent(options);
   return isSecure ? new HttpsProxyAgent(proxy, options) : new HttpProxyAgent(proxy, options);
 }
 
-/** The called service, in a form that messages may show. */
+/** The called service, in a form that is safe to show in messages. */
 export interface ExchangeTarget {
-  /** Scheme, host and path, without a query and without a secret. */
+  /** Scheme, host and path, without a query or a secret. */
   readonly label: string;
   readonly isSecure: boolean;
-  /** Path of its config, such as `retriever`, for messages. */
+  /** Path of its config section for messages, such as `retriever`. */
   readonly configField: string;
-  /** Config key of the address there; default `url`. */
+  /** Config key that holds the address; default `url`. */
   readonly urlKey?: string;
-  /** Config key that is most likely wrong, by HTTP status; messages of other statuses name none. */
+  /** The config key that is most likely wrong, by HTTP status; messages for other statuses name no key. */
   readonly suspects: Readonly<Record<number, string>>;
-  /** Describes the target of a redirect from its Location header, without its query. */
+  /** Describes a redirect target from its Location header, without the query. */
   describeRedirect(location: string): string;
 }
 
-/** Certificates and key of a TLS connection, as PEM. */
+/** TLS certificates and key, as PEM. */
 export interface TlsMaterial {
-  /** Authorities to trust instead of the built-in ones. */
+  /** Certificate authorities to trust instead of the built-in ones. */
   readonly ca?: string;
   /** Client certificate, for services that require one. */
   readonly cert?: string;
@@ -149,12 +154,12 @@ export interface ExchangeRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Limit of the whole attempt: lookup, connection, request, and the response to its last byte. */
+  /** Time limit for the whole attempt: lookup, connection, request, and the response to its last byte. */
   readonly timeoutMs: number;
 }
 
 interface ExchangeSettings {
-  /** Limit of the body after decompression. */
+  /** Size limit for the body after decompression. */
   readonly maxResponseBytes: number;
   readonly tls?: TlsMaterial;
   readonly proxy?: URL | null;
@@ -166,7 +171,7 @@ export type ExchangeResult =
       readonly kind: 'failure';
       readonly code: string;
       readonly message: string;
-      /** HTTP status; null without a response. */
+      /** HTTP status; null if there was no response. */
       readonly status: number | null;
       readonly isRetryable: boolean;
       /** Retry-After header, unparsed. */
@@ -174,22 +179,25 @@ export type ExchangeResult =
     }
   | { readonly kind: 'timeout' };
 
-/** Sender of requests to one address; see createExchange. */
+/** Sends requests to one address; see createExchange. */
 export interface Exchange {
   send(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResult>;
-  /** Closes idle connections now, and those of running requests when they end. */
+  /** Closes idle connections now, and busy connections when their requests end. */
   close(): void;
 }
 
-/** Below the 5 s after which common servers close an idle connection, so that requests rarely meet a closed one. */
+/**
+ * Common servers close an idle connection after 5 s. This limit is shorter, so that requests rarely use a closed
+ * connection.
+ */
 const IDLE_CONNECTION_MS = 4000;
 
-/** Maximum error page that is read so that its connection can be reused. */
+/** Largest error page that is read so that the connection can be reused. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}
 
-/** One attempt: request and result. */
+/** One attempt: the request and its result. */
 export interface SeenExchange {
   readonly method: string;
   /** Scheme, host and path of the service. */
@@ -200,18 +208,17 @@ export interface SeenExchange {
 
 const watching = new AsyncLocalStorage<(seen: SeenExchange) => void>();
 
-/** Runs `work` and passes each of its exchanges to `see`. */
+/** Runs `work` and passes each exchange to `see`. */
 export function watchExchanges<T>(see: (seen: SeenExchange) => void, work: () => Promise<T>): Promise<T> {
   return watching.run(see, work);
 }
 
 /**
- * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep the
- * process alive; `close` closes them earlier. Redirects are not followed: one could send the query, and the headers with
- * their secrets, to another host.
- *
- * Failures are results; the only rejection is the reason of `signal`, as soon as it aborts. In every case no timer and no
- * listener remains, and a connection with an unread response is closed.
+ * Creates the sender for one address, with its own connection pool. Idle connections close after 4 s and do not keep
+ * the process alive; `close` closes them earlier. Does not follow redirects, because a redirect could send the query,
+ * and headers with secrets, to another host.
+ * Failures are returned as results. The promise rejects only with the reason of `signal`, as soon as it aborts. In
+ * every case no timer and no listener remains, and a connection with an unread response is closed.
  */
 export function createExchange(target: ExchangeTarget, settings: ExchangeSettings): Exchange {
   const pool = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
@@ -233,7 +240,7 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.on('error', reject);
         outgoing.on('response', (incoming) => {
-          // Errors of the body are thrown where it is read. Without a listener they would also end the process.
+          // Body errors are thrown where the body is read. Without a listener they would also end the process.
           incoming.on('error', () => undefined);
           resolve(incoming);
         });
@@ -273,17 +280,17 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // An error that leaves the loop destroys the stream, which closes the connection.
+  // If the loop ends with an error, the stream is destroyed, which closes the connection.
   for await (const chunk of decompress(response) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new BodyTooLarge();
     chunks.push(chunk);
   }
-  // Unlike Buffer.toString, it drops a byte order mark.
+  // Unlike Buffer.toString, TextDecoder drops a byte order mark.
   return decoderFor(response.headers['content-type']).decode(Buffer.concat(chunks));
 }
 
-/** Returns the decoder of the announced character set; UTF-8 for an unknown one. */
+/** Returns the decoder for the announced character set; UTF-8 if the set is unknown. */
 function decoderFor(contentType: string | undefined): TextDecoder {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
   try {
@@ -293,10 +300,10 @@ function decoderFor(contentType: string | undefined): TextDecoder {
   }
 }
 
-/** recalld does not request compression, but some services compress anyway. */
+/** recalld does not request compression, but some services compress their responses anyway. */
 function decompress(response: IncomingMessage): Readable {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  // An error reaches the reader through the stream itself.
+  // The stream reports the error to its reader.
   const through = (decoder: NodeJS.ReadWriteStream & Readable) => pipeline(response, decoder, () => undefined);
   if (encoding === 'gzip' || encoding === 'x-gzip') return through(createGunzip());
   if (encoding === 'deflate') return through(createInflate());
@@ -304,7 +311,7 @@ function decompress(response: IncomingMessage): Readable {
   return response;
 }
 
-/** Reads a short error page to its end, so that its connection can be reused, and abandons a longer one. */
+/** Reads a short error page to its end, so that the connection can be reused. Abandons a longer page. */
 async function discardBody(response: IncomingMessage): Promise<void> {
   let bytes = 0;
   try {
@@ -313,12 +320,12 @@ async function discardBody(response: IncomingMessage): Promise<void> {
       if (bytes > MAX_DISCARDED_BYTES) return;
     }
   } catch {
-    // The connection broke or timed out; the status is already known.
+    // The connection failed or timed out, but the status is already known.
   }
 }
 
 function describeStatus(status: number, { headers }: IncomingMessage, target: ExchangeTarget): ExchangeResult {
-  // The standard phrase, since the one that was sent may contain anything.
+  // Uses the standard phrase, because the received phrase may contain anything.
   const phrase = STATUS_CODES[status];
   const returned = `${target.label} returned ${status}${phrase === undefined ? '' : ` ${phrase}`}`;
   const { urlKey = 'url' } = target;

@@ -1,6 +1,6 @@
 /**
- * A client for JSON services (the vector stores and model endpoints of a pipeline), configured by the config, and readers
- * for their responses.
+ * A client for JSON services (vector stores and model endpoints), built from the config, and readers for their
+ * responses.
  */
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
@@ -9,53 +9,54 @@ import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../../core/tex
 import { createExchange, type ExchangeTarget, type ProxySetting, proxyFor, type TlsMaterial } from './exchange.ts';
 import { sendWithRetries, wait } from './send.ts';
 
-/** Config that vector stores, embedders, retrievers and rerankers share. */
+/** Config fields that vector stores, embedders, retrievers and rerankers share. */
 export interface HttpServiceConfig {
-  /** Base URL. Paths of calls are appended to its path, and its query parameters are sent with every call. */
+  /** Base URL. Call paths are appended to its path, and its query parameters are sent with every call. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: TlsConfig | undefined;
   readonly proxy?: ProxySetting | undefined;
   /** Timeout of one attempt. */
   readonly timeout_ms: number;
-  /** Attempts after the first one. */
+  /** Retries after the first attempt. */
   readonly retries: number;
   /** Maximum calls per second; unlimited if omitted. */
   readonly max_per_second?: number;
 }
 
-/** Identity of a service: its name in messages, where it is configured, how its key is sent. */
+/** Identity of a service: its name in messages, its config section, and how its key is sent. */
 export interface ServiceIdentity {
-  /** Name in messages: `Qdrant`. */
+  /** Name in messages, such as `Qdrant`. */
   readonly service: string;
-  /** Path of its config: `pipelines[0].vector_store`. */
+  /** Path of its config section, such as `pipelines[0].vector_store`. */
   readonly configField: string;
-  /** Config key of the address there; default `url`. */
+  /** Config key that holds the address; default `url`. */
   readonly urlKey?: string;
-  /** Headers made from the config's keys, see bearer, basic and keyHeader; configured headers take precedence. */
+  /** Headers made from config keys (see bearer, basic and keyHeader); configured headers take precedence. */
   readonly credentials?: Readonly<Record<string, string>>;
-  /** Config key that the credentials are made from, for messages; default `headers`. */
+  /** Config key from which the credentials are made, for messages; default `headers`. */
   readonly credentialsKey?: string;
   readonly maxResponseBytes?: number;
 }
 
 export interface JsonCall {
   readonly method: 'GET' | 'POST';
-  /** Path under the base URL; the caller percent-encodes parts from a config or a response. */
+  /** Path under the base URL. The caller must percent-encode parts from a config or a response. */
   readonly path: string;
-  /** A list sends its parameter once for each value. */
+  /** A list repeats its parameter for each value. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
-  /** A bigint is sent as a number with all its digits. */
+  /** A bigint is sent as a number with all digits. */
   readonly body?: unknown;
-  /** Purpose of the call, for messages: `search`. */
+  /** Purpose of the call for messages, such as `search`. */
   readonly purpose: string;
-  /** Factor on the timeout of the config; default 1. */
+  /** Multiplies the configured timeout; default 1. */
   readonly patience?: number;
 }
 
 /**
- * Result of a call. `code` is as for retrievers (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) or `timeout`.
- * `message` names the service, the call and the fix, and contains no secret and nothing of the request body.
+ * Result of a call. `code` is a retriever code (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) or
+ * `timeout`. `message` names the service, the call and the fix. It contains no secret and nothing from the request
+ * body.
  */
 export type JsonAnswer =
   | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
@@ -63,7 +64,7 @@ export type JsonAnswer =
       readonly kind: 'failed';
       readonly code: string;
       readonly message: string;
-      /** HTTP status; null without a response. */
+      /** HTTP status; null if there was no response. */
       readonly status: number | null;
       readonly latencyMs: number;
     };
@@ -71,10 +72,10 @@ export type JsonAnswer =
 export type JsonApi = ReturnType<typeof createJsonApi>;
 
 const BACKOFF_MS = 200;
-/** A sample of 1,000 vectors of 3,072 numbers as JSON text is about 60 MB. */
+/** 1,000 sampled vectors with 3,072 numbers each are about 60 MB of JSON text. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
-/** @throws RecalldError config_invalid for an address, a header or a TLS file that cannot be used */
+/** @throws RecalldError config_invalid if an address, a header or a TLS file cannot be used */
 export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField, urlKey = 'url', credentialsKey = 'headers' } = identity;
   const { retries, max_per_second: perSecond } = config;
@@ -86,7 +87,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
     isSecure: base.protocol === 'https:',
     configField,
     urlKey,
-    // recalld chooses method and body, so that no config key causes a 400 or a 422.
+    // recalld chooses the method and body, so no config key can cause a 400 or a 422.
     suspects: { 401: credentialsKey, 403: credentialsKey, 404: urlKey, 405: urlKey, 407: 'proxy', 415: 'headers' },
     describeRedirect: (location) =>
       URL.canParse(location, base.href) ? new URL(location, base.href).origin : 'the final address',
@@ -99,7 +100,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
   const takeTurn = createRateLimiter(perSecond ?? null);
 
   return {
-    /** Closes idle connections now, and those of running calls when they end. */
+    /** Closes idle connections now, and busy connections when their calls end. */
     close: (): void => exchange.close(),
 
     /** Sends one call, with retries. Rejects only with the reason of `signal`. */
@@ -137,7 +138,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
         latencyMs,
       });
       if (result.kind === 'timeout') {
-        const fix = `raise ${configField}.timeout_ms or check its load`;
+        const fix = `raise ${configField}.timeout_ms or check the load on the service`;
         return failed('timeout', `${base.origin} did not respond within ${timeoutMs} ms; ${fix}.`);
       }
       if (result.kind === 'failure') return failed(result.code, result.message, result.status);
@@ -155,7 +156,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
 
 function checkedBase(url: string, configField: string, urlKey: string): URL {
   const invalid = (problem: string) => new RecalldError('config_invalid', `${configField}.${urlKey}: ${problem}.`);
-  if (!URL.canParse(url)) throw invalid('not an absolute URL; write it like http://store.internal:6333');
+  if (!URL.canParse(url)) throw invalid('not an absolute URL; use a form such as http://store.internal:6333');
   const base = new URL(url);
   if (base.protocol !== 'http:' && base.protocol !== 'https:') {
     throw invalid(`the scheme ${base.protocol} is not supported; use http: or https:`);
@@ -205,14 +206,14 @@ export function fieldAt(value: unknown, name: string): unknown {
   return dot === -1 ? undefined : fieldAt(fields[name.slice(0, dot)], name.slice(dot + 1));
 }
 
-/** Returns a string, number or boolean as text; of a list, its first item. */
+/** Returns a string, number or boolean as text; for a list, its first item. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return Array.isArray(value) && value.length > 0 ? textOf(value[0]) : null;
 }
 
-/** Returns a finite number, also from text. */
+/** Returns a finite number; accepts a number or its text. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
@@ -235,7 +236,7 @@ interface TlsConfig {
   readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
 }
 
-/** Returns the headers of every call, names in lower case. @throws RecalldError config_invalid */
+/** Returns the headers for every call, with lower-case names. @throws RecalldError config_invalid */
 export function serviceHeaders(
   headers: HttpServiceConfig['headers'],
   { credentials = {}, configField }: Pick<ServiceIdentity, 'credentials' | 'configField'>,
@@ -243,28 +244,28 @@ export function serviceHeaders(
   return { ...lowerCased(credentials, configField), ...lowerCased(headers, configField) };
 }
 
-/** Makes an `Authorization: Bearer KEY` header; none without a key. */
+/** Builds an `Authorization: Bearer KEY` header; none if there is no key. */
 export function bearer(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }
 
-/** Makes a header for basic authentication; none without a user. */
+/** Builds a basic authentication header; none if there is no user. */
 export function basic(username: string | undefined, password = ''): Record<string, string> {
   if (username === undefined) return {};
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
 }
 
-/** For services with an API key or a user with a password: returns the config key that messages point to. */
+/** For services that accept either an API key or a user and password: returns the config key to name in messages. */
 export function loginKey(login: { readonly api_key?: string | undefined; readonly username?: string | undefined }) {
   return login.api_key === undefined && login.username !== undefined ? 'password' : 'api_key';
 }
 
-/** Makes a header such as `api-key`; none without a key. */
+/** Builds a header such as `api-key`; none if there is no key. */
 export function keyHeader(name: string, key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { [name]: key };
 }
 
-/** Reads the files of `tls`. @throws RecalldError config_invalid for a file that cannot be read or is not PEM */
+/** Reads the files in `tls`. @throws RecalldError config_invalid if a file cannot be read or is not PEM */
 export function readTls(tls: TlsConfig | undefined, field: string): TlsMaterial | undefined {
   if (tls?.ca_file === undefined && tls?.client === undefined) return undefined;
   const material = {

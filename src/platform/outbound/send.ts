@@ -3,13 +3,13 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Exchange, ExchangeRequest, ExchangeResult } from './exchange.ts';
 
-/** Maximum wait before a retry, by back-off or by Retry-After. */
+/** Maximum wait before a retry, whether from back-off or from Retry-After. */
 export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
- * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that many calls that
- * failed together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns
- * null if the service requests a longer wait than that, since no retry can honour it.
+ * Exponential back-off with full jitter: uniform in [0, min(30 s, base x 2^(attempt - 1))], so that calls that failed
+ * together do not retry together. With Retry-After, the jitter is added to the requested wait, up to 30 s. Returns null
+ * if the service requests a longer wait, because no retry can honor it.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -29,7 +29,7 @@ export function retryDelayMs(
   return Math.min(MAX_RETRY_DELAY_MS, askedMs + jitterMs);
 }
 
-/** Parses seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
+/** Converts seconds or an HTTP date into milliseconds from `now`; 0 if it is missing or invalid. */
 function parseRetryAfterMs(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0;
   const text = retryAfter.trim();
@@ -39,7 +39,7 @@ function parseRetryAfterMs(retryAfter: string | null, now: number): number {
 }
 
 interface RetrySettings {
-  /** Attempts after the first one. */
+  /** Retries after the first attempt. */
   readonly retries: number;
   /** Maximum wait before the first retry; it doubles with each retry. */
   readonly backoffMs: number;
@@ -55,9 +55,9 @@ export interface Sent {
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
 /**
- * Sends a request. Failed connections, 429 and 5xx are retried after a back-off with full jitter that honours Retry-After.
- * A timeout is not retried, so that a service that hangs costs one timeout; neither are responses that would not change.
- * Rejects with the reason of `signal` as soon as it aborts.
+ * Sends a request. Retries failed connections, 429 and 5xx after a back-off with full jitter that honors Retry-After.
+ * Does not retry timeouts, so that a hanging service costs only one timeout, or responses that a retry would not
+ * change. Rejects with the reason of `signal` as soon as it aborts.
  */
 export async function sendWithRetries(
   exchange: Exchange,
@@ -65,7 +65,7 @@ export async function sendWithRetries(
   { retries, backoffMs }: RetrySettings,
   signal: AbortSignal,
 ): Promise<Sent> {
-  // One signal serves many requests at once; each listener is removed when its request ends.
+  // Many requests share one signal, so each listener is removed when its request ends.
   setMaxListeners(0, signal);
   for (let attempts = 1; ; attempts += 1) {
     const startedMs = performance.now();
@@ -76,7 +76,7 @@ export async function sendWithRetries(
     }
     const waitMs = retryDelayMs(attempts, backoffMs, result.retryAfter, Math.random(), Date.now());
     if (waitMs === null) {
-      const message = `${result.message} Its Retry-After is above ${MAX_WAIT}, so there is no retry.`;
+      const message = `${result.message} Its Retry-After is above ${MAX_WAIT}, so recalld does not retry.`;
       return { result: { ...result, message }, latencyMs, attempts };
     }
     await wait(waitMs, signal);

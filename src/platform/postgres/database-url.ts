@@ -1,4 +1,4 @@
-/** Parses postgres:// URLs as libpq does, including the TLS of `sslmode`. */
+/** Parses postgres:// URLs as libpq does, including TLS by `sslmode`. */
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { Client, type PoolConfig } from 'pg';
@@ -7,7 +7,7 @@ import { messageOf, RecalldError } from '../../core/errors.ts';
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type SslMode = (typeof sslModes)[number];
 
-/** URL parameters for TLS. They have a different meaning in pg than in libpq, so they are removed before pg sees the URL. */
+/** URL parameters for TLS. pg interprets them differently from libpq, so they are removed before pg parses the URL. */
 const tlsParameters = [
   'ssl',
   'sslmode',
@@ -19,16 +19,16 @@ const tlsParameters = [
   'uselibpqcompat',
 ] as const;
 
-const ENCODING_ADVICE = 'write #, /, ?, @ and % in user and password as %23, %2F, %3F, %40 and %25';
+const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23, %2F, %3F, %40 and %25';
 
 /**
- * Returns the problem of a URL, to follow the name of its field: `storage.url names several hosts ...`; null without one.
- * Never quotes the URL, since any part of it may contain the password.
+ * Returns the problem with a URL, worded to follow its field name: `storage.url names several hosts ...`. Null if the
+ * URL is valid. Never quotes the URL, because any part may contain the password.
  */
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // A password with an unescaped character, whose rest would be parsed as the host.
+  // A password with an unescaped character, after which the rest would be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {
@@ -64,7 +64,7 @@ function partsOf(text: string) {
 
 function canDecode(text: string): boolean {
   try {
-    // The parser of the driver, which treats sockets and per cent signs in its own way.
+    // The driver's own parser, which has its own rules for sockets and percent signs.
     return typeof new Client({ connectionString: withoutTls(text) }).host === 'string';
   } catch {
     return false;
@@ -82,17 +82,18 @@ function withoutTls(text: string): string {
 
 export interface DatabaseRoute {
   readonly connection: PoolConfig;
-  /** Fallback: `prefer` falls back to no TLS, `allow` to TLS; null without one. */
+  /** Fallback connection: `prefer` falls back to no TLS, `allow` falls back to TLS; null if there is none. */
   readonly fallback: PoolConfig | null;
 }
 
 /**
- * Parses a URL as libpq does: without an `sslmode`, PGSSLMODE applies, then `prefer`; `require` encrypts and checks no
- * certificate unless `sslrootcert` names one; `sslrootcert=system` trusts the authorities of the system and checks the
+ * Parses a URL as libpq does. Without an `sslmode`, PGSSLMODE applies, then `prefer`. `require` encrypts, and checks
+ * the certificate only if `sslrootcert` is set. `sslrootcert=system` trusts the system's authorities and checks the
  * host name.
  *
- * @param field config field of the URL, for messages
- * @throws RecalldError config_invalid for an invalid URL or a file that cannot be read; never with the password
+ * @param field config field that holds the URL, for messages
+ * @throws RecalldError config_invalid if the URL is invalid or a file cannot be read; the message never contains the
+ * password
  */
 export function readDatabaseUrl(text: string, field: string): DatabaseRoute {
   const problem = problemOfDatabaseUrl(text);
@@ -101,10 +102,10 @@ export function readDatabaseUrl(text: string, field: string): DatabaseRoute {
   const connectionString = withoutTls(text);
   const plain: PoolConfig = { connectionString, ssl: false };
   const mode = modeOf(query);
-  // Unix sockets have no TLS.
+  // Unix sockets do not use TLS.
   if (mode === 'disable' || new Client(plain).host.startsWith('/')) return { connection: plain, fallback: null };
   const negotiation = query.get('sslnegotiation') === 'direct' ? { sslnegotiation: 'direct' } : {};
-  // The types of pg lack sslnegotiation.
+  // pg's type definitions lack sslnegotiation.
   const encrypted = { connectionString, ssl: tlsOf(mode, query, field), ...negotiation } as PoolConfig;
   if (mode === 'prefer') return { connection: encrypted, fallback: plain };
   if (mode === 'allow') return { connection: plain, fallback: encrypted };
@@ -117,7 +118,7 @@ function modeOf(query: URLSearchParams): SslMode {
   if (query.get('sslrootcert') === 'system') return 'verify-full';
   const { PGSSLMODE: usual = '' } = process.env;
   if (query.get('sslnegotiation') === 'direct') return 'require';
-  // `ssl` is the parameter of pg.
+  // `ssl` is a pg parameter.
   const ssl = query.get('ssl');
   if (ssl !== null) return ['0', 'false'].includes(ssl) ? 'disable' : 'verify-full';
   return isSslMode(usual) ? usual : 'prefer';
@@ -131,7 +132,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
       return readFileSync(file, 'utf8');
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? messageOf(cause);
-      throw new RecalldError('config_invalid', `${field}: the file of ${name} could not be read (${reason}).`);
+      throw new RecalldError('config_invalid', `${field}: the ${name} file could not be read (${reason}).`);
     }
   };
   const checksChain = mode.startsWith('verify') || (mode === 'require' && root !== null);
@@ -145,7 +146,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
   };
 }
 
-/** Paths of the trusted certificates of common systems. */
+/** Where common systems store trusted certificates. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -154,7 +155,10 @@ const systemBundles = [
   '/opt/homebrew/etc/ca-certificates/cert.pem',
 ];
 
-/** Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths; else those of Node.js. */
+/**
+ * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths, or else Node.js's built-in
+ * authorities.
+ */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };
   const { SSL_CERT_FILE: named } = process.env;
@@ -168,7 +172,7 @@ function systemAuthorities(): string[] {
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** Errors of a server that does not respond, for which the fallback would fail too. */
+/** Errors from a server that does not respond; the fallback would fail too. */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /** True if the fallback may succeed after this error. */
@@ -183,10 +187,10 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 const TIMEOUT_MS = 5000;
 
 /**
- * Returns the connection that works now, with or without TLS if the URL allows both. If neither works, returns the one with
- * the more specific error.
+ * Returns the connection that works now, with or without TLS if the URL allows both. If neither works, returns the
+ * connection with the more specific error.
  *
- * @throws RecalldError as readDatabaseUrl
+ * @throws RecalldError like readDatabaseUrl
  */
 export async function chooseConnection(text: string, field: string): Promise<PoolConfig> {
   const { connection, fallback } = readDatabaseUrl(text, field);

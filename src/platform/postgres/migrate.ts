@@ -1,6 +1,6 @@
 /**
- * Migrates the database to the schema of this version (forward only, in one transaction, safe for concurrent processes), and
- * grants rights.
+ * Migrates the database to this version's schema (forward only, in one transaction, safe for concurrent processes), and
+ * grants privileges.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -12,14 +12,14 @@ import { RecalldError } from '../../core/errors.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { inTransaction } from './transaction.ts';
 
-/** The rights of the daemon's role, which only the owner of the tables can grant. */
+/** Privileges of the daemon's role, which only the owner of the tables can grant. */
 const grants = path.resolve(import.meta.dirname, '../../../deploy/postgres/grants.sql');
 
-/** SQLSTATE of a role that does not exist. */
+/** SQLSTATE of a nonexistent role. */
 const UNDEFINED_OBJECT = '42704';
 
 /**
- * Runs deploy/postgres/grants.sql. Locks nothing if the rights are already granted.
+ * Runs deploy/postgres/grants.sql. Locks nothing if the privileges are already granted.
  *
  * @throws RecalldError database_denied, also if the role does not exist
  */
@@ -47,13 +47,13 @@ export interface MigrationReport {
   readonly version: number;
 }
 
-/** Name prefix of a migration that the previous version cannot work with: `0013.do.breaking-drop-scores.sql`. */
+/** Name prefix of a migration that the previous version is not compatible with: `0013.do.breaking-drop-scores.sql`. */
 const BREAKING = 'breaking-';
 
 /**
- * Applies the missing migrations. Processes that start together wait for each other on an advisory lock; a crash leaves the
- * schema unchanged. The lock of a table that is in use is requested repeatedly, for a few seconds each time, so that other
- * sessions never wait longer than that.
+ * Applies the missing migrations. Processes that start together wait for each other on an advisory lock. A crash leaves
+ * the schema unchanged. A lock on a busy table is requested repeatedly, for a few seconds each time, so that other
+ * sessions never wait longer.
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
@@ -64,13 +64,13 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // Lets the sessions run that waited behind this migration.
+      // Lets sessions run that were waiting behind this migration.
       await delay(patience.pauseMs * attempt);
     }
   }
 }
 
-/** How long a migration waits for a table, which blocks other sessions, and how often it tries. */
+/** How long each attempt waits for a table lock, which blocks other sessions, and how many attempts are made. */
 export interface MigrationPatience {
   readonly lockMs: number;
   readonly attempts: number;
@@ -80,7 +80,7 @@ export interface MigrationPatience {
 const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Building an index on a large table takes long. */
+/** Building an index on a large table takes a long time. */
 const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
@@ -88,7 +88,7 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
     client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
   await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
-  // A waiting lock request blocks all later ones, so that a long query would block a busy table.
+  // A waiting lock request blocks all later requests, so a long query would block a busy table.
   await query(`set local lock_timeout = ${lockMs}`);
   return applyMissing(query);
 }
@@ -96,19 +96,19 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
 function tableBusy(attempts: number, cause: unknown): RecalldError {
   return new RecalldError(
     'database_busy',
-    `A migration could not lock a table in ${attempts} attempts because long transactions use it; nothing was changed. End these transactions, or try again when the load is low.`,
+    `A migration could not lock a table in ${attempts} attempts because long transactions use the table; nothing was changed. End these transactions, or try again when the load is low.`,
     { cause },
   );
 }
 
-/** @throws RecalldError schema_too_new when a newer recalld made a breaking migration */
+/** @throws RecalldError schema_too_new if a newer recalld applied a breaking migration */
 export async function compareSchema(pool: pg.Pool) {
   const query = (sql: string): Promise<{ rows: unknown[] }> => pool.query(sql);
   const { current, newest, newer } = await versions(createMigrations(query), query);
   return {
-    /** Number of migrations that are missing in the database. */
+    /** Number of migrations missing from the database. */
     pending: Math.max(0, newest - current),
-    /** Migrations of a newer recalld that this version can work with, by number and name. */
+    /** Migrations applied by a newer recalld that this version is compatible with, by number and name. */
     newer,
   };
 }

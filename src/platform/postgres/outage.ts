@@ -7,7 +7,7 @@ type UrlField = 'storage.url' | 'storage.read_url';
 /**
  * Resolves if the database responds.
  *
- * @throws RecalldError database_unreachable with host and reason, never the password
+ * @throws RecalldError database_unreachable with host and reason, but never the password
  */
 export async function assertReachable(pool: Pool): Promise<void> {
   try {
@@ -17,15 +17,15 @@ export async function assertReachable(pool: Pool): Promise<void> {
   }
 }
 
-/** SQLSTATE of a full disk. */
+/** SQLSTATE for a full disk. */
 const DISK_FULL = '53100';
-/** SQLSTATE of a write in a read-only transaction. */
+/** SQLSTATE for a write in a read-only transaction. */
 const READ_ONLY = '25006';
-/** SQLSTATEs of a lock timeout, a deadlock, a serialization failure and a statement timeout. */
+/** SQLSTATEs for a lock timeout, a deadlock, a serialization failure and a statement timeout. */
 const BUSY_STATES = new Set(['55P03', '40P01', '40001', '57014']);
 
 /**
- * Returns the error for a query that did not reach its database, or that the database could not run.
+ * Returns the error for a query that did not reach the database, or that the database could not run.
  *
  * @param field config field of the database
  */
@@ -42,7 +42,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
   if (code === READ_ONLY) return readOnly(options, reason, cause);
   if (BUSY_STATES.has(code)) {
     const advice =
-      'try again; if it lasts, end the session that holds a lock (`recalld doctor`), or raise storage.statement_seconds';
+      'try again; if the problem persists, end the session that holds a lock (`recalld doctor`), or raise storage.statement_seconds';
     return new RecalldError('database_busy', `${server} could not run a statement in time (${reason}); ${advice}.`, {
       cause,
     });
@@ -51,7 +51,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
   return new RecalldError('database_unreachable', `${server} ${problem} (${reason}); ${advice}.`, { cause });
 }
 
-/** @param reason message of the server, or of recalld */
+/** @param reason message from the server or from recalld */
 export function readOnly(options: PoolConfig, reason: string, cause?: unknown): RecalldError {
   const advice = 'point storage.url to the primary, or turn off default_transaction_read_only there';
   const message = `${nameOfServer(options)} is read-only (${reason}); ${advice}.`;
@@ -64,12 +64,12 @@ export function nameOfServer(options: PoolConfig): string {
 }
 
 interface Cause {
-  /** Follows the name of the server in the message. */
+  /** Message text that follows the server name. */
   readonly problem: string;
   readonly advice: string;
 }
 
-/** TLS error codes of Node.js for an untrusted server certificate. */
+/** Node.js TLS error codes for an untrusted server certificate. */
 const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_(UNTRUSTED|SIGNATURE|REJECTED)|INVALID_CA/;
 
 function causeOf(code: string, reason: string, field: UrlField): Cause | null {
@@ -82,12 +82,15 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
   }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return {
-      problem: 'has a certificate for another name',
-      advice: `use the host name of the certificate in ${field}, or use sslmode=verify-ca, which does not check the name`,
+      problem: 'has a certificate for a different host name',
+      advice: `use the host name in the certificate in ${field}, or use sslmode=verify-ca, which does not check the name`,
     };
   }
   if (code.startsWith('CERT_')) {
-    return { problem: 'has a certificate that is not valid at this time', advice: 'renew it, or correct the clock' };
+    return {
+      problem: 'has a certificate that is expired or not yet valid',
+      advice: 'renew the certificate, or correct the clock',
+    };
   }
   if (reason.includes('does not support SSL')) {
     return {
@@ -148,17 +151,23 @@ function withoutCause(error: unknown, field: UrlField): Cause {
   }
   return {
     problem: 'does not respond',
-    advice: `check whether it is down behind a proxy, overloaded, or blocked by a firewall, or correct host and port in ${field}`,
+    advice: `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, or correct host and port in ${field}`,
   };
 }
 
-/** Returns the code of an error; of the first one if there are several, as for a host with two addresses. */
+/**
+ * Returns an error's code. If there are several errors, as for a host with two addresses, returns the code of the
+ * first.
+ */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** SQLSTATE classes of a server that is unreachable, starting, stopping, full, out of connections, or ended an idle one. */
+/**
+ * SQLSTATE classes for a server that is unreachable, starting, stopping, full or out of connections, or that ended an
+ * idle connection.
+ */
 const OUTAGE_STATES = /^(08|53|57P|25P03)/;
 const OUTAGE_ERRORS = new Set([
   'ECONNREFUSED',
@@ -170,18 +179,21 @@ const OUTAGE_ERRORS = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** Errors of `pg` without a code. */
+/** `pg` errors that have no code. */
 const OUTAGE_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
-/** True if the database is temporarily unreachable, and not only busy or read-only. */
+/** True if the database is temporarily unreachable, not only busy or read-only. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   return OUTAGE_STATES.test(code) || OUTAGE_ERRORS.has(code) || OUTAGE_MESSAGES.test(error.message);
 }
 
-/** Returns the error for a failure that a retry may not meet; null for any other, such as a bug in recalld. */
+/**
+ * Returns the error for a failure after which a retry may succeed; null for any other failure, such as a bug in
+ * recalld.
+ */
 export function outageOf(options: PoolConfig, error: unknown): RecalldError | null {
   if (!(error instanceof Error)) return null;
   const code = codeOf(error);
@@ -189,7 +201,7 @@ export function outageOf(options: PoolConfig, error: unknown): RecalldError | nu
   return isTemporary ? unreachable(options, error) : null;
 }
 
-/** Runs `work`. Converts an error that a retry may not meet into a RecalldError; rethrows any other. */
+/** Runs `work`. Converts an error after which a retry may succeed into a RecalldError; rethrows any other error. */
 export async function namingOutage<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

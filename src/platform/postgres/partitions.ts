@@ -1,4 +1,4 @@
-/** Partitions by time, created ahead and dropped as a whole: live traffic by day, measurements by month. */
+/** Time partitions, created in advance and dropped as a whole: live traffic by day, measurements by month. */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
 import { inTransaction, lockInTransaction } from './transaction.ts';
@@ -6,10 +6,10 @@ import { inTransaction, lockInTransaction } from './transaction.ts';
 const daily = ['live_queries', 'feedback', 'query_coverage'] as const;
 
 const DAYS_AHEAD = 3;
-/** Rows about live queries may be written a day after them. */
+/** Rows for live queries may be written up to a day after the queries. */
 const DAYS_BEHIND = 1;
 
-/** Creates the partitions of yesterday, today and the next days. Replicas wait for each other. */
+/** Creates partitions for yesterday, today and the next days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   await inTransaction(pool, async (client) => {
     const existing = await lockPartitions(client, daily);
@@ -23,7 +23,7 @@ export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   });
 }
 
-/** Drops the partitions of the days before `day` (UTC, YYYY-MM-DD). @returns their names */
+/** Drops the partitions for days before `day` (UTC, YYYY-MM-DD). @returns their names */
 export async function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly string[]> {
   return inTransaction(pool, async (client) => {
     const old = [...(await lockPartitions(client, daily))].filter((name) => name.slice(-8) < day.replaceAll('-', ''));
@@ -34,7 +34,7 @@ export async function dropPartitionsBefore(pool: Pool, day: string): Promise<rea
 
 const monthly = ['measurements', 'measurement_hours'] as const;
 
-/** Creates the partitions of the months (UTC) of these dates. Replicas wait for each other. */
+/** Creates the partitions for the months (UTC) of these dates. Replicas wait for each other. */
 export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<void> {
   const months = new Set(dates.map((date) => date.toISOString().slice(0, 7)));
   await inTransaction(pool, async (client) => {
@@ -49,7 +49,7 @@ export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<
   });
 }
 
-/** Drops the partitions of the months that ended before `date`. */
+/** Drops the partitions for months that ended before `date`. */
 export async function dropMonthsBefore(pool: Pool, date: Date): Promise<void> {
   const month = date.toISOString().slice(0, 7).replaceAll('-', '');
   await inTransaction(pool, async (client) => {
@@ -59,12 +59,12 @@ export async function dropMonthsBefore(pool: Pool, date: Date): Promise<void> {
   });
 }
 
-/** Returns dates whose months need partitions now, for rows of today and the next days. */
+/** Returns dates whose months need partitions now, for rows written today and in the next days. */
 export function daysAhead(now: Date): readonly Date[] {
   return [now, new Date(now.getTime() + DAYS_AHEAD * DAY_MS)];
 }
 
-/** Returns the UTC day `days` after that of `date`, as YYYY-MM-DD. */
+/** Returns the UTC day that is `days` after `date`, as YYYY-MM-DD. */
 export function dayAfter(date: Date, days: number): string {
   return new Date(date.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -88,7 +88,7 @@ async function createPartition(
   await client.query(`create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`);
 }
 
-/** Locks partition changes of other processes. @returns the names of the existing partitions */
+/** Locks out partition changes by other processes. @returns the names of the existing partitions */
 async function lockPartitions(client: PoolClient, tables: readonly string[]): Promise<Set<string>> {
   await lockInTransaction(client, 'partitions');
   const { rows } = await client.query<{ name: string }>(

@@ -1,6 +1,6 @@
 /**
- * Connection pools of this process: of the primary, and of a replica for reads that may lag behind. While the replica is
- * unreachable, the primary answers these reads.
+ * This process's connection pools: one for the primary, and one for a replica that serves reads that may lag. While the
+ * replica is unreachable, the primary answers these reads.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
@@ -12,9 +12,9 @@ import { isOutage, unreachable } from './outage.ts';
 
 const CLOCK_TIMEOUT_MS = 5000;
 
-/** Compares the clock of this process with that of the database. @throws errors of the driver, also after five seconds */
+/** Compares this process's clock with the database clock. @throws driver errors, also after five seconds */
 export async function compareClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
-  // Connects first, so that the round trip does not include it.
+  // Connects first, so that the measured round trip excludes connecting.
   const client = await pool.connect();
   let broken = true;
   try {
@@ -40,15 +40,15 @@ interface PoolSettings {
   readonly name?: string;
   /** Statement timeout. */
   readonly queryLimitMs?: number;
-  /** Timeout of an idle transaction. */
+  /** Timeout for an idle transaction. */
   readonly idleLimitMs?: number;
 }
 
 /**
- * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the next
- * query opens a new one. Every query has a timeout at the server, and one in the client in case the server is silent, so
- * that a stuck database causes an error and never a hang. A process that freezes within a transaction loses it and its
- * locks, so that the other processes continue.
+ * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the
+ * next query opens a new connection. Every query has a timeout on the server, and one in the client in case the server
+ * is silent, so that a stuck database causes an error and never a hang. A process that freezes within a transaction
+ * loses the transaction and its locks, so that other processes continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;
@@ -67,7 +67,7 @@ export function createPool(settings: PoolSettings): Pool {
     if (!pool.ending) logger.warn('an idle database connection was lost', { reason: error.message });
   });
   pool.on('connect', (client) => {
-    // A connection that is checked out has no other listener, and an error without a listener ends the process.
+    // A checked-out connection has no other listener, and an error without a listener ends the process.
     client.on('error', () => undefined);
     setForSession(client, {
       statement_timeout: `${queryLimitMs}`,
@@ -78,8 +78,8 @@ export function createPool(settings: PoolSettings): Pool {
 }
 
 /**
- * Sets session parameters of a new connection, before its first query and in the same packet. As startup parameters, a
- * pooler would refuse or ignore them. A session that cannot be set up is closed.
+ * Sets session parameters on a new connection, before its first query and in the same packet. A pooler would refuse or
+ * ignore them as startup parameters. If setting them fails, the session is closed.
  */
 export function setForSession(client: PoolClient, parameters: Readonly<Record<string, string>>): void {
   const settings = Object.entries(parameters).map(([name, value]) => `set_config('${name}', '${value}', false)`);
@@ -89,7 +89,7 @@ export function setForSession(client: PoolClient, parameters: Readonly<Record<st
 const MAX_LAG_READS = 10;
 const PAUSE_MS = 100;
 
-/** @throws errors of `pg` if one of them does not respond */
+/** @throws `pg` errors if either database does not respond */
 export async function inspectReplica(replica: Pool, primary: Pool) {
   const { rows } = await replica.query<{ version: string; hasSchema: boolean; isReplica: boolean }>(
     `select current_setting('server_version') as version, pg_is_in_recovery() as "isReplica",
@@ -98,14 +98,17 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   const [{ version, hasSchema, isReplica } = { version: '', hasSchema: false, isReplica: false }] = rows;
   return {
     version,
-    /** False for another database, or one without the schema yet. */
+    /** False for an unrelated database, or a database without the schema. */
     hasSchema,
-    /** Age of the last replayed transaction if the replica is behind the primary; null if it is not, or does not report it. */
+    /**
+     * Age of the last replayed transaction if the replica lags behind the primary; null if it does not lag, or does not
+     * report lag.
+     */
     behindSeconds: isReplica ? await readLag(replica, primary) : null,
   };
 }
 
-/** Returns null also for replicas of hosted databases without these functions. */
+/** Returns null also for hosted replicas that lack these functions. */
 async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   try {
     const { rows } = await primary.query<{ position: string }>('select pg_current_wal_lsn()::text as position');
@@ -126,12 +129,12 @@ async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   }
 }
 
-/** How long the state of the replica is cached. */
+/** How long the replica's state is cached. */
 const STATE_CACHE_MS = 5000;
-/** Timeout of the state query; a slower replica counts as unreachable. */
+/** Timeout for the state query; a slower replica counts as unreachable. */
 const STATE_TIMEOUT_MS = 1000;
 
-/** Errors that are not retried at the primary: a statement timeout, which would occur there too, and a write. */
+/** Errors that are not retried on the primary: a statement timeout, which would occur there too, and a write. */
 const NOT_RETRIED = new Set(['57014', '25006']);
 
 type Query = (...asked: unknown[]) => Promise<unknown>;
@@ -179,7 +182,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
     }
   };
   return {
-    /** Sends queries to the replica, and to the primary if the replica is unreachable or fails them. */
+    /** Sends queries to the replica, or to the primary if the replica is unreachable or fails. */
     pool: Object.assign(replica, {
       query,
     }),

@@ -1,4 +1,4 @@
-/** Reads and writes rows as objects: columns in snake case become keys in camel case, and vice versa. */
+/** Reads and writes rows as objects: snake_case columns become camelCase keys, and vice versa. */
 import type { Pool, PoolClient } from 'pg';
 import { camelCase, snakeCase } from '../../core/text/names.ts';
 import { wellFormed } from './values.ts';
@@ -6,8 +6,8 @@ import { wellFormed } from './values.ts';
 type Database = Pick<Pool | PoolClient, 'query'>;
 
 /**
- * Returns the rows of a statement, with `received_at` as `receivedAt`. `Row` is a type of the domain, so that no interface
- * repeats the columns.
+ * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that no interface repeats
+ * the columns.
  */
 export async function queryRows<Row extends object>(
   db: Database,
@@ -23,7 +23,7 @@ export async function queryRows<Row extends object>(
   });
 }
 
-/** Returns the first row; null without rows. */
+/** Returns the first row; null if there are no rows. */
 export async function queryRow<Row extends object>(
   db: Database,
   text: string,
@@ -45,13 +45,13 @@ interface ValueTypes {
   jsonb: unknown;
 }
 
-/** Columns of an insertion: key in camel case, and column type. */
+/** Columns of an insert: camelCase key, and column type. */
 export type Columns = Readonly<Record<string, keyof ValueTypes>>;
 
 type RowOf<C extends Columns> = { readonly [K in keyof C]: ValueTypes[C[K]] };
 
 /**
- * Inserts all rows by one statement; sends nothing without rows.
+ * Inserts all rows with one statement; sends nothing if there are no rows.
  *
  * @param rest end of the statement, such as `on conflict do nothing`
  * @returns the number of inserted or updated rows
@@ -66,7 +66,7 @@ export async function insertRows<const C extends Columns>(
   if (rows.length === 0) return 0;
   const entries = Object.entries(columns);
   const names = entries.map(([key]) => snakeCase(key)).join(', ');
-  // In an array of jsonb, lists would be taken for dimensions.
+  // In an array of jsonb, lists would be interpreted as dimensions.
   const arrays = entries.map(([, type], index) => `$${index + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ');
   const chosen = entries.map(([key, type]) => (type === 'jsonb' ? `${snakeCase(key)}::jsonb` : snakeCase(key)));
   const values = entries.map(([key, type]) => rows.map((row) => (type === 'jsonb' ? jsonOf(row[key]) : row[key])));
@@ -77,7 +77,7 @@ export async function insertRows<const C extends Columns>(
   return rowCount ?? 0;
 }
 
-/** Replaces lone surrogates by U+FFFD, since they are an error inside JSON. */
+/** Replaces lone surrogates with U+FFFD, because they are an error inside JSON. */
 function jsonOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? wellFormed(inner) : inner));

@@ -1,17 +1,23 @@
-/** Checks of database sessions: one server process per session, a search path with the schema, and writes. */
+/**
+ * Checks of database sessions: each session keeps one server process, the search path contains the schema, and writes
+ * are accepted.
+ */
 import { Client, type Pool, type PoolConfig } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { nameOfServer, readOnly, unreachable } from './outage.ts';
 
-/** Kind of connection: to PostgreSQL itself, or through a pooler. */
+/** Kind of connection: directly to PostgreSQL, or through a pooler. */
 export type SessionKind = 'direct' | 'pooled';
 
-/** Comparisons of two sessions. Other load of a pooler may hide in one comparison that they share a server process. */
+/**
+ * Number of times that two sessions are compared. Other load on a pooler may hide, in a single comparison, that the
+ * sessions share a server process.
+ */
 const ROUNDS = 3;
 
 /**
- * Resolves if each session keeps one server process, also behind a pooler in session mode. In the other modes, named
- * statements, LISTEN and session parameters are lost and leak to other clients; so the check sets none.
+ * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
+ * named statements, LISTEN and session parameters are lost and leak to other clients, so this check uses none of them.
  *
  * @throws RecalldError database_unreachable, also if a pooler has no second session; pooler_unsuitable
  */
@@ -43,7 +49,7 @@ export async function assertSessions(
   }
 }
 
-/** True if one session uses the process of the other, or another process than before. */
+/** True if one session uses the other's process, or a different process than before. */
 async function shareProcess(first: Client, second: Client): Promise<boolean> {
   const before = await processOf(first);
   await second.query('begin');
@@ -53,7 +59,7 @@ async function shareProcess(first: Client, second: Client): Promise<boolean> {
   return other === before || after !== before;
 }
 
-/** Timeout of the check: a pooler in session mode makes a client wait for a free process. */
+/** Timeout for the check: a pooler in session mode makes a client wait for a free process. */
 const TIMEOUT_MS = 5000;
 
 async function processOf(client: Client): Promise<number> {
@@ -64,14 +70,14 @@ async function processOf(client: Client): Promise<number> {
 function unsuitable(connection: PoolConfig, field: string): RecalldError {
   return new RecalldError(
     'pooler_unsuitable',
-    `${nameOfServer(connection)} is a pooler that assigns a server process per transaction or statement; point ${field} to PostgreSQL itself, or set the pooler to session mode (pool_mode=session).`,
+    `${nameOfServer(connection)} is a pooler that assigns a server process per transaction or statement; point ${field} directly to PostgreSQL, or set the pooler to session mode (pool_mode=session).`,
   );
 }
 
 /**
  * Resolves if the search path contains an existing schema.
  *
- * @throws RecalldError search_path_wrong if it does not, or if the tables of recalld are in another schema
+ * @throws RecalldError search_path_wrong if it does not, or if recalld's tables are in another schema
  */
 export async function assertSchemaPath(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(
@@ -101,10 +107,10 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
 }
 
 /**
- * Resolves if the database accepts writes. Closes a connection that does not, so that the next one may reach the primary after
- * a failover.
+ * Resolves if the database accepts writes. Closes a connection that does not, so that the next connection may reach the
+ * primary after a failover.
  *
- * @throws RecalldError database_read_only, and errors of `pg` if it does not respond
+ * @throws RecalldError database_read_only, and `pg` errors if the database does not respond
  */
 export async function assertWritable(pool: Pool): Promise<void> {
   const client = await pool.connect();

@@ -1,11 +1,11 @@
-/** Streams the rows of a statement, so that a long history is never in memory as a whole. */
+/** Streams the rows of a statement, so that a long history is never held in memory as a whole. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { namingOutage } from './outage.ts';
 
 const ROWS_AT_A_TIME = 500;
 
 /**
- * Yields all rows of a statement, as of its start, in batches from a cursor.
+ * Yields all rows of a statement as of its start, in batches from a cursor.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
@@ -36,7 +36,7 @@ export async function* streamRows<Row extends QueryResultRow>(
   }
 }
 
-/** Releases a connection; closes one that may still be busy. */
+/** Releases a connection; closes it if it may still be busy. */
 async function release(client: PoolClient, isOpen: boolean): Promise<void> {
   const isIdle = isOpen && (await client.query('rollback').then(Boolean, () => false));
   client.release(!isIdle);

@@ -1,18 +1,18 @@
-/** Transactions, locks between processes, and the error for a missing right. */
+/** Transactions, locks between processes, and the error for a missing privilege. */
 import type pg from 'pg';
 import type { PoolClient } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 
 /**
- * Runs `work` in one transaction, which is rolled back if it throws.
+ * Runs `work` in one transaction, which is rolled back if `work` throws.
  *
- * @throws RecalldError database_denied, and errors of `work`
+ * @throws RecalldError database_denied, and errors from `work`
  */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken = false;
   try {
-    // Sent with the first statement of the work.
+    // Sent with the first statement in `work`.
     const begun = client.query('begin');
     begun.catch(() => undefined);
     const result = await work(client);
@@ -20,7 +20,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    // After a failover the connection may still lead to the former primary.
+    // After a failover, the connection may still lead to the former primary.
     broken = (error as { code?: unknown }).code === READ_ONLY;
     await client.query('rollback').catch(() => {
       broken = true;
@@ -31,13 +31,13 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   }
 }
 
-/** SQLSTATE of a write in a read-only transaction. */
+/** SQLSTATE for a write in a read-only transaction. */
 const READ_ONLY = '25006';
 
 /**
  * Awaits a single statement outside a transaction.
  *
- * @throws RecalldError database_denied if the role lacks a right, and errors of the statement
+ * @throws RecalldError database_denied if the role lacks a privilege, and the statement's errors
  */
 export async function orDenied<T>(statement: Promise<T>): Promise<T> {
   try {
@@ -47,20 +47,20 @@ export async function orDenied<T>(statement: Promise<T>): Promise<T> {
   }
 }
 
-/** SQLSTATE of a missing right. */
+/** SQLSTATE for a missing privilege. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Returns the error for a missing right; null for any other error. */
+/** Returns the error for a missing privilege; null for any other error. */
 function deniedOf(error: unknown): RecalldError | null {
   if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
   return new RecalldError(
     'database_denied',
-    `The role of storage.url lacks a right in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` (docs/how-to/security.md).`,
+    `The role in storage.url lacks a privilege in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` (docs/how-to/security.md).`,
     { cause: error },
   );
 }
 
-/** Names of the locks that one transaction at a time holds, over all processes of the database. */
+/** Names of locks that only one transaction may hold at a time, across all processes that use the database. */
 type LockName =
   | 'configured parts'
   | 'density baseline'
@@ -76,7 +76,7 @@ type LockName =
 /**
  * Waits for an advisory lock and holds it until the transaction ends.
  *
- * @param of distinguishes locks of the same name, such as those of several pipelines or golden sets
+ * @param of distinguishes locks with the same name, for example by pipeline or golden set
  */
 export async function lockInTransaction(client: PoolClient, name: LockName, ...of: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [

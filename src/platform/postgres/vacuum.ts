@@ -4,9 +4,9 @@ import type { Pool } from 'pg';
 interface TableBloat {
   readonly table: string;
   readonly deadRows: number;
-  /** Share of all rows, 0 to 1. */
+  /** Dead rows as a share of all rows, 0 to 1. */
   readonly deadShare: number;
-  /** Time of the last vacuum; null if unknown. */
+  /** When the table was last vacuumed; null if unknown. */
   readonly vacuumedAt: Date | null;
 }
 
@@ -20,13 +20,13 @@ export interface VacuumState {
   readonly isAutovacuumOn: boolean;
   /** Tables with autovacuum turned off. */
   readonly excluded: readonly string[];
-  /** The table with the most dead rows; null without dead rows. */
+  /** The table with the most dead rows; null if no table has dead rows. */
   readonly worst: TableBloat | null;
-  /** Idle transactions in this database, the longest first; those of other roles only if they are visible. */
+  /** Idle transactions in this database, longest first; other roles' transactions only if they are visible. */
   readonly idle: readonly IdleTransaction[];
 }
 
-/** Selects the tables of recalld and of the job queue. */
+/** Selects the tables of recalld and the job queue. */
 const OURS = `n.nspname in (current_schema(), 'bullmq') and c.relkind = 'r'`;
 
 export async function readVacuumState(pool: Pool): Promise<VacuumState> {

@@ -1,12 +1,12 @@
-/** Encodes values for PostgreSQL and decodes them: columns of many rows, vectors, text. */
+/** Encodes and decodes values for PostgreSQL: columns with many rows, vectors, text. */
 import { DAY_MS } from '../../core/time.ts';
 
 /**
- * Columns of many rows in the binary array format of PostgreSQL (`array_send`, `array_recv`). As text, both sides would have
- * to convert each value, and the bytes of a vector would double.
+ * Columns with many rows in PostgreSQL's binary array format (`array_send`, `array_recv`). As text, both sides would
+ * have to convert each value, and a vector would take twice as many bytes.
  */
 
-/** Object ids of the types, from `pg_type`. */
+/** Type object ids, from `pg_type`. */
 const types = {
   bytea: 17,
   smallint: 21,
@@ -19,16 +19,16 @@ const types = {
 
 export type ElementType = keyof typeof types;
 
-/** A `date` column takes any time of the day, in UTC. */
+/** A `date` column accepts any time of day, in UTC. */
 export type Element = string | number | Date | Buffer | null;
 
-/** Epoch of PostgreSQL. */
+/** PostgreSQL's epoch. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const HEAD_BYTES = 20;
 const NULL_LENGTH = -1;
 
 /**
- * Encodes an array of one dimension, for a parameter with a type cast.
+ * Encodes a one-dimensional array, for a parameter with a type cast.
  *
  * @throws TypeError for a value of another type, RangeError for a number that is out of range
  */
@@ -40,7 +40,7 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   bytes.writeInt32BE(values.length, 12);
   bytes.writeInt32BE(1, 16);
   let end = HEAD_BYTES;
-  // By index, since an iterator allocates an object for each value.
+  // Loops by index, because an iterator allocates an object for each value.
   for (let index = 0; index < values.length; index++) {
     const value = values[index] ?? null;
     const length = value === null ? NULL_LENGTH : writeElement(bytes, end + 4, type, value);
@@ -77,22 +77,20 @@ export function columnsOf<Row>(rows: readonly Row[], columns: readonly ((row: Ro
   return columns.map((column) => rows.map(column));
 }
 
-/**
- * Replaces lone surrogates by U+FFFD. The driver does so in parameters; inside JSON such text is an error.
- */
+/** Replaces lone surrogates with U+FFFD. The driver does so in parameters, but inside JSON such text is an error. */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /**
- * Vectors are stored as float32 and computed numbers as float64, both little-endian, as on every machine that Node.js
- * supports.
+ * Vectors are stored as float32 and computed numbers as float64, both little-endian. Every machine that Node.js
+ * supports is little-endian too.
  */
 export function bytesOfVector(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** Copies, since the bytes of a row may be at any offset of a buffer of the driver. */
+/** Copies, because a row's bytes may be at any offset in a driver buffer. */
 export function vectorOfBytes(bytes: Uint8Array): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }

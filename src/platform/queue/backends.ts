@@ -1,4 +1,4 @@
-/** The two stores of BullMQ: PostgreSQL and Redis. recalld opens the connections, and closes them. */
+/** BullMQ's two stores: PostgreSQL and Redis. recalld opens and closes the connections. */
 import {
   assertSchemaCompatibility,
   type BackendFactory,
@@ -39,7 +39,7 @@ export type BackendSettings =
     }
   | ({ readonly kind: 'redis' } & RedisSettings);
 
-/** The methods of a BullMQ queue that recalld uses. */
+/** The BullMQ queue methods that recalld uses. */
 export interface JobsOfOneName {
   waitUntilReady(): Promise<unknown>;
   add(name: string, payload: unknown, options: JobsOptions): Promise<unknown>;
@@ -49,7 +49,7 @@ export interface JobsOfOneName {
   close(): Promise<void>;
 }
 
-/** The methods of a BullMQ worker that recalld uses. */
+/** The BullMQ worker methods that recalld uses. */
 export interface WorkerOfOneName {
   waitUntilReady(): Promise<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -59,16 +59,16 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
-  /** Claims a store without an owner, and returns the owner of the store. */
+  /** Claims a store that has no owner. Returns the store's owner. */
   claim(owner: QueueOwner): Promise<QueueOwner>;
   /** Problems that make the store unsafe, as sentences. */
   problems(): Promise<readonly string[]>;
-  /** Abandons the results that workers still have to report to the store. */
+  /** Abandons results that workers have not reported to the store yet. */
   abandon(): void;
   close(): Promise<void>;
 }
 
-/** The deployment that a queue belongs to, identified by its database. */
+/** The deployment to which a queue belongs, identified by its database. */
 export interface QueueOwner {
   /** Stored in the database, so that it survives a restore. */
   readonly id: string;
@@ -77,9 +77,9 @@ export interface QueueOwner {
 }
 
 export interface BackendOptions {
-  /** The job of a worker that has been lost for this long is given to another worker. */
+  /** If a worker has been lost for this long, its job is assigned to another worker. */
   readonly lostAfterMs: number;
-  /** Timeout of a command to the store. */
+  /** Timeout for a store command. */
   readonly answerLimitMs: number;
   /** Receives errors that occur outside of calls. */
   readonly report: (error: Error) => void;
@@ -89,14 +89,15 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost over one job, also by restarts, before it fails for good. Limited, since the job
- * itself may crash them.
+ * Number of workers that may be lost while running a job, including through restarts, before the job fails for good.
+ * Limited, because the job may be what crashes them.
  */
 const MAX_LOST_WORKERS = 10;
 
 /**
- * The store notifies an idle worker of new jobs, and the worker also polls in case a notification is lost. It polls rarely:
- * at BullMQ's default of 5 s, polls would be most of the queries of an idle daemon. BullMQ waits at most 10 s on Redis.
+ * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. It polls
+ * rarely, because at BullMQ's default of 5 s, polls would be most of an idle daemon's queries. BullMQ waits at most 10
+ * s on Redis.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
@@ -110,27 +111,27 @@ function workerOptions(kind: BackendSettings['kind'], lostAfterMs: number) {
   };
 }
 
-/** TCP keep-alive detects a session that was lost silently after about ten seconds. */
+/** TCP keep-alive detects a silently lost session after about ten seconds. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** Sessions of a process: its workers listen on one, and commands share the others. */
+/** A process's sessions: its workers listen on one, and commands share the others. */
 const POOL_SIZE = 5;
 
 /**
- * The connection that all queues and workers of a process share. BullMQ would open one for each, and with it a session per
- * worker to listen in, although all of them listen to the same channel.
+ * The connection that all queues and workers in a process share. BullMQ would open one for each, and with it a session
+ * per worker for listening, although all of them listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
-  /** Called when one queue or worker closes: the others still need the connection. */
+  /** Called when one queue or worker closes. The others still need the connection. */
   override async close(): Promise<void> {}
 
-  /** Closes the connection for all of them. */
+  /** Closes the connection for all queues and workers. */
   end(): Promise<void> {
     return super.close();
   }
 }
 
-/** Opens the backend, and migrates the schema of the queue. @throws RecalldError queue_unreachable */
+/** Opens the backend, and migrates the queue's schema. @throws RecalldError queue_unreachable */
 export async function openPostgresBackend(
   { connection, name = 'recalld queue' }: Extract<BackendSettings, { kind: 'postgres' }>,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
@@ -140,7 +141,7 @@ export async function openPostgresBackend(
     max: POOL_SIZE,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    // Workers that start to listen do not wait for each other.
+    // Workers start to listen concurrently.
     pipeline: true,
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
@@ -148,7 +149,7 @@ export async function openPostgresBackend(
   });
   pool.on('error', report);
   pool.on('connect', (client) => {
-    // A connection that is checked out has no other listener, and an error without a listener ends the process.
+    // A checked-out connection has no other listener, and an error without a listener ends the process.
     client.on('error', () => undefined);
     // Every worker listens on the same connection.
     client.setMaxListeners(0);
@@ -168,7 +169,7 @@ export async function openPostgresBackend(
   if (!isPgPool(pool)) throw new Error('bullmq does not take the pool of this pg');
   const shared = new SharedConnection(pool);
   shared.setMaxListeners(0);
-  // A worker is ready once the session that it listens in is open.
+  // A worker is ready once its listening session is open.
   const inShared: BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> = (
     of,
     options,
@@ -179,10 +180,10 @@ export async function openPostgresBackend(
     queue: (name) => new classes.Queue(name, { connection: pool }),
     worker: (name, processor, concurrency) =>
       new classes.Worker(name, processor, { connection: pool, concurrency, ...workerOptions('postgres', lostAfterMs) }),
-    // The queue is in the database of its deployment.
+    // The queue is in its deployment's database.
     claim: async (owner) => owner,
     problems: async () => [],
-    // Nothing to do: no query takes longer than the answer limit.
+    // Does nothing: no query takes longer than the answer limit.
     abandon: () => undefined,
     async close() {
       await shared.end();
@@ -191,7 +192,7 @@ export async function openPostgresBackend(
   };
 }
 
-/** Migrates only if needed, so that a role without the right to change the schema can use one that is up to date. */
+/** Migrates only if needed, so that a role without schema privileges can use an up-to-date schema. */
 async function migrateSchema(pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -201,7 +202,7 @@ async function migrateSchema(pool: Pool): Promise<void> {
   }
 }
 
-/** Returns 0 without a schema. */
+/** Returns 0 if there is no schema. */
 async function schemaVersion(client: PoolClient): Promise<number> {
   try {
     return await assertSchemaCompatibility(client, SCHEMA);
@@ -211,7 +212,7 @@ async function schemaVersion(client: PoolClient): Promise<number> {
   }
 }
 
-/** Producers fail immediately when Redis is unreachable, so that no request waits for it; workers wait and reconnect. */
+/** Producers fail immediately when Redis is unreachable, so that no request waits; workers wait and reconnect. */
 export async function openRedisBackend(
   settings: RedisSettings,
   { lostAfterMs, answerLimitMs, report }: BackendOptions,
@@ -225,14 +226,14 @@ export async function openRedisBackend(
   let isClosing = false;
   const retryDelay = (attempt: number): number | null => (isClosing ? null : keepTrying(attempt));
   const worker = createRedisConnection(settings, { ...common, maxRetriesPerRequest: null }, retryDelay);
-  // The error event has the reason; the call itself only fails because the connection was closed.
+  // The error event has the reason. The call fails only because the connection was closed.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
     connection.on('error', (error: Error) => {
       trouble = error;
       report(error);
     });
-    // An error of one cluster node is reported too, although the cluster works without it.
+    // An error from one cluster node is reported too, although the cluster works without that node.
     connection.on('node error', (error: Error) => {
       trouble = error;
       report(error);
@@ -297,7 +298,7 @@ async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner
     stored = (await redis.get(key)) ?? text;
   }
   const found = ownerSchema.parse(JSON.parse(stored));
-  // The database, and the queue with it, was moved.
+  // The database was moved, and the queue with it.
   if (found.id === owner.id && found.name !== owner.name) await redis.set(key, text);
   return found;
 }
@@ -305,19 +306,19 @@ async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner
 const ownerSchema = z.object({ id: z.string(), name: z.string() });
 
 /**
- * Starts the next attempt of a connection that is waiting to reconnect. Such a connection cannot be ended: it stops waiting
- * without an `end` event and without rejecting its pending commands. During an attempt it does both.
+ * Starts the next attempt on a connection that is waiting to reconnect. A waiting connection cannot be ended cleanly:
+ * it stops without an `end` event and without rejecting its pending commands. During an attempt it does both.
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
 }
 
-/** Attempts to reach each node of a cluster, one after the other, and a wait before them. */
+/** Number of attempts to reach each cluster node, one after the other, and the wait before them. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Waits for the outcome of the current reconnect attempt of a cluster. A cluster that is waiting to reconnect, or is
- * reconnecting, cannot be ended: it emits no `end` event and does not reject its pending commands.
+ * Waits for the outcome of a cluster's current reconnect attempt. A cluster that is waiting to reconnect, or is
+ * reconnecting, cannot be ended cleanly: it emits no `end` event and does not reject its pending commands.
  */
 function connectionOutcome(connection: ReconnectingConnection): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** The job queue on BullMQ 6, the same over PostgreSQL and over Redis. One BullMQ queue per job name. */
+/** The job queue on BullMQ 6, identical on PostgreSQL and Redis. Each job name has one BullMQ queue. */
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -21,11 +21,14 @@ export interface QueueSettings {
   readonly backend: BackendSettings;
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
-  /** The deployment that the jobs belong to. A store of another owner is refused; no check if omitted. */
+  /**
+   * The deployment to which the jobs belong. A store with another owner is refused. If omitted, the owner is not
+   * checked.
+   */
   readonly owner?: QueueOwner;
-  /** The job of a worker that has been lost for this long is given to another worker. */
+  /** If a worker has been lost for this long, its job is assigned to another worker. */
   readonly lostAfterMs?: number;
-  /** Timeout of a command to the store. */
+  /** Timeout for a store command. */
   readonly answerLimitMs?: number;
 }
 
@@ -42,7 +45,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   let problems: JobQueue['problems'] | null = null;
   const report = (problem: Error): void => {
     if (closing) return;
-    // Every command of every worker fails with it; `problems` logs it once.
+    // Every command from every worker fails with this error; `problems` logs it once.
     if (isFull(problem) && problems !== null) problems().catch(() => undefined);
     else warn(problem.message || problem.name);
   };
@@ -123,7 +126,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   };
 }
 
-/** Claims a store without an owner. Returns a message if it belongs to another deployment; else null. */
+/** Claims a store that has no owner. Returns a message if the store belongs to another deployment; else null. */
 function createOwnerCheck(
   backend: Backend,
   store: BackendSettings,
@@ -137,14 +140,14 @@ function createOwnerCheck(
     });
     if (stored.id === owner.id) return null;
     const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment of ${stored.name}, not to this one (${owner.name}): each would run the jobs of the other. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}): each would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
   };
 }
 
-/** True if Redis refused a command because its memory limit is reached. */
+/** True if Redis refused a command because it reached its memory limit. */
 const isFull = (error: Error): boolean => error.message.includes('OOM command not allowed');
 
-/** Reads the problems of the store, and logs when they begin and end. */
+/** Reads the store's problems, and logs when they begin and end. */
 function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger): JobQueue['problems'] {
   let known: readonly string[] = [];
   return async () => {
@@ -158,7 +161,7 @@ function createProblemLog(read: () => Promise<readonly string[]>, logger: Logger
   };
 }
 
-/** Compares problems without their numbers in parentheses, which change. */
+/** Compares problems without the numbers in parentheses, because those change. */
 const isSameProblem = (one: string, other: string): boolean =>
   one.replace(/\(.*\)/, '') === other.replace(/\(.*\)/, '');
 
@@ -166,7 +169,7 @@ const isSameProblem = (one: string, other: string): boolean =>
 const BULLMQ_WARNING = /^(IMPORTANT! Eviction policy|It is highly recommended to use a minimum Redis version|BullMQ:)/;
 let bullMqLogger: Logger | null = null;
 
-/** Redirects console warnings of BullMQ to the log: each text once, and none that `problems` reports. */
+/** Redirects BullMQ's console warnings to the log. Logs each text once, and skips those that `problems` reports. */
 function logBullMqConsole(logger: Logger): void {
   const isListening = bullMqLogger !== null;
   bullMqLogger = logger;
@@ -198,7 +201,7 @@ async function openQueues(backend: Backend, jobs: readonly JobSpec[], report: (e
   return queues;
 }
 
-/** The workers of this process, and the jobs that they run. */
+/** This process's workers, and the jobs that they run. */
 function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptions) {
   const workers: WorkerOfOneName[] = [];
   const running = new Map<Promise<unknown>, string>();
@@ -225,7 +228,7 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptio
     drain: async (): Promise<void> => {
       const drained = Promise.all(workers.map((worker) => worker.close()));
       while (running.size > 0) await Promise.allSettled(running.keys());
-      // Workers report their results to the store. If it is unreachable, they would wait for it without end.
+      // Workers report their results to the store. If the store is unreachable, they would wait forever.
       const limit = setTimeout(() => backend.abandon(), answerLimitMs);
       let end: NodeJS.Timeout | undefined;
       const givenUp = new Promise<void>((resolve) => {
@@ -239,7 +242,7 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptio
   };
 }
 
-/** Translates an outcome for BullMQ, which expects an error for everything but success. */
+/** Translates an outcome for BullMQ, which expects an error for everything except success. */
 async function runOnce(run: RunJob, name: string, job: Job, token: string | undefined): Promise<void> {
   const outcome = await run(name, job.data, job.id ?? '');
   if (outcome === 'done') return;
@@ -250,7 +253,7 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
   throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
 }
 
-/** Answer limits to wait after the last job for the workers to close. */
+/** How long to wait, in answer limits, for the workers to close after the last job. */
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {
@@ -265,7 +268,9 @@ function unreachable(cause: unknown): RecalldError {
   );
 }
 
-/** Interval at which the same problem is logged again: every connection reports it at every reconnect attempt. */
+/**
+ * Interval at which the same problem is logged again, because every connection reports it at every reconnect attempt.
+ */
 const QUIET_MS = 30_000;
 
 function createWarning(logger: Logger): (reason: string) => void {
@@ -273,7 +278,7 @@ function createWarning(logger: Logger): (reason: string) => void {
   return (reason) => {
     const now = performance.now();
     if (now - (loggedAt.get(reason) ?? -QUIET_MS) < QUIET_MS) return;
-    // Some reasons contain the id of a job, so their number is unlimited.
+    // Some reasons contain a job id, so their number is unlimited.
     if (loggedAt.size >= 100) loggedAt.clear();
     loggedAt.set(reason, now);
     logger.warn('the job queue reported a problem', { reason });

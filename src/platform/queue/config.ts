@@ -1,4 +1,4 @@
-/** The config section `queue`: the store of the job queue. */
+/** The config section `queue`: where jobs are stored. */
 import { z } from 'zod';
 import { tlsShape } from '../config/connection.ts';
 
@@ -6,9 +6,9 @@ const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error
 
 const sentinel = z.strictObject({
   kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is one of the sentinels.'),
-  name: z.string().min(1).describe('Name of the master at the sentinels.'),
+  name: z.string().min(1).describe('Name of the master, as configured in the sentinels.'),
   others: z.array(node).default([]).describe('Further sentinels, each as host:port.'),
-  username: z.string().min(1).optional().describe('User for the sentinels.'),
+  username: z.string().min(1).optional().describe('User name for the sentinels.'),
   password: z.string().min(1).optional().describe('Password for the sentinels.').meta({ secret: 'all' }),
 });
 
@@ -24,9 +24,9 @@ const redis = z
       .string()
       .regex(/^rediss?:\/\//, { error: 'must be a redis:// or rediss:// URL' })
       .refine((url) => URL.canParse(url) && /^(\/\d*)?$/.test(new URL(url).pathname), {
-        error: 'must have the form redis://host:port or redis://host:port/database, with the number of a database',
+        error: 'must have the form redis://host:port or redis://host:port/database, with a database number',
       })
-      .describe('URL of Redis; with a `topology`, of one of its nodes. User and password are those of the servers.')
+      .describe('URL of Redis. With a `topology`, the URL of one node; its user and password apply to the servers.')
       .meta({ secret: 'url' }),
     prefix: z
       .string()
@@ -40,10 +40,10 @@ const redis = z
           .string()
           .min(1)
           .optional()
-          .describe('Name in the certificate of the servers, if it differs from the host in the URL.'),
+          .describe('Name in the server certificate, if it differs from the host in the URL.'),
       })
       .optional()
-      .describe('TLS settings, in addition to the authorities that Node.js trusts; requires a rediss:// URL.'),
+      .describe('TLS settings; require a rediss:// URL. The authorities that Node.js trusts stay trusted.'),
     topology: z
       .discriminatedUnion('kind', [sentinel, cluster])
       .optional()

@@ -1,7 +1,9 @@
-/** Runs the work of a job for many pipelines: several at once, all of them, with every failure reported. */
+/**
+ * Runs a job's work for many pipelines, several at a time. All pipelines are processed, and every failure is reported.
+ */
 import { messageOf } from '../../core/errors.ts';
 
-/** A job failed for some pipelines, after the work for all others was done. `errors` has one error per failure. */
+/** A job failed for some pipelines, after all pipelines were processed. `errors` has one error per failure. */
 export class PipelinesFailedError extends AggregateError {
   /** Names of the failed pipelines, unique and sorted. */
   readonly pipelines: readonly string[];
@@ -23,10 +25,13 @@ interface PipelineFailure {
   readonly error: unknown;
 }
 
-/** Maximum pipeline names per reason in a message; `pipelines` has all of them. */
+/** Maximum number of pipeline names per reason in a message; `pipelines` has all of them. */
 const MAX_NAMES = 20;
 
-/** Makes a text such as `docs, faq: the database does not respond; wiki: the disk is full`, the most frequent reason first. */
+/**
+ * Builds a text such as `docs, faq: the database does not respond; wiki: the disk is full`, with the most frequent
+ * reason first.
+ */
 function describeFailures(failures: readonly PipelineFailure[]): string {
   const namesOf = new Map<string, Set<string>>();
   for (const { pipeline, error } of failures) {
@@ -43,17 +48,16 @@ function describeFailures(failures: readonly PipelineFailure[]): string {
     .join('; ');
 }
 
-/** Default number of pipelines at a time; each mostly waits for its store or the database. */
+/** Default number of pipelines processed at a time. Each mostly waits for its store or the database. */
 const CONCURRENCY = 4;
 
 /**
- * Runs `work` for each pipeline, a few at a time, and continues with the others after a failure. An item is a pipeline or a
- * plan for one; several items may belong to one pipeline.
+ * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for
+ * one; several items may belong to one pipeline.
+ * docs/decisions/0024 defines a failure: work throws if it could not be done and did not record the reason.
  *
- * docs/decisions/0024 defines a failure: work throws if it could not be done and left no record of the reason.
- *
- * @throws PipelinesFailedError after all items were tried. If the job timed out, it also names the pipelines that were not
- *   processed.
+ * @throws PipelinesFailedError after all items were tried. If the job timed out, it also names the pipelines that were
+ * not processed.
  * @throws the reason of `signal` if it aborts for another reason, after the running work has ended
  */
 export async function forEachPipeline<Item extends { readonly pipeline: string } | { readonly name: string }>(
@@ -80,9 +84,10 @@ export async function forEachPipeline<Item extends { readonly pipeline: string }
 }
 
 /**
- * Runs the steps of a job in order, and continues after a failed step. No step starts after `signal` has aborted.
+ * Runs a job's steps in order, and continues after a failed step. No step starts after `signal` has aborted.
  *
- * @throws the error of the failed step, after all steps were run; several as one PipelinesFailedError or AggregateError
+ * @throws the error of the failed step, after all steps were run; several errors as one PipelinesFailedError or
+ * AggregateError
  */
 export async function attemptEach(steps: readonly (() => Promise<unknown>)[], signal: AbortSignal): Promise<void> {
   const errors: unknown[] = [];

@@ -1,6 +1,6 @@
 /**
- * Jobs, the interface of the job queue, and the runner of all jobs, which limits, times, counts and logs them, and decides
- * whether a retry may help.
+ * Jobs, the interface of the job queue, and the job runner. The runner limits, times, counts and logs all jobs, and
+ * decides whether a retry may help.
  */
 import { z } from 'zod';
 import { messageOf, RecalldError } from '../../core/errors.ts';
@@ -9,19 +9,19 @@ import type { Clock } from '../../core/time.ts';
 import type { Meter } from '../metrics/meter.ts';
 import { PipelinesFailedError } from './for-each-pipeline.ts';
 
-/** @typeParam Deps the context of its handler */
+/** @typeParam Deps the context passed to the handler */
 export interface JobDefinition<Deps> extends JobSpec {
-  /** Description in one sentence. */
+  /** One-sentence description. */
   readonly does: string;
   readonly payload: z.ZodType;
   readonly timeoutMs: number;
-  /** Cron expression in UTC of a scheduled job. */
+  /** UTC cron expression of a scheduled job. */
   readonly cron: string | null;
   /** @param payload as parsed by the schema */
   handle(deps: Deps, payload: unknown, signal: AbortSignal): Promise<void>;
 }
 
-/** Defines a job whose handler has the payload type of its schema. */
+/** Defines a job whose handler receives the payload type of its schema. */
 export function defineJob<Schema extends z.ZodType, Deps>(
   job: Omit<JobDefinition<Deps>, 'payload' | 'handle'> & {
     readonly payload: Schema;
@@ -37,8 +37,8 @@ export function defineJob<Schema extends z.ZodType, Deps>(
 const CRON_JOB_RETAIN_SECONDS = 600;
 
 /**
- * Defines a scheduled job without a payload. A process runs one at a time, and a failed job is not retried: the next tick
- * does the same work.
+ * Defines a scheduled job without a payload. A process runs one at a time. A failed job is not retried, because the
+ * next tick does the same work.
  */
 export function defineCronJob<Deps>(
   job: Pick<JobDefinition<Deps>, 'name' | 'does' | 'timeoutMs'> & {
@@ -59,46 +59,45 @@ export function defineCronJob<Deps>(
 }
 
 /**
- * A durable queue of jobs over any number of processes.
- *
- * Delivery is at least once: a job whose worker dies is given to another, so handlers must be idempotent. An id that is
- * still in the queue (waiting, running, or retained after its end) is not enqueued again. Payloads contain ids, never
- * query text.
+ * A durable job queue for any number of processes.
+ * Delivery is at least once: a job whose worker dies is assigned to another, so handlers must be idempotent. An id that
+ * is still in the queue (waiting, running, or retained after its end) is not enqueued again. Payloads contain ids,
+ * never query text.
  */
 export interface JobQueue {
   /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable within seconds. */
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
-  /** Starts to run the jobs of the queue in this process. */
+  /** Starts to run queued jobs in this process. */
   work(run: RunJob): Promise<void>;
   /** Returns the number of jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
   counts(): Promise<readonly QueueCount[]>;
-  /** Returns the latest jobs that failed for good and are still retained, up to `limit` of each queue. */
+  /** Returns the latest retained jobs that failed for good, up to `limit` per queue. */
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
-   * Returns the problems that make the store unsafe for jobs, as sentences: it may evict them, or is full. Logs when they
-   * begin and end. Rejects with RecalldError queue_unreachable.
+   * Returns the problems that make the store unsafe for jobs, as sentences: it may evict jobs, or is full. Logs when
+   * they begin and end. Rejects with RecalldError queue_unreachable.
    */
   problems(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */
   running(): readonly string[];
-  /** Accepts no new jobs and resolves when the running ones have ended. */
+  /** Accepts no new jobs. Resolves when the running jobs have ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type RunJob = (job: string, payload: unknown, id: string) => Promise<JobOutcome>;
 
-/** `deferred`: this process is stopping, so another one runs the job immediately, and no attempt is counted. */
+/** `deferred`: this process is stopping, so another process runs the job immediately, and no attempt is counted. */
 type JobOutcome = 'done' | 'deferred' | FailedAttempt;
 
 interface FailedAttempt {
   /** `dead`: a retry would not help. */
   readonly kind: 'retry' | 'dead';
-  /** Stored with the job, so it never quotes queries. */
+  /** Stored with the job, so the text never quotes queries. */
   readonly reason: string;
 }
 
-/** A job that is not retried. */
+/** An error after which the job is not retried. */
 export interface FailedJob {
   readonly queue: string;
   readonly id: string;
@@ -107,12 +106,12 @@ export interface FailedJob {
 
 export interface JobSpec {
   readonly name: string;
-  /** Maximum jobs at a time in one process. */
+  /** Maximum number of jobs at a time in one process. */
   readonly concurrency: number;
-  /** Maximum attempts, including the first; the wait doubles with each. */
+  /** Maximum number of attempts, including the first. The wait doubles after each attempt. */
   readonly attempts: number;
   readonly backoffMs: number;
-  /** How long the id of an ended job prevents another job with the same id. */
+  /** How long an ended job's id blocks another job with the same id. */
   readonly retainSeconds: number;
 }
 
@@ -150,7 +149,7 @@ async function runJob<Deps>(
 ): Promise<JobOutcome> {
   const parsed = job.payload.safeParse(payload);
   if (!parsed.success) {
-    // Names the field and its problem; the value itself is not logged.
+    // Names the field and its problem; the value is not logged.
     const reason = parsed.error.issues
       .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
       .join('; ');
@@ -176,7 +175,7 @@ async function runJob<Deps>(
 }
 
 function outcomeOfFailure<Deps>(task: string, id: string, error: unknown, deps: JobRunner<Deps>): JobOutcome {
-  // A stopping process is not a failure of the job: it continues elsewhere, or after the next start.
+  // Stopping the process is not a job failure: the job continues in another process, or after the next start.
   if (deps.shutdown.aborted) return 'deferred';
   const reason = messageOf(error);
   const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';

@@ -1,15 +1,18 @@
-/** Scheduled ticks in this process: node-cron wakes it up, and math/schedule determines whether a tick is due. */
+/**
+ * Scheduled ticks in this process: node-cron wakes the process, and math/schedule determines whether a tick must run.
+ */
 import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../../core/logger.ts';
 import { type Cron, latestOccurrence } from '../../math/schedule/occurrences.ts';
 
-/** Interval at which the clock is checked for being set back. */
+/** How often recalld checks whether the clock was set back. */
 const CHECK_INTERVAL_MS = 5000;
 
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let checkedAt = Date.now();
-  // node-cron sleeps until the next minute of the clock. If the clock is set back, it would sleep that much longer.
+  // node-cron sleeps until the next minute of the clock. If the clock is set back, node-cron would sleep that much
+  // longer.
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {
@@ -19,9 +22,7 @@ export function createSchedule(logger: Logger) {
     checkedAt = now;
   }, CHECK_INTERVAL_MS).unref();
   return {
-    /**
-     * @param tick receives the planned time, which is equal on every replica, not the time at which it was woken
-     */
+    /** @param tick receives the scheduled time, which is equal on every replica, not the time of the wake-up */
     every(cron: Cron, tick: (plannedAt: Date) => void): void {
       let last = latestOccurrence(cron, new Date());
       const waker = createWaker(cron.expression, logger, (date) => {
@@ -49,14 +50,14 @@ export function createSchedule(logger: Logger) {
 
 type Waker = ReturnType<typeof createWaker>;
 
-/** Wakes at the seconds of the expression in every minute, since clocks change by whole minutes. */
+/** Wakes at the expression's seconds in every minute, because clocks change by whole minutes. */
 function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);
   const seconds = fields.length === 6 ? fields[0] : '0';
   const start = (): ScheduledTask =>
     schedule(`${seconds} * * * * *`, ({ date }) => wake(date), {
       timezone: 'UTC',
-      // A tick that a busy process missed is late, not lost; of several only the last one runs.
+      // If a busy process misses ticks, only the last missed tick runs, late.
       missedExecutionTolerance: Number.POSITIVE_INFINITY,
       suppressMissedWarning: true,
       logger: {
@@ -78,5 +79,5 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
   };
 }
 
-/** Calls back at the times of cron expressions in this process; every replica ticks. */
+/** Calls back in this process at the times given by cron expressions. Every replica ticks. */
 export type Schedule = ReturnType<typeof createSchedule>;

@@ -1,12 +1,12 @@
 /**
- * Connections to the Redis of the config (one server, sentinels or a cluster), and its inspection for `recalld doctor`.
+ * Connections to the configured Redis (one server, sentinels or a cluster), and its inspection for `recalld doctor`.
  */
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RecalldError } from '../../core/errors.ts';
 import { bytes } from '../../core/format.ts';
 
-/** TLS files as PEM, and the name in the server's certificate if it differs from the host of the URL. */
+/** TLS files as PEM, and the name in the server certificate if it differs from the URL's host. */
 export interface RedisTls {
   readonly ca?: string;
   readonly cert?: string;
@@ -20,7 +20,7 @@ export interface RedisAddress {
 }
 
 export interface RedisSettings {
-  /** URL of the server, of a sentinel, or of a cluster node. The login is that of the servers. */
+  /** URL of the server, a sentinel, or a cluster node. The login applies to the servers. */
   readonly url: string;
   /** Prefix of all keys. */
   readonly prefix?: string;
@@ -28,32 +28,32 @@ export interface RedisSettings {
   readonly topology?:
     | {
         readonly kind: 'sentinel';
-        /** Name of the master at the sentinels. */
+        /** Name of the master, as configured in the sentinels. */
         readonly name: string;
-        /** Sentinels other than the one in the URL. */
+        /** Sentinels other than the sentinel in the URL. */
         readonly others: readonly RedisAddress[];
         readonly username?: string;
         readonly password?: string;
       }
-    /** `others`: nodes beside that of the URL; they report the rest of the cluster. */
+    /** `others`: nodes other than the node in the URL. They report the rest of the cluster. */
     | { readonly kind: 'cluster'; readonly others: readonly RedisAddress[] };
 }
 
 export type RedisConnection = Redis | Cluster;
 
-/** Timeouts and retries of a connection. */
+/** Timeouts and retries for a connection. */
 type RetryPolicy = Pick<
   RedisOptions,
   'connectTimeout' | 'commandTimeout' | 'maxRetriesPerRequest' | 'enableOfflineQueue'
 >;
 
-/** Returns the wait before a connection attempt, by its number; null gives up. */
+/** Returns the wait before connection attempt number n; null gives up. */
 type RetryDelay = (attempt: number) => number | null;
 
 /** Waits longer with each attempt, up to two seconds. */
 export const keepTrying: RetryDelay = (attempt) => Math.min(attempt * 50, 2000);
 
-/** Creates a connection that is not connected yet. @throws RecalldError config_invalid for an invalid URL */
+/** Creates a connection without connecting it. @throws RecalldError config_invalid if the URL is invalid */
 export function createRedisConnection(
   settings: RedisSettings,
   manner: RetryPolicy,
@@ -76,11 +76,11 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Null would end the connection for good, and during a failover no sentinel names a master for some seconds.
+        // Null would end the connection for good. During a failover, no sentinel names a master for some seconds.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
-        // After a failover the former master refuses writes; a reconnect asks the sentinels again. The failover detector of
-        // ioredis would end a connection for good while it is being made.
+        // After a failover the former master refuses writes; reconnecting queries the sentinels again. ioredis's
+        // failover detector would permanently end a connection that is being opened.
         reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
       }),
     );
@@ -92,7 +92,7 @@ export function createRedisConnection(
       enableOfflineQueue,
       clusterRetryStrategy: retryDelay,
       slotsRefreshTimeout: manner.connectTimeout ?? 5000,
-      // Nodes keep their host names, which are in their certificates; their addresses are not.
+      // Nodes keep their host names, because certificates contain host names and not addresses.
       dnsLookup: (host, done) => done(null, host),
       redisOptions: ofNodes,
     }),
@@ -100,8 +100,8 @@ export function createRedisConnection(
 }
 
 /**
- * Creates a connection to the first sentinel itself, since an error of a sentinel is lost when connecting through it. Not
- * connected yet; null without sentinels.
+ * Creates a direct connection to the first sentinel, because sentinel errors are lost when connecting through it. The
+ * connection is not connected yet. Returns null if there are no sentinels.
  */
 export function createSentinelConnection(settings: RedisSettings, manner: RetryPolicy): Redis | null {
   const { topology } = settings;
@@ -122,9 +122,9 @@ export function createSentinelConnection(settings: RedisSettings, manner: RetryP
 }
 
 /**
- * Keeps late TLS errors from ending the process. A handshake that fails because of the server's certificate can fail again
- * when the server answers the refusal. ioredis only listens to the first error, and an error without a listener ends the
- * process. Applies to duplicates too, since BullMQ duplicates connections.
+ * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
+ * again when the server answers the refusal. ioredis listens only to the first error, and an error without a listener
+ * ends the process. Applies to duplicates too, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);
@@ -150,14 +150,14 @@ export function nameOfRedis({ url, topology }: RedisSettings): string {
 }
 
 /**
- * Returns the key prefix of a queue. A cluster keeps keys with the same text in braces on one node, which the scripts of a
- * queue need; the queue name in the braces distributes the queues over the nodes.
+ * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, which a queue's scripts
+ * need. The queue name in the braces distributes the queues over the nodes.
  */
 export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string): string {
   return `{${prefix}:${queue}}`;
 }
 
-/** Returns the key that stores the owner of the queues of a prefix. */
+/** Returns the key that stores the owner of all queues with a prefix. */
 export function ownerKey({ prefix = 'recalld' }: RedisSettings): string {
   return `{${prefix}}:owner`;
 }
@@ -197,7 +197,7 @@ function isDecodable(text: string): boolean {
 
 export type RedisState = Awaited<ReturnType<typeof inspectServer>>;
 
-/** Returns the problem that makes a Redis unsafe for jobs, as a sentence; null without one. */
+/** Returns the problem that makes a Redis unsafe for jobs, as a sentence; null if it is safe. */
 export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisState): string | null {
   if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
     return `Redis at ${host} has maxmemory-policy ${maxmemoryPolicy} and may evict jobs when its memory runs out; set it to noeviction.`;
@@ -209,7 +209,7 @@ export function problemOf({ host, maxmemoryPolicy, usedBytes, maxBytes }: RedisS
 }
 
 /**
- * Reads the settings of Redis that matter to a job queue, of the master, or of each master of a cluster.
+ * Reads the Redis settings that matter to a job queue, from the master or from each master in a cluster.
  *
  * @throws RecalldError queue_unreachable
  */
@@ -238,7 +238,7 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
   }
 }
 
-/** Returns the error of the first sentinel; null if it responds, or without sentinels. */
+/** Returns the error from the first sentinel; null if it responds, or if there are no sentinels. */
 async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): Promise<Error | null> {
   const sentinel = createSentinelConnection(settings, manner);
   if (sentinel === null) return null;
@@ -257,7 +257,7 @@ async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): 
   }
 }
 
-/** Inspects the master, or each master of a cluster. */
+/** Inspects the master, or each master in a cluster. */
 export function inspectServers(redis: RedisConnection): Promise<readonly RedisState[]> {
   const servers = redis instanceof Cluster ? redis.nodes('master') : [redis];
   return Promise.all(servers.map(inspectServer));

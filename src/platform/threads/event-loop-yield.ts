@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * @param limit of work per turn of the event loop, in any unit
- * @returns a function that waits for a turn with room for an amount of work; null if the current turn has room. An amount
- * above `limit` gets a turn of its own.
+ * @param limit maximum amount of work per turn of the event loop, in any unit
+ * @returns a function that waits for a turn with room for an amount of work, or returns null if the current turn has
+ * room. An amount above `limit` gets its own turn.
  */
 export function createEventLoopYield(limit: number): (amount: number) => Promise<void> | null {
   let room = limit;

@@ -1,11 +1,14 @@
-/** History of delays that distort the latencies measured by this process: of its event loop, and by overloaded processors. */
+/**
+ * Records delays that distort the latencies measured by this process: event loop delays, and delays from overloaded
+ * processors.
+ */
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
 export type LagHistory = ReturnType<typeof createLagHistory>;
 
 /** Shorter delays are negligible in measured latencies. */
 const LATE_SECONDS = 0.05;
-/** Load per processor from which a process waits for as long as it runs. */
+/** Load per processor at which a process waits as long as it runs. */
 const OVERLOAD = 2;
 const KEPT_MINUTES = 120;
 
@@ -19,8 +22,8 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
   };
   return {
     /**
-     * @param seconds delay of the timer
-     * @param queued processes per processor that run or wait to run; 0 if the system does not report it
+     * @param seconds timer delay
+     * @param queued processes per processor that are running or waiting to run; 0 if the system does not report it
      */
     record(seconds: number, queued: number): void {
       const minute = minuteOf(clock.now());
@@ -35,9 +38,15 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
       for (const old of minutes.keys()) if (old <= minute - KEPT_MINUTES) minutes.delete(old);
     },
 
-    /** Share of the time in which the event loop was blocked, 0 to 1; null if the process did not run then, or too long ago. */
+    /**
+     * Share of time during which the event loop was blocked, 0 to 1; null if the process did not run then, or if the
+     * time is no longer recorded.
+     */
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
-    /** Share of the time with at least twice as many runnable processes as processors, 0 to 1; null as above. */
+    /**
+     * Share of time with at least twice as many runnable processes as processors, 0 to 1; null in the same cases as
+     * above.
+     */
     queuedShare: (from: Date, until: Date): number | null => shareOf('queued', from, until),
   };
 }

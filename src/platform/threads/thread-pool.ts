@@ -16,7 +16,7 @@ export interface TaskMessage {
   readonly input: unknown;
 }
 
-/** Errors are sent as fields, since an error loses its class between threads. */
+/** Errors are sent as fields, because an error loses its class between threads. */
 export type TaskReply =
   | { readonly kind: 'result'; readonly result: unknown; readonly cpuMs: number }
   | {
@@ -31,21 +31,21 @@ export interface ThreadPoolSettings {
   /** URL of the module that exports the functions as `tasks`. */
   readonly tasks: string;
   readonly threads: number;
-  /** Maximum tasks that wait for a thread; further ones are refused. */
+  /** Maximum number of tasks waiting for a thread; further tasks are refused. */
   readonly maxWaiting: number;
   /** Error message for a refused task. */
   readonly refusal: string;
-  /** Called for every completed task. */
+  /** Called after every completed task. */
   onDone?(report: TaskReport): void;
 }
 
 export interface TaskReport {
   readonly task: string;
-  /** Time in the thread. */
+  /** Time spent in the thread. */
   readonly computeMs: number;
   /** Time from the call to the result. */
   readonly totalMs: number;
-  /** Memory of the process after the task. */
+  /** Process memory after the task. */
   readonly processBytes: number;
 }
 
@@ -53,9 +53,9 @@ export interface ThreadPool<Table extends Tasks> {
   /**
    * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
    *
-   * @param moved buffers of the input that are transferred instead of copied; the caller must not use them afterwards
-   * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as thrown
-   * by the task
+   * @param moved input buffers that are transferred instead of copied; the caller must not use them afterwards
+   * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as
+   * thrown by the task
    */
   readonly run: <Name extends keyof Table & string>(
     task: Name,
@@ -74,13 +74,13 @@ interface Waiting {
   readonly queuedAt: number;
   resolve(result: unknown): void;
   reject(reason: unknown): void;
-  /** Abort listener of the signal, until the task has ended. */
+  /** The signal's abort listener, until the task has ended. */
   readonly leave: () => void;
 }
 
 interface Thread {
   readonly worker: Worker;
-  /** Null while it is idle. */
+  /** Null while the thread is idle. */
   task: Waiting | null;
 }
 
@@ -119,7 +119,8 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   const launch = (): Thread => {
     const thread: Thread = { worker: startWorker(settings.tasks), task: null };
     const fail = (reason: unknown): void => release(thread, false)?.reject(reason);
-    // Listeners for its whole life: an error of an idle thread without a listener would end the process.
+    // These listeners stay for the thread's whole life: an idle thread's error without a listener would end the
+    // process.
     thread.worker
       .on('error', fail)
       .on('messageerror', fail)
@@ -150,7 +151,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     try {
       thread.worker.postMessage({ task: task.task, input: task.input }, task.moved);
     } catch (error) {
-      // The input cannot be copied; the thread has not received it.
+      // The input cannot be copied, so the thread has not received it.
       release(thread, true)?.reject(error);
     }
   };
@@ -199,12 +200,12 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   };
 }
 
-/** worker.js in dist; worker.ts through tsx when this file itself runs as TypeScript. */
+/** worker.js in dist; worker.ts through tsx if this file runs as TypeScript. */
 function startWorker(tasks: string): Worker {
   const extension = extname(import.meta.filename);
   const file = join(import.meta.dirname, `worker${extension}`);
   if (extension !== '.ts') return new Worker(file, { workerData: tasks });
-  // tsx does not register itself in a thread.
+  // tsx does not register in threads by default.
   const [tsx, entry] = [import.meta.resolve('tsx/esm/api'), pathToFileURL(file).href].map((url) => JSON.stringify(url));
   return new Worker(`import(${tsx}).then(({ register }) => { register(); return import(${entry}); });`, {
     eval: true,
@@ -218,7 +219,10 @@ function errorOf({ code, name, message }: Extract<TaskReply, { kind: 'error' }>)
   return name === 'RangeError' ? new RangeError(message) : new Error(message);
 }
 
-/** Returns the buffer of these bytes for a transfer to a thread, unless it contains other bytes too. */
+/**
+ * Returns the buffer behind these bytes for a transfer to a thread, or undefined if the buffer contains other bytes
+ * too.
+ */
 export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
@@ -228,7 +232,7 @@ export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
  *
  * @param limit in bytes
  * @param refusal error message for refused work
- * @returns a function that runs work with its bytes; rejects with RecalldError overloaded above the limit
+ * @returns a function that runs work and reserves its bytes; rejects with RecalldError overloaded above the limit
  */
 export function createByteLimit(
   limit: number,

@@ -1,4 +1,4 @@
-/** The program of a worker thread, which receives one task at a time from its pool. */
+/** The worker thread's program, which receives one task at a time from its pool. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { RecalldError } from '../../core/errors.ts';
 import type { TaskMessage, TaskReply, Tasks } from './thread-pool.ts';
@@ -12,7 +12,7 @@ parentPort?.on('message', (message: TaskMessage) => {
 async function replyTo({ task, input }: TaskMessage): Promise<TaskReply> {
   const startedAt = performance.now();
   try {
-    // The pool of the same program made the message, and its types bind each task to its input.
+    // The message comes from a pool in the same program, whose types bind each task to its input.
     const result = await tasks[task]?.(input as never);
     return { kind: 'result', result, cpuMs: performance.now() - startedAt };
   } catch (error) {

@@ -39,7 +39,7 @@ function checksIn(state: Verdict): string {
   return `sum(${maxBy(check, 'recalld_check_state', { state })})`;
 }
 
-/** Checks without data, except those that the config allows to have none. */
+/** Checks without data, except checks whose config accepts missing data. */
 const withoutData = `sum(${maxBy(check, 'recalld_check_state', { state: 'no_data' })} unless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1)`;
 
 const lastSuccess = maxBy(set, 'recalld_golden_run_last_success_timestamp_seconds');
@@ -70,7 +70,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Checks without data, or blind',
       description:
-        'Checks that cannot detect a problem now: checks without data, other than those that are only waiting for traffic, and blind regression checks, which have too few queries to detect a drop of twice their threshold.',
+        'Checks that cannot detect a problem now: checks without data, except those that are only waiting for traffic, and blind regression checks, which have too few queries to detect a drop of twice their threshold.',
       unit: 'short',
       width: 4,
       steps: anyIsDoubtful,
@@ -79,7 +79,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Age of the oldest scores',
       description:
-        'Time since the latest completed run of the golden set with the oldest scores, in intervals of its schedule. Scores are withheld after 3 intervals.',
+        'Age of the oldest golden scores, as a multiple of the interval between scheduled runs. Scores are withheld after 3 intervals.',
       unit: 'none',
       decimals: 1,
       width: 4,
@@ -92,7 +92,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Golden sets with withheld scores',
-      description: 'Golden sets whose latest scores are too old to trust and are not shown.',
+      description: 'Golden sets whose latest scores are too old to trust and are withheld.',
       unit: 'short',
       width: 4,
       steps: anyIsBad,
@@ -102,7 +102,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest threshold of its checks. A negative margin is at least a warning; it is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
+        'Latest score minus the highest threshold of its checks. A negative margin is at least a warning. It is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
       unit: 'none',
       decimals: 3,
       width: 24,
@@ -117,7 +117,7 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/** Alerts have the labels that identify a deployment, but no other labels of a target. */
+/** Alerts have the labels that identify a deployment, but no other target labels. */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }
@@ -142,7 +142,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     metricTable({
       title: 'Firing alerts',
       description:
-        'Pending and firing alerts of recalld in Prometheus. Each name links to its runbook. The watchdog is always firing.',
+        "recalld's pending and firing alerts in Prometheus. Each name links to its runbook. The watchdog is always firing.",
       width: 8,
       height: 9,
       queries: [{ expr: `max by (alertname, alertstate, severity, pipeline) (${firing(settings.groupLabels)})` }],
@@ -172,7 +172,8 @@ function liveTraffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries without results or with errors',
-      description: 'Shares of live queries without results, and with an error or a timeout, in the trailing window.',
+      description:
+        'Live queries without results, and live queries with an error or a timeout, as shares of the trailing window.',
       unit: 'percentunit',
       min: 0,
       width: 8,
@@ -189,7 +190,7 @@ function liveTraffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Positive feedback',
-      description: 'Share of positive feedback among positive and negative feedback in the trailing window.',
+      description: 'Positive feedback as a share of positive and negative feedback in the trailing window.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -208,7 +209,7 @@ function timeSinceEvaluation(): Builder<Panel> {
   const evaluatedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
   return graph({
     title: 'Time since each check was evaluated',
-    description: 'A verdict is only as recent as the data that was evaluated.',
+    description: 'A verdict is only as recent as the data on which it is based.',
     unit: 's',
     min: 0,
     width: 8,

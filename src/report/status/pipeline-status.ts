@@ -1,6 +1,6 @@
 /**
- * Derives the status of a pipeline from stored data. A pipeline is never `ok` while required data is missing or too old
- * (`no_data`), nor while an alert is firing; both are derived from the same facts at the same time.
+ * Derives a pipeline's status from stored data. A pipeline is never `ok` while required data is missing or too old
+ * (`no_data`) or while an alert is firing. Both are derived from the same facts at the same time.
  */
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
@@ -39,32 +39,32 @@ export interface MeasurementStatus extends LatestMeasurement {
 
 export interface PipelineStatus {
   readonly pipeline: string;
-  /** Worst verdict of the checks and of required data. */
+  /** Worst verdict of the checks and the required data. */
   readonly state: Verdict;
-  /** Reasons why it is not ok, worst first. */
+  /** Reasons why the pipeline is not ok, worst first. */
   readonly reasons: readonly Reason[];
   /** Missing data that does not change the status, such as checks without enough traffic; one sentence each. */
   readonly unknowns: readonly string[];
   /** Firing alerts. */
   readonly alerts: readonly Alert[];
   readonly checks: readonly CheckState[];
-  /** Sets of the config, then sets that were run manually. */
+  /** Configured sets first, then sets that were run manually. */
   readonly golden: readonly GoldenSetStatus[];
   readonly measurements: readonly MeasurementStatus[];
 }
 
-/** Stored data of all pipelines, and the schedules by which it is refreshed. */
+/** Stored data for all pipelines, and the schedules on which it is refreshed. */
 export interface StatusFacts {
   readonly latest: readonly LatestRun[];
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
   readonly checks: readonly CheckState[];
-  /** Longest interval between two measurements of live traffic. */
+  /** Longest interval between two live traffic measurements. */
   readonly liveIntervalSeconds: number;
 }
 
 interface Reason {
-  /** Status that this reason alone would give the pipeline. */
+  /** Status that this reason on its own would give the pipeline. */
   readonly verdict: Verdict;
   readonly sentence: string;
 }
@@ -94,7 +94,7 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alerts, checks, golden, measurements };
 }
 
-/** The open incident of a pipeline; null for a healthy pipeline, whose incident is about to be closed. */
+/** The pipeline's open incident; null for a healthy pipeline, whose incident is about to be closed. */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
   open: readonly Stored[],
@@ -119,7 +119,7 @@ const noChecksWithData: Reason = {
   sentence: 'No check has enough data yet, so the quality of this pipeline is unknown.',
 };
 
-/** True for alerts other than those of checks and golden runs, which have reasons of their own. */
+/** True for alerts that have no separate reason, unlike alerts from checks and golden runs. */
 function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }
@@ -194,9 +194,9 @@ function goldenFindings(
 }
 
 /**
- * Measures that a pipeline like this one always has, whatever its traffic.
+ * Measures that such a pipeline always has, with or without traffic.
  *
- * @returns each with what it covers, as the subject of a sentence
+ * @returns each measure with what it covers, as the subject of a sentence
  */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
@@ -220,7 +220,7 @@ function measureFindings(
   return [];
 }
 
-/** Uses the latest measurement of the series, whether it is a value or a gap. */
+/** Uses the latest measurement in the series, whether it is a value or a gap. */
 function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {
   const last = gap ?? newest;
   if (last === null) return true;

@@ -1,5 +1,6 @@
 /**
- * Turns stored rows into gauges of /metrics. Scores that are too old to trust are withheld, and a gauge says so.
+ * Converts stored rows into gauges for /metrics. Scores that are too old to trust are withheld, and a gauge reports
+ * that.
  */
 import { readCheckGauges } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -30,14 +31,14 @@ import {
   sample,
 } from '../../platform/metrics/meter.ts';
 
-/** Rows that several subjects need, read once; `runs` has full runs only, not sentinels. */
+/** Rows that several subjects need, read once. `runs` has only full runs, not sentinels. */
 interface SharedRows extends MeasuredRows {
   readonly runs: readonly LatestRun[];
 }
 
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
-/** Reads the gauges of one subject; those of golden runs are made here. */
+/** Reads the gauges of one subject; golden run gauges are made here. */
 type GaugesOfSubject = (context: Context, rows: SharedRows) => GaugesAt | Promise<GaugesAt>;
 
 const gaugesOfSubjects: readonly GaugesOfSubject[] = [
@@ -58,12 +59,12 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/** Values of live traffic are trusted by the schedule of the job that measures them. */
+/** Live traffic values are trusted according to the schedule of the job that measures them. */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /**
- * Reads the rows behind every stored gauge. It reads one table at a time, because it is not urgent and shares database
- * connections with requests that are. Pipelines that are no longer in the config are left out.
+ * Reads the rows behind every stored gauge. Reads one table at a time, because this work is not urgent and shares
+ * database connections with requests that are. Excludes pipelines that are no longer in the config.
  */
 export async function readStoredGauges(
   context: Context,
@@ -95,7 +96,7 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/** The gauges of a run that ended never change, except that they are withheld when they become too old. */
+/** The gauges of an ended run never change, except that they are withheld when they become too old. */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [

@@ -22,7 +22,7 @@ const MAX_DEPLOYMENTS = 100;
 
 export interface DetailedStatus extends PipelineStatus {
   readonly at: Date;
-  /** The runs behind the scores of each golden set. */
+  /** The runs behind each golden set's scores. */
   readonly runs: readonly {
     readonly goldenSet: string;
     readonly latest: GoldenRun | null;
@@ -34,7 +34,7 @@ export interface DetailedStatus extends PipelineStatus {
   readonly deployments: readonly Deployment[];
 }
 
-/** Reads the status of every pipeline, in the order of the config. */
+/** Reads the status of every pipeline, in config order. */
 export async function readStatuses(context: Context): Promise<readonly PipelineStatus[]> {
   const now = context.clock.now();
   const facts = await readFacts(context, now);
@@ -66,7 +66,8 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   ]);
   return {
     latest,
-    // Scores by the model alone are no longer measured once human judgments correct them; they would only become too old.
+    // Scores from the judge model are no longer measured once human judgments correct them, so they would become too
+    // old.
     measurements: measurements.filter((one) => !isCorrected(one, measurements)),
     checks: statesOf(context, statuses, now),
     intervalSeconds,
@@ -98,13 +99,13 @@ export async function readOverview(context: Context) {
     const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({
       pipeline,
-      /** Worst verdict of the checks and of required data; never `ok` while required data is too old. */
+      /** Worst verdict of the checks and the required data; never `ok` while required data is too old. */
       state,
-      /** Reasons why it is not ok, worst first. */
+      /** Reasons why the pipeline is not ok, worst first. */
       reasons: sentences,
       /** Missing data that does not change the status. */
       unknowns,
-      /** Summary of the diagnosis of the open incident; null without one. */
+      /** Summary of the open incident's diagnosis; null if no incident is open. */
       diagnosis: summary,
       golden_sets: sets,
     });
@@ -116,7 +117,7 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
   const headline = completed === null ? null : headlineOf(completed.scores);
   return {
     golden_set: set,
-    /** Age of the last completed run; null without one. */
+    /** Age of the last completed run; null if no run has completed. */
     age_seconds: completed === null ? null : Math.round(completed.ageSeconds),
     is_too_old: completed?.isTooOld ?? false,
     /** nDCG at the largest cut-off. */
@@ -126,12 +127,12 @@ async function goldenSet(runs: GoldenRuns, pipeline: string, { goldenSet: set, c
       ci_low: headline.ciLow,
       ci_high: headline.ciHigh,
     },
-    /** The same measure over the last completed runs, oldest first. */
+    /** The same measure in the last completed runs, oldest first. */
     trend: headline === null ? [] : await readTrend(runs, pipeline, set, headline.k),
   };
 }
 
-/** nDCG at `k` of the last completed runs of a set, oldest first; null for a run without this cut-off. */
+/** nDCG at `k` in a set's last completed runs, oldest first; null for a run without this cut-off. */
 export async function readTrend(
   runs: GoldenRuns,
   pipeline: string,

@@ -1,4 +1,4 @@
-/** `recalld report`: the weekly report of a pipeline as one HTML file. */
+/** `recalld report`: writes a pipeline's weekly report as one HTML file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -20,13 +20,13 @@ import { toWire } from '../../platform/http/wire.ts';
 import { renderReport } from './report/report-page.tsx';
 import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
-/** The same path from the compiled file and from the source. */
+/** The path is the same from the compiled file and from the source. */
 const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
 /**
- * Reads the report and writes it to the file `out`, which `force` replaces if it exists.
+ * Writes the report to the file `out`, which `force` replaces if it exists.
  *
- * @throws RecalldError file_unwritable, and as withCommandStore
+ * @throws RecalldError file_unwritable, and like withCommandStore
  */
 async function writeReport(
   settings: CommandSettings,
@@ -39,7 +39,7 @@ async function writeReport(
   const showsText = privacy?.text !== 'hash';
   const report = await withCommandStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
-    if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not watched.`);
+    if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not monitored.`);
     return readWeeklyReport(store, { pipeline: watched, from, until, showsText });
   });
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));
@@ -131,7 +131,7 @@ const DEFAULT_LENGTH = '7d';
 const lengthSchema = durationSchema('1m', '36500d');
 
 /**
- * Validates the options of the command; `until` is exclusive.
+ * Validates the command's options; `until` is exclusive.
  *
  * @param pipelines names of the pipelines in the config
  * @throws RecalldError usage, with all problems in one message
@@ -157,7 +157,7 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   return { pipeline, from, until };
 }
 
-/** Reads a time, or a length of time before `until`. */
+/** Reads a time, or a period before `until`. */
 function readStart(text: string, until: Date): Date | null {
   return lengthSchema.safeParse(text).success ? new Date(until.getTime() - durationMs(text)) : readTime(text);
 }

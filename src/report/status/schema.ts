@@ -16,13 +16,13 @@ export const pipelineParams = z.strictObject({ pipeline: nameSchema });
 export const pipelineListQuery = z.strictObject(numberedPageShape);
 
 const stateField = verdictField.describe(
-  'Worst verdict of its checks; no_data, never ok, while required data is missing or too old.',
+  'Worst verdict of its checks; `no_data`, never `ok`, while required data is missing or too old.',
 );
 
 export const pipelineStateSchema = z.object({
   pipeline: z.string(),
   state: stateField,
-  reasons: z.array(z.string()).describe('Reasons why it is not ok, worst first.'),
+  reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
     .describe('Missing data that does not change the state, such as checks without enough traffic.'),
@@ -53,9 +53,9 @@ const goldenSetStatusSchema = z.object({
       too_old: z
         .boolean()
         .describe(
-          'True for a run older than three intervals of its schedule, or three days for a set that is run manually.',
+          'True if the run is older than three intervals of its schedule, or three days for a set that is run manually.',
         ),
-      metrics: metricsSchema.nullable().describe('Over all queries; null if they are too old to trust.'),
+      metrics: metricsSchema.nullable().describe('Scores over all queries; null if they are too old to trust.'),
     })
     .nullable(),
   baseline: baselineSchema.nullable(),
@@ -64,12 +64,12 @@ const goldenSetStatusSchema = z.object({
 const measurementSchema = z.object({
   measure: z.string(),
   segment: z.string(),
-  value: z.number().nullable().describe('Null if it is too old to trust, or if a later measurement failed.'),
+  value: z.number().nullable().describe('Null if the value is too old to trust, or if a later measurement failed.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.string().nullable(),
   n: count.nullable(),
-  measured_at: z.iso.datetime().nullable().describe('Time of the last attempt.'),
+  measured_at: z.iso.datetime().nullable().describe('When the last measurement was attempted.'),
   age_seconds: age,
   too_old: z.boolean(),
   gap: z.string().nullable().describe('Why the last attempt produced no value.'),
@@ -79,7 +79,7 @@ export const pipelineStatusSchema = z.object({
   pipeline: z.string(),
   at: z.iso.datetime(),
   state: stateField,
-  reasons: z.array(z.string()).describe('Reasons why it is not ok, worst first.'),
+  reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
     .describe('Missing data that does not change the state, such as checks without enough traffic.'),
@@ -98,7 +98,7 @@ const ratioSchema = z.object({
   positive: count,
   negative: count,
   n: count.describe('Number of positive and negative opinions.'),
-  positive_ratio: z.number().nullable().describe('Null without opinions.'),
+  positive_ratio: z.number().nullable().describe('Null if there are no opinions.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.literal('wilson'),
@@ -124,7 +124,7 @@ export const feedbackSummarySchema = z.object({
             neutral: count,
           }),
         )
-        .describe('Latest opinions by kind; kinds without feedback are left out.'),
+        .describe('Latest opinions by kind; kinds without feedback are omitted.'),
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
         .describe('By source: all feedback, explicit (what users said) and implicit (what users did).'),

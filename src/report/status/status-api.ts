@@ -1,5 +1,5 @@
 /**
- * Routes of `/v1/pipelines`, and descriptions of the endpoints for status, deployments and erasure in the OpenAPI
+ * Routes under `/v1/pipelines`, and descriptions of the status, deployment and erasure endpoints in the OpenAPI
  * document.
  */
 import type { FastifyInstance } from 'fastify';
@@ -98,7 +98,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/deployments',
     tag: 'changes',
-    summary: 'Report a deployment: a change of an index, an embedding model, a retriever or a golden set.',
+    summary: 'Report a deployment: a change to an index, an embedding model, a retriever or a golden set.',
     scope: 'admin',
     body: newDeploymentSchema,
     responses: { '201': { description: 'The recorded deployment.', body: deploymentSchema } },
@@ -175,7 +175,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/checks/transitions',
     tag: 'status',
-    summary: 'Changes of verdicts of checks, with the reasons, newest first.',
+    summary: 'Changes in check verdicts, with reasons, newest first.',
     scope: 'read',
     query: transitionListQuery,
     body: null,
@@ -185,10 +185,10 @@ export const statusEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/feedback/summary',
     tag: 'status',
-    summary: 'User feedback of the last hours, with 95 % CI.',
+    summary: 'User feedback in the last hours, with 95 % CI.',
     scope: 'read',
     query: feedbackSummaryQuery,
     body: null,
-    responses: { '200': { description: 'Feedback by pipeline.', body: feedbackSummarySchema } },
+    responses: { '200': { description: 'Feedback per pipeline.', body: feedbackSummarySchema } },
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * The status page, with all pipelines and the worst first, and the overview page of one pipeline, with the latest value
- * and age of each measure.
+ * The status page, with all pipelines, worst first, and each pipeline's overview page, with the latest value and age of
+ * each measure.
  */
 import { checkTable } from '../../checks/edge/check-table.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
@@ -80,7 +80,7 @@ function glance({ status, diagnosis, trends }: PipelineGlance): Section {
   );
 }
 
-/** Lists the reasons for a status, each in the color of its own verdict; the unknowns if there are no reasons. */
+/** Lists the reasons for a status, each in the color of its verdict. Lists the unknowns if there are no reasons. */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown = reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
   return [
@@ -131,7 +131,7 @@ export function overviewPage({
       section(
         'measures',
         'Latest measures',
-        { lead: 'Values that are too old to trust are withheld. Measures without a value show the reason.' },
+        { lead: 'Values that are too old to trust are withheld. A measure without a value shows the reason.' },
         measuresTable(pipeline, golden, measurements, trends),
       ),
       section(
@@ -173,7 +173,7 @@ function latestRuns({ runs }: DetailedStatus): Content {
   );
 }
 
-/** Measures of golden runs that the overview shows. */
+/** Golden run measures that the overview shows. */
 const headlines = ['ndcg', 'hit_rate', 'mrr'] as const;
 
 type MeasureRow = readonly [name: Content, value: Content, n: Content, age: Content, trend: Content];
@@ -196,7 +196,7 @@ function measuresTable(
   if (golden.length === 0 && measurements.length === 0)
     return empty(
       'Nothing has been measured yet.',
-      'Import a golden set and add it under `golden` of this pipeline, or send live queries.',
+      'Import a golden set and add it under `golden` in this pipeline, or send live queries.',
     );
   const stored = inReadingOrder(measurements.filter(({ segment }) => segment === ALL_SEGMENT));
   const rows = [

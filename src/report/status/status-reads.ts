@@ -1,4 +1,4 @@
-/** Reads the data of the status, overview and deployments pages. */
+/** Reads the data for the status, overview and deployments pages. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { trendKey } from '../../golden/sql/score-trends.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -31,12 +31,12 @@ export async function readDeploymentsPage(context: Context, query: Query, range:
   };
 }
 
-/** Returns the pipeline that the query selects; null for all. @throws RecalldError pipeline_unknown */
+/** Returns the pipeline that the query string selects; null for all. @throws RecalldError pipeline_unknown */
 export function chosen({ pipelines }: Context, { pipeline = '' }: Query): string | null {
   return pipeline === '' ? null : findPipeline(pipelines, pipeline).name;
 }
 
-/** Enough for a sparkline, which is 96 pixels wide. */
+/** Enough points for a sparkline, which is 96 pixels wide. */
 const MAX_POINTS = 60;
 const TREND: Measure = 'ndcg';
 const MAX_INCIDENTS = 6;
@@ -78,7 +78,7 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
   };
 }
 
-/** Reads the latest scores of all golden sets, and returns a lookup by pipeline. */
+/** Reads the latest scores of all golden sets. Returns a lookup by pipeline. */
 async function readTrends({ reads }: Context, statuses: readonly PipelineStatus[], { from, until }: TimeRange) {
   const sets = statuses.flatMap(({ pipeline, golden }) => golden.map(({ goldenSet }) => ({ pipeline, goldenSet })));
   const latest = await reads.golden.runReads.latestScores(sets, { from, until, measure: TREND, limit: MAX_POINTS });

@@ -1,4 +1,4 @@
-/** Reads the data of the weekly report of a pipeline: scores, incidents and causes, coverage, golden sets, pages. */
+/** Reads the data for a pipeline's weekly report: scores, incidents and causes, coverage, golden sets, pages. */
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -20,7 +20,7 @@ interface ReportScope {
   readonly from: Date;
   /** Exclusive. */
   readonly until: Date;
-  /** False: no query text is read. */
+  /** If false, no query text is read. */
   readonly showsText: boolean;
 }
 
@@ -30,16 +30,16 @@ export interface ReportedSet {
   readonly version: GoldenSetVersion | null;
   /** Oldest first. */
   readonly runs: readonly HistoricRun[];
-  /** The last completed run of the period; null if there is none. */
+  /** The last completed run in the period; null if there is none. */
   readonly last: {
     readonly run: GoldenRun;
     readonly scores: readonly SegmentScore[];
-    /** Comparison with the pinned baseline; null without one. */
+    /** Comparison with the pinned baseline; null if no baseline is pinned. */
     readonly baseline: StoredComparison | null;
   } | null;
-  /** The last measurement of the period; null if there is none. */
+  /** The last measurement in the period; null if there is none. */
   readonly representativeness: Measurement | null;
-  /** Thresholds of the config, by measure and cut-off. */
+  /** Thresholds from the config, by measure and cut-off. */
   readonly floors: ReadonlyMap<string, number>;
 }
 
@@ -66,10 +66,10 @@ export interface WeeklyReport {
     readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;
     /** Newest first. */
     readonly events: readonly DensityEvent[];
-    /** Budget of false pages; null if density is not configured. */
+    /** Budget for false pages; null if density is not configured. */
     readonly budget: FalsePageBudget | null;
   };
-  /** Topics first seen before the end of the period and still open, the largest excess first. */
+  /** Topics first seen before the end of the period and still open, largest excess first. */
   readonly topics: readonly ReportedTopic[];
   /** Oldest first. */
   readonly deployments: readonly Deployment[];
@@ -83,7 +83,7 @@ type ReportedMeasure = (typeof reportedMeasures)[number];
 
 const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;
-/** Limit of each list. */
+/** Maximum length of each list. */
 const MAX_LISTED = 1_000;
 
 export async function readWeeklyReport(context: Context, request: ReportScope): Promise<WeeklyReport> {

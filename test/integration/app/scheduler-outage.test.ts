@@ -72,9 +72,9 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
   const said = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
   /** The tick of a day that cannot be stored when it comes. */
   const tickInVain = async (number: number): Promise<void> => {
-    const before = said(/is retried until the next one is due/);
+    const before = said(/will be retried until the next scheduled time/);
     tickOf(number);
-    await waitFor(() => said(/is retried until the next one is due/) > before, PATIENCE);
+    await waitFor(() => said(/will be retried until the next scheduled time/) > before, PATIENCE);
   };
   const planned = async (): Promise<string[]> => {
     const runs = await createGoldenRuns(pool).list({ limit: 20 });

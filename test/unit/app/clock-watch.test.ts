@@ -42,7 +42,7 @@ describe('a watched clock', () => {
 
   it('that is wrong at the start is reported immediately, in one log line', async () => {
     const { time, watch, levels } = await aWatchedClock(TWO_HOURS_MS);
-    expect(watch.problem()).toMatch(/^The clock of this machine is 2 h ahead of that of the database, .*NTP\.$/);
+    expect(watch.problem()).toMatch(/^The clock of this machine is 2 h ahead of the database clock\..*NTP\.$/);
     expect(await watch.isRight()).toBe(false);
     await time.advance(10 * MINUTE_MS);
     expect(levels()).toEqual(['error']);

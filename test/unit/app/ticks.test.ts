@@ -83,7 +83,7 @@ describe('a tick that cannot be stored', () => {
     expect(logger.lines.filter(({ level }) => level === 'error')).toEqual(
       ['13', '14'].map((hour) => ({
         level: 'error',
-        message: 'a scheduled start was abandoned because the next one is due',
+        message: 'a scheduled start was abandoned at the next scheduled time',
         fields: { what: 'golden run of faq on docs', planned_at: `2026-11-20T${hour}:00:00.000Z` },
       })),
     );

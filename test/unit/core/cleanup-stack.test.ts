@@ -38,7 +38,7 @@ describe('the cleanup stack', () => {
     expect(logger.lines).toEqual([
       {
         level: 'warn',
-        message: 'something did not close cleanly',
+        message: 'a resource did not close cleanly',
         fields: { what: 'broken', reason: 'it does not close' },
       },
     ]);

@@ -1,4 +1,4 @@
-/** Queries on rows: the k nearest, a uniform sample, and which ids exist. */
+/** Row queries: the k nearest, a uniform sample, and which ids exist. */
 import { cosineOfScore, cosineSimilarity } from '../../../math/vector/matrix.ts';
 import { dimensionMismatch, inPortions, toSample } from '../store-rows.ts';
 import {
@@ -36,7 +36,7 @@ export async function existingIds(
   return found;
 }
 
-/** Lists ids in their order, so that PostgreSQL can use an index on the column. */
+/** Lists ids in sorted order, so that PostgreSQL can use an index on the column. */
 export async function listIds(
   query: Query,
   table: Table,
@@ -66,7 +66,7 @@ export async function chunksOf(
 ): Promise<readonly StoredChunk[]> {
   const { column, idExpression, cast, couldBe } = idOf(table, settings);
   const content = settings.content === undefined ? 'null' : `${quoted(settings.content)}::text`;
-  // Converts a timestamp to ISO 8601, whatever the settings of the session.
+  // Converts a timestamp to ISO 8601, regardless of the session's settings.
   const version = settings.version === undefined ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
   return query<StoredChunk>(
     `select ${column}::text as id, ${version} as version, ${content} as content from ${table.name}
@@ -75,7 +75,7 @@ export async function chunksOf(
   );
 }
 
-/** Compares the id column in its own type, so that an index on it can be used. */
+/** Compares the id column in its own type, so that an index on the column can be used. */
 function idOf(table: Table, { id }: TableSettings) {
   const { castTo, couldBe } = comparisons[table.idType] ?? asText;
   const column = quoted(id);
@@ -87,11 +87,11 @@ function idOf(table: Table, { id }: TableSettings) {
 interface Comparison {
   /** Type to which ids are cast; null casts the column to text instead. */
   readonly castTo: string | null;
-  /** Returns true if an id can be a value of the type in PostgreSQL's notation. */
+  /** Returns true if an id is a valid value of the type in PostgreSQL's notation. */
   readonly couldBe: (id: string) => boolean;
 }
 
-/** PostgreSQL cannot store a text with a NUL. */
+/** PostgreSQL cannot store text with a NUL. */
 const isText = (id: string): boolean => !id.includes('\0');
 
 const asText: Comparison = { castTo: null, couldBe: isText };
@@ -110,7 +110,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** Below this size, sorting all rows costs less than the risk of drawing too few. */
+/** Below this size, sorting all rows costs less than the risk of sampling too few. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {
@@ -120,10 +120,10 @@ interface SampleRow {
 }
 
 /**
- * Draws more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
- * whole table but not vectors that are stored out of line), and keeps the n with the smallest seeded hash of their
- * position. Cutting in table order would favour the rows inserted first. If the row estimate was too high and fewer
- * than n were drawn, it draws again with a higher probability.
+ * Samples more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
+ * whole table but not vectors that are stored out of line). Returns the n rows with the smallest seeded hash of their
+ * position, because cutting in table order would favour the rows inserted first. If the row estimate was too high and
+ * fewer than n rows were sampled, samples again with a higher probability.
  */
 export async function sampleRows(
   query: Query,
@@ -140,7 +140,7 @@ export async function sampleRows(
   }
 }
 
-/** Percentage of rows to draw: n plus six standard deviations, by the row estimate. */
+/** Percentage of rows to sample: n plus six standard deviations, by the row estimate. */
 function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
   if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
   const wanted = n + 6 * Math.sqrt(n) + 20;
@@ -174,7 +174,7 @@ function sampleOf(rows: readonly SampleRow[]): SampledVectors {
   const stored = rows.map((row) => ({ ...row, vector: parseVector(row.vector) }));
   const lengths = new Set(stored.map(({ vector }) => vector.length));
   if (lengths.size > 1) {
-    const problem = `the vectors differ in length (${[...lengths].join(', ')}); keep those of one embedding model in one table or view.`;
+    const problem = `the vectors differ in length (${[...lengths].join(', ')}); store the vectors of each embedding model in a separate table or view.`;
     throw new CallFailure('mixed_dimensions', problem);
   }
   return toSample(stored, { withContent: true, isSeeded: true });
@@ -186,7 +186,7 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
   dot: 'negative_dot',
 };
 
-/** The user may have disabled the other two, and the planner would then choose between two disabled methods. */
+/** The user may have disabled the other two methods; the planner would then choose between two disabled methods. */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
 interface FoundRow {
@@ -208,7 +208,7 @@ export async function searchNearest(
     throw dimensionMismatch('pgvector', table.dimensions, length);
   }
   const { vectorSchema: schema, vectorType } = table;
-  // A distance of another metric says nothing about the angle, so the vectors are compared.
+  // A distance in another metric does not determine the angle, so the vectors are compared.
   const readsVectors = metric !== 'cosine';
   const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
   const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;
@@ -242,7 +242,7 @@ export async function searchNearest(
 const contentDigest = `hashtextextended(content::text collate "C", 0)::text`;
 
 /**
- * A zero vector has no direction, and pgvector returns NaN for its cosine distance: its cosine is defined as 0 and its
+ * A zero vector has no direction, and pgvector returns NaN for its cosine distance. Its cosine is defined as 0 and its
  * distance as 1.
  */
 function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): Neighbour {
@@ -273,7 +273,7 @@ function conditionsOf(
 }
 
 /**
- * Encodes a vector for `vector_recv` of pgvector (binary parameters): length and zero in 16 bits each, then float32,
+ * Encodes a vector for pgvector's `vector_recv` (binary parameters): length and zero in 16 bits each, then float32,
  * big-endian. Parsing digits would take PostgreSQL as long as comparing hundreds of vectors.
  */
 export function vectorBytes(vector: Float32Array): Buffer {

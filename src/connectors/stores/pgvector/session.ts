@@ -24,10 +24,10 @@ export class CallFailure extends Error implements Failure {
   }
 }
 
-/** No answer arrived within the time limit. */
+/** No response arrived within the time limit. */
 export class TimeOver extends Error {}
 
-/** Where the store is, in a form for messages. */
+/** Where the store is, worded for messages. */
 export interface Place {
   /** Host and port, without user and password. */
   readonly address: string;
@@ -67,7 +67,7 @@ const sentences = new Map<string, Sentence>([
     '22000',
     ({ configField }) => ({
       code: 'dimension_mismatch',
-      problem: `the query vector and the vectors of ${configField}.embedding differ in length; check that pipeline and store use the same embedding model.`,
+      problem: `the query vector and the vectors of ${configField}.embedding differ in length; check that the pipeline and the store use the same embedding model.`,
     }),
   ],
   [
@@ -94,8 +94,8 @@ const sentences = new Map<string, Sentence>([
 ]);
 
 /**
- * Returns a failure without the text of the error, which may repeat a vector, the value of a filter or the URL with its
- * password. It includes the SQLSTATE.
+ * Returns a failure with the SQLSTATE but without the error text, which may repeat a vector, a filter value or the URL
+ * with its password.
  */
 export function classifyFailure(error: unknown, place: Place): Failure {
   if (error instanceof CallFailure) return error;
@@ -105,7 +105,7 @@ export function classifyFailure(error: unknown, place: Place): Failure {
   if (state !== null) {
     return {
       code: 'query_failed',
-      problem: `${place.address} answered with the error ${state} of PostgreSQL.`,
+      problem: `${place.address} returned the PostgreSQL error ${state}.`,
     };
   }
   if (isTimeout(error)) return timeout(place);
@@ -115,7 +115,7 @@ export function classifyFailure(error: unknown, place: Place): Failure {
     return { code: 'connection_reset', problem: `${place.address} closed the connection.` };
   }
   if (said.includes('does not support SSL')) {
-    const problem = `${place.address} does not speak TLS; remove sslmode from ${place.configField}.url.`;
+    const problem = `${place.address} does not support TLS; remove sslmode from ${place.configField}.url.`;
     return { code: 'tls_error', problem };
   }
   const { code, problem } = classifyConnectionFailure(innermost(error));
@@ -127,12 +127,12 @@ function stateOf(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
-/** The driver has no error codes for it. */
+/** The driver has no error codes for these errors. */
 function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
 
-/** For a host with two addresses, one error contains both. */
+/** For a host with two addresses, one error contains both errors. */
 function innermost(error: unknown): unknown {
   return error instanceof AggregateError ? error.errors[0] : error;
 }
@@ -141,11 +141,11 @@ export type Query = <Row extends QueryResultRow>(text: string, values?: readonly
 
 export interface Session {
   /**
-   * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was found. Rejects with the reason
-   * of `signal` as soon as it aborts, else with the error of PostgreSQL or the connection.
+   * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with the
+   * reason of `signal` as soon as it aborts, or with the error from PostgreSQL or the connection.
    */
   run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value>;
-  /** Closes connections, including one that is still being opened; may be called again. */
+  /** Closes connections, including a connection that is still being opened. May be called again. */
   close(): Promise<void>;
 }
 
@@ -153,9 +153,9 @@ const MAX_CONNECTIONS = 3;
 const IDLE_CONNECTION_MS = 60_000;
 
 /**
- * Sets the time limit in each transaction, since poolers reject it as a connection option.
+ * Sets the time limit in each transaction, because poolers reject it as a connection option.
  *
- * @param route if its first way fails in a manner that the second may not, the second is used from then on
+ * @param route if its first way fails in a manner in which the second may not, the second is used from then on
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
   const sockets = new Set<Socket>();
@@ -191,7 +191,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
       return client;
     } catch (error) {
       signal.throwIfAborted();
-      // Another call may have changed the route meanwhile.
+      // Another call may have changed the route in the meantime.
       if (pool !== first) return checkOut(pool, signal);
       if (fallback === null || !mayFallBack(error)) throw error;
       const other = open(fallback);
@@ -207,7 +207,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
         void other.end();
         throw tellsMore(error) ? error : failure;
       }
-      // Another call changed the route while this one tried it.
+      // Another call changed the route while this call tried it.
       void other.end();
       return checkOut(pool, signal);
     }
@@ -258,7 +258,7 @@ async function inTransaction<Value>(
   try {
     const value = await work(query);
     await begun;
-    // Nothing was written: the next user of the connection waits for the end of the transaction.
+    // Nothing was written, so the connection's next user waits for the transaction to end.
     client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {
@@ -282,7 +282,7 @@ function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSi
   });
 }
 
-/** The driver cannot cancel waiting for a connection, so one that arrives too late is released unused. */
+/** The driver cannot cancel waiting for a connection, so a connection that arrives too late is released unused. */
 async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const pending = pool.connect();
   const aborted = new Promise<never>((_, reject) => {

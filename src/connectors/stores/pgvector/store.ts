@@ -12,7 +12,7 @@ import { describeTable, lookUpTable, type Table } from './table.ts';
 type Work<Value> = (query: Query, table: Table) => Promise<Value>;
 
 /**
- * Opens the table of chunks; connections are made when needed. Filters name columns, or with a dot a path in a JSON
+ * Opens the chunk table. Connections are opened when needed. Filters name columns, or with a dot a path in a JSON
  * column.
  *
  * @throws RecalldError config_invalid for an address that cannot be parsed
@@ -84,7 +84,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
 
 function placeOf({ url, table, timeout_ms: timeoutMs }: StoreConfigOf<'pgvector'>, configField: string): Place {
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new RecalldError('config_invalid', `${configField}.url: this is not a postgres:// URL.`);
+    throw new RecalldError('config_invalid', `${configField}.url: not a postgres:// URL.`);
   }
   const { connection } = readDatabaseUrl(url, `${configField}.url`);
   const { host, port, user } = new Client(connection);

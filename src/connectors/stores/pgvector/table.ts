@@ -5,7 +5,7 @@ import type { StoreConfigOf } from '../config.ts';
 import type { StoreDescription, VectorMetric } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 
-/** For larger tables PostgreSQL's estimate replaces the count, since counting reads the whole table. */
+/** For larger tables PostgreSQL's estimate replaces the count, because counting reads the whole table. */
 const COUNTED_ROWS = 100_000;
 
 interface IndexRow {
@@ -33,17 +33,18 @@ export async function describeTable(query: Query, table: Table, settings: TableS
   return { count, isExactCount, dimensions, metric, traits };
 }
 
-/** An operator in a JSON query plan of PostgreSQL. */
+/** An operator in a PostgreSQL query plan in JSON. */
 interface PlanNode {
   readonly 'Index Name'?: string;
-  /** Present for an index that returns rows in the order of a distance. */
+  /** Present for an index that returns rows ordered by a distance. */
   readonly 'Order By'?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
 /**
  * Returns the access method of the index that the planner uses for a search, such as `hnsw`; null if it uses none. Only
- * the plan shows it: an index may be on an expression, on a part of the table, of another distance, or beneath a view.
+ * the plan reveals this: an index may be on an expression, on part of the table, for another distance, or beneath a
+ * view.
  */
 async function servingMethod(
   query: Query,
@@ -90,7 +91,9 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
   return row?.length ?? null;
 }
 
-/** Returns the approximate indexes on the column with the files of their parts: a rebuilt index has another file. */
+/**
+ * Returns the approximate indexes on the column with the files of their partitions: a rebuilt index has another file.
+ */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
   return query<IndexRow>(
     `select pg_get_indexdef(i.indexrelid) as definition,
@@ -107,7 +110,7 @@ function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings)
   );
 }
 
-/** Identifies the table's file: truncating, rewriting or replacing the table changes it. */
+/** Identifies the table's file, which changes when the table is truncated, rewritten or replaced. */
 async function tableFile(query: Query, { oid }: Table): Promise<string> {
   const [row] = await query<{ file: string }>('select coalesce(pg_relation_filenode($1::oid), $1::oid)::text as file', [
     oid,
@@ -127,7 +130,7 @@ async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Re
   );
 }
 
-/** Operators of pgvector by distance. */
+/** pgvector operators by distance. */
 export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosine: '<=>', l2: '<->', dot: '<#>' };
 
 export type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
@@ -136,16 +139,16 @@ export interface Table {
   readonly oid: number;
   /** Schema and table, quoted for SQL. */
   readonly name: string;
-  /** True if rows have a physical position that identifies them; rows of a view have none. */
+  /** True if rows have a physical position that identifies them; view rows have none. */
   readonly hasRowPlaces: boolean;
-  /** Number of rows at the last ANALYZE; null without one. */
+  /** Number of rows at the last ANALYZE; null if the table was never analyzed. */
   readonly estimate: number | null;
   readonly idType: string;
   readonly vectorType: 'vector' | 'halfvec';
-  /** Schema of pgvector, quoted for SQL; it need not be in the search path. */
+  /** pgvector's schema, quoted for SQL; it need not be in the search path. */
   readonly vectorSchema: string;
   readonly extensionVersion: string;
-  /** From the type of the column; null if it accepts any length. */
+  /** Vector length from the column type; null if the column accepts any length. */
   readonly dimensions: number | null;
 }
 
@@ -165,7 +168,7 @@ interface ColumnRow {
   readonly modifier: number;
 }
 
-/** @throws CallFailure if a part of it is missing or cannot be searched */
+/** @throws CallFailure if part of the table is missing or cannot be searched */
 export async function lookUpTable(query: Query, settings: TableSettings): Promise<Table> {
   const relation = await lookUpRelation(query, settings);
   const columns = await query<ColumnRow>(
@@ -241,8 +244,8 @@ export function quoted(name: string): string {
 }
 
 /**
- * Splits `chunks`, `rag.chunks` or `"My Schema"."My.Table"` into the parts of a table name; null if it is not one.
- * Unlike in SQL, an unquoted name keeps its case, since that is how people copy it.
+ * Splits `chunks`, `rag.chunks` or `"My Schema"."My.Table"` into the parts of a table name; null for any other text.
+ * Unlike in SQL, an unquoted name keeps its case, because users copy it that way.
  */
 export function tableParts(name: string): readonly string[] | null {
   const part = /^(?:"((?:[^"]|"")+)"|([^".]+))(\.|$)/;

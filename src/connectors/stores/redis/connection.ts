@@ -1,4 +1,4 @@
-/** A connection to Redis that opens with the first command and reopens after it broke. */
+/** A Redis connection that opens with the first command and reopens after it breaks. */
 import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../../core/errors.ts';
@@ -6,19 +6,19 @@ import { classifyConnectionFailure } from '../../../platform/outbound/exchange.t
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, failureCode, Refused, unsupported } from '../store-rows.ts';
 
-/** A RESP2 reply: strings are bytes, since vectors and ids may contain any byte. */
+/** A RESP2 reply. Strings are bytes, because vectors and ids may contain any byte. */
 export type Reply = Buffer | number | null | readonly Reply[];
 
 export interface RedisCommand {
   readonly name: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** The version that has the command: `Redis 8.4 (VRANGE)`. */
+  /** The version that introduced the command: `Redis 8.4 (VRANGE)`. */
   readonly needs: string;
 }
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
-/** Longest time that an unresponsive server may take to close its end. */
+/** Maximum time that an unresponsive server may take to close its end. */
 const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
@@ -51,7 +51,7 @@ export function createRedisConnection(
     redis.disconnect();
   };
   const open = async (): Promise<void> => {
-    // The status does not change until the connection is gone.
+    // The status does not change until the connection has closed.
     if (redis.status === 'ready' && !isLeaving) return;
     opening ??= connect(redis, () => {
       if (closed) throw new Error('the store was closed');
@@ -73,7 +73,7 @@ export function createRedisConnection(
     const isBroken = code === 'connection_failed';
     return failed(
       isBroken ? 'connection_reset' : code,
-      `Redis ${purpose} failed: ${label} ${isBroken ? 'closed the connection; check that it is up' : problem}.`,
+      `Redis ${purpose} failed: ${label} ${isBroken ? 'closed the connection; check that it is running' : problem}.`,
     );
   };
 
@@ -108,7 +108,7 @@ export function createRedisConnection(
       } catch (error) {
         signal.throwIfAborted();
         const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
-        // An unresponsive server may have lost its network; the next command tries a new connection.
+        // An unresponsive server may have lost its network, so the next command opens a new connection.
         if (failureCode(refusal) === 'timeout') leave();
         throw refusal;
       } finally {
@@ -134,7 +134,7 @@ async function connect(redis: Redis, forget: () => void): Promise<void> {
 
 function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // One signal serves many commands at once.
+    // Many commands share one signal.
     setMaxListeners(0, signal);
     const stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
@@ -153,11 +153,11 @@ function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** Scheme, host and port: never the password. */
+/** Scheme, host and port, but never the password. */
 function labelOf(url: string, configField: string): string {
   const address = URL.canParse(url) ? new URL(url) : null;
   if (address === null || address.hostname === '') {
-    throw new RecalldError('config_invalid', `${configField}.url: write it like redis://store.internal:6379.`);
+    throw new RecalldError('config_invalid', `${configField}.url: use a form such as redis://store.internal:6379.`);
   }
   return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
 }
@@ -171,11 +171,11 @@ interface CommandPlace {
   readonly needs: string;
 }
 
-/** The text of the reply is never shown, since it may repeat an argument. */
+/** The text of the reply is never shown, because it may repeat an argument. */
 function refusalOfReply(reply: string, { label, purpose, configField, command, needs }: CommandPlace): Refused {
   const start = `Redis ${purpose} failed: ${label}`;
   if (/unknown command/i.test(reply)) {
-    return unsupported(`A ${purpose} needs ${needs}, and ${label} does not know ${command}.`);
+    return unsupported(`A ${purpose} requires ${needs}, but ${label} does not support ${command}.`);
   }
   if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
     return failed('auth_failed', `${start} rejects the user or the password; check ${configField}.url.`);
@@ -190,15 +190,15 @@ function refusalOfReply(reply: string, { label, purpose, configField, command, n
     return failed('wrong_type', `${start} has another type of value at the key; check ${configField}.`);
   }
   if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
-    return failed('cluster', `${start} is a node of a cluster without this key; give the address of its node.`);
+    return failed('cluster', `${start} is a cluster node without this key; set the address of the key's node.`);
   }
   if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
     return failed('busy', `${start} is busy or loading its data; try again later.`);
   }
-  return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields of filters.`);
+  return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields in filters.`);
 }
 
-/** Reading of RESP2 replies. */
+/** Reads RESP2 replies. */
 export function repliesOf(reply: Reply | undefined): readonly Reply[] {
   return Array.isArray(reply) ? (reply as readonly Reply[]) : [];
 }
@@ -214,13 +214,13 @@ export function replyNumber(reply: Reply | undefined): number | null {
   return Number(text);
 }
 
-/** Returns the value after a name in a list of names and values, which may also contain single flags. */
+/** Returns the value after a name in a list of names and values, which may also contain flags without a value. */
 export function valueAfter(list: readonly Reply[], name: string): Reply | undefined {
   const place = list.findIndex((reply) => replyText(reply) === name);
   return place < 0 ? undefined : list[place + 1];
 }
 
-/** Little-endian, as in every command of Redis with vectors in bytes. */
+/** Little-endian, as in every Redis command with vectors as bytes. */
 export function float32Bytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

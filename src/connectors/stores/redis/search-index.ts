@@ -5,14 +5,14 @@ import { failed, unsupported } from '../store-rows.ts';
 import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 
-/** A query in the language of FT.SEARCH, dialect 2; values are parameters, never part of the text. */
+/** A query in the FT.SEARCH language, dialect 2. Values are parameters, never part of the text. */
 export interface SearchQuery {
   readonly text: string;
   /** Names and values, alternating. */
   readonly params: readonly (string | Buffer)[];
 }
 
-/** Name of the distance in the answer. */
+/** Name of the distance in the response. */
 export const DISTANCE = '__recalld_distance';
 
 /**
@@ -39,7 +39,7 @@ export function nearestQuery(info: IndexInfo, request: NearestRequest, vector: B
   };
 }
 
-/** Matches any of these values of a TAG. */
+/** Matches any of these TAG values. */
 export function anyOfQuery(field: IndexedField, values: readonly string[]): SearchQuery {
   const params = values.flatMap((value, place) => [`v${place}`, value]);
   return {
@@ -59,7 +59,7 @@ function equality(field: IndexedField | undefined, name: string, value: string, 
       ? null
       : `@${escaped(field.attribute)}:[$${param} $${param}]`;
   }
-  throw unsupported(`A filter on ${name} requires that the field is indexed as TAG or NUMERIC.`);
+  throw unsupported(`A filter on ${name} requires the field to be indexed as TAG or NUMERIC.`);
 }
 
 function escaped(name: string): string {
@@ -89,8 +89,8 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
 };
 
 /**
- * Source: content/commands/ft.info.md of github.com/redis/docs, and src/info/info_command.c of
- * github.com/RediSearch/RediSearch for the fields of vectors.
+ * Source: content/commands/ft.info.md in github.com/redis/docs, and src/info/info_command.c in
+ * github.com/RediSearch/RediSearch for the vector fields.
  *
  * @param name of the vector field, as attribute or as identifier
  */
@@ -111,7 +111,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
   const kinds = metrics[text('distance_metric')];
   const dimensions = replyNumber(valueAfter(vector, 'dim'));
   if (kinds === undefined || dimensions === null || text('data_type') !== 'FLOAT32') {
-    throw unsupported(`The vectors of ${name} are not of type FLOAT32 with the metric COSINE, L2 or IP.`);
+    throw unsupported(`The vectors in ${name} are not of type FLOAT32 with the metric COSINE, L2 or IP.`);
   }
   const keyType = replyText(valueAfter(definition, 'key_type')) === 'JSON' ? 'JSON' : 'HASH';
   const prefixes = repliesOf(valueAfter(definition, 'prefixes')).map((prefix) => replyText(prefix) ?? '');
@@ -140,7 +140,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
 function fieldOf(attribute: readonly Reply[]) {
   const identifier = replyText(valueAfter(attribute, 'identifier')) ?? '';
   return {
-    /** Field of a hash, or path in a JSON document. */
+    /** Field in a hash, or path in a JSON document. */
     identifier,
     /** Name in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,

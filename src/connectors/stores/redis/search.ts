@@ -1,7 +1,7 @@
 /**
  * An index of the Redis query engine over hashes or JSON documents.
  *
- * Source: content/commands/{ft.search,ft.aggregate,ft.info}.md and content/develop/ai/search-and-query/vectors of
+ * Source: content/commands/{ft.search,ft.aggregate,ft.info}.md and content/develop/ai/search-and-query/vectors in
  * github.com/redis/docs.
  */
 
@@ -52,12 +52,12 @@ const VECTORS_PER_CALL = 250;
 const CURSOR_IDLE_MS = 60_000;
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads the keys of all indexed documents by a cursor of FT.AGGREGATE, 1,000 a call and up to 5,000,000,
- * through a reservoir with the seed, then the fields of each chosen one. A cursor returns each document once and
- * nothing else, whereas SCAN iterates over the whole database and may return a key twice. An exact search needs an
- * index of type FLAT. Filters compare as the field is indexed: a TAG ignores case unless it is CASESENSITIVE.
+ * A sample reads the keys of all indexed documents with an FT.AGGREGATE cursor, 1,000 per call and up to 5,000,000,
+ * through a seeded reservoir, then the fields of each chosen key. A cursor returns each document once and nothing else,
+ * whereas SCAN iterates over the whole database and may return a key twice. An exact search requires a FLAT index.
+ * Filters compare values as the field is indexed: a TAG ignores case unless it is CASESENSITIVE.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -104,7 +104,7 @@ async function ask(
   return (await connection.send([command], purpose, attempt))[0] ?? null;
 }
 
-/** Arguments of FT.SEARCH in addition to the query, and the purpose of the call for messages. */
+/** FT.SEARCH arguments in addition to the query, and the purpose of the call for messages. */
 interface RowsQuery {
   readonly query: SearchQuery;
   readonly fields: readonly string[];
@@ -135,7 +135,7 @@ async function search(
 ): Promise<Hit[] | null> {
   const { index, embedding, id, content } = store;
   if (request.exact && !info.isFlat) {
-    throw unsupported(`The index ${index} is approximate; only an index of type FLAT compares with all vectors.`);
+    throw unsupported(`The index ${index} is approximate; only a FLAT index compares with all vectors.`);
   }
   const query = nearestQuery(info, request, float32Bytes(request.vector));
   if (query === null) return null;
@@ -198,9 +198,9 @@ async function pageOfKeys(
     });
   const following = replyText(next);
   return {
-    /** With the value of the document id if a field has it. */
+    /** Includes the document id if a field holds it. */
     rows,
-    /** Of the next page; Redis forgets it after a minute without a request. */
+    /** Cursor of the next page; Redis forgets it after a minute without a request. */
     cursor: following === '0' ? null : following,
   };
 }
@@ -235,11 +235,11 @@ async function chunksOf(store: RedisSearch, ids: readonly string[], attempt: Att
 
 function tagOf({ fields }: IndexInfo, idField: string): IndexInfo['fields'][number] {
   const field = fields.find(({ attribute }) => attribute === idField);
-  if (field?.type !== 'TAG') throw unsupported(`A look-up of ids requires that ${idField} is indexed as TAG.`);
+  if (field?.type !== 'TAG') throw unsupported(`Looking up ids requires ${idField} to be indexed as TAG.`);
   return field;
 }
 
-/** Returns the stored fields of some keys; a key that was deleted or expired since the draw has no vector. */
+/** Returns the stored fields of some keys. A key that was deleted or expired since it was sampled has no vector. */
 async function storedAt(
   store: RedisSearch,
   keys: readonly string[],
@@ -327,7 +327,7 @@ function vectorIn(reply: Reply | undefined, { keyType, dimensions }: IndexInfo):
   return vectorOf(parseBoundedJson(reply.toString('utf8')));
 }
 
-/** JSON.GET returns a list of matches for one path, and an object of such lists for several. */
+/** JSON.GET returns a list of matches for one path, and an object with such lists for several paths. */
 function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
   const text = replyText(reply);
   if (text === null) return [];
@@ -341,5 +341,8 @@ function jsonValues(reply: Reply, paths: readonly string[]): Reply[] {
 }
 
 function unexpected(purpose: string, lacking: string): Error {
-  return failed('unexpected_answer', `Redis ${purpose} failed: the answer has no ${lacking}; check its version.`);
+  return failed(
+    'unexpected_answer',
+    `Redis ${purpose} failed: the response has no ${lacking}; check the version of Redis.`,
+  );
 }

@@ -1,8 +1,8 @@
 /**
- * A vector set of Redis 8.
+ * A Redis 8 vector set.
  *
- * Source: content/commands/{vsim,vrange,vemb,vinfo,vismember,vgetattr}.md of github.com/redis/docs, and
- * modules/vector-sets of github.com/redis/redis.
+ * Source: content/commands/{vsim,vrange,vemb,vinfo,vismember,vgetattr}.md in github.com/redis/docs, and
+ * modules/vector-sets in github.com/redis/redis.
  */
 
 import { parseBoundedJson } from '../../../core/text/json.ts';
@@ -47,13 +47,13 @@ const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads all names of elements by VRANGE, 1,000 a call and up to 5,000,000 (all at once and up to 200,000 with
- * older versions of Redis), through a reservoir with the seed, then calls VEMB for each chosen one. VRANDMEMBER with
- * the wanted number would be a single call, but it walks the graph at random from its entry point, which favours
+ * A sample reads all element names with VRANGE, 1,000 per call and up to 5,000,000 (all at once and up to 200,000 in
+ * older Redis versions), through a seeded reservoir, then calls VEMB for each chosen element. A single VRANDMEMBER call
+ * with the wanted number would suffice, but it walks the graph at random from its entry point, which favours
  * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key is an
- * empty store, since Redis keeps no empty sets.
+ * empty store, because Redis keeps no empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -169,7 +169,7 @@ async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Att
 
 interface NamesPage {
   readonly names: readonly Reply[];
-  /** Position to continue from; null after the last page. */
+  /** Position from which to continue; null after the last page. */
   readonly last: Buffer | null;
 }
 
@@ -188,12 +188,12 @@ async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string,
   }
 }
 
-/** A command blocks all other clients: this many names take Redis a few tens of milliseconds. */
+/** A command blocks all other clients. This many names take Redis a few tens of milliseconds. */
 const MAX_AT_ONCE = 200_000;
 
 /**
- * For versions without VRANGE: VRANDMEMBER does not walk the graph but returns the whole set if more elements are
- * requested than it has.
+ * For versions without VRANGE: VRANDMEMBER does not walk the graph if more elements are requested than the set has, but
+ * returns the whole set.
  */
 async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
   const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
@@ -204,9 +204,9 @@ async function allNames({ key, connection }: VectorSet, purpose: string, attempt
       `Redis before 8.4 can only return all names of a vector set at once, and there are too many (${count}); upgrade to 8.4, which has VRANGE.`,
     );
   }
-  // The set may grow meanwhile.
+  // The set may grow in the meantime.
   const [names] = await connection.send([command(key, 'VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
-  // Redis returns them in a random order, but the same seed must draw the same elements.
+  // Redis returns the names in random order, but the same seed must select the same elements.
   return repliesOf(names)
     .filter((name): name is Buffer => Buffer.isBuffer(name))
     .toSorted((a, b) => Buffer.compare(a, b));
@@ -232,7 +232,7 @@ async function existing(
   return known;
 }
 
-/** Leaves out `vset-uid` and `hnsw-max-node-uid`: a restart and a write change them. */
+/** Omits `vset-uid` and `hnsw-max-node-uid`, because a restart and a write change them. */
 function readShape(key: string, info: readonly Reply[]): SetShape {
   const kept = replyNumber(valueAfter(info, 'vector-dim'));
   const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;
@@ -253,17 +253,17 @@ function readShape(key: string, info: readonly Reply[]): SetShape {
 }
 
 /**
- * Returns `.name == "value"` for each field. Strings of this language have no escapes: they end at the next quote of
+ * Returns `.name == "value"` for each field. Strings in this language have no escapes: they end at the next quote of
  * their kind, and a backslash is literal.
  *
  * @throws Refused for a value that cannot be written
  */
 function filterExpression(filter: NearestRequest['filter']): string | null {
   const conditions = Object.entries(filter).map(([name, value]) => {
-    if (!/^\w+$/.test(name)) throw unsupported(`Filters of vector sets do not support an attribute named ${name}.`);
+    if (!/^\w+$/.test(name)) throw unsupported(`Vector set filters do not support an attribute named ${name}.`);
     const quote = [`"`, `'`].find((mark) => !value.includes(mark));
     if (quote === undefined || value.includes('\\')) {
-      throw unsupported('Filters of vector sets do not support values with both kinds of quotes or with a backslash.');
+      throw unsupported('Vector set filters do not support values with both kinds of quotes or with a backslash.');
     }
     return `.${name} == ${quote}${value}${quote}`;
   });

@@ -16,14 +16,14 @@ const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreK
 };
 
 /**
- * Creates a store in Elasticsearch 8 or 9 over REST; nothing is sent before the first call.
+ * Creates a store in Elasticsearch 8 or 9 over REST. Nothing is sent before the first call.
  *
  * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
  * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
  *
- * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and
- * does not change while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
- * and two for the mapping. One draw returns at most `max_result_window` documents, by default 10,000.
+ * A sample uses `random_score` over `_seq_no` with a seed. It is uniform over the documents that have a vector, and
+ * does not change while no document is written. It takes one call for the ids, one call per portion of up to 1,000
+ * vectors, and two for the mapping. One sample has at most `max_result_window` documents, by default 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -40,13 +40,13 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       const type = textOf(mapping['type']);
       const element = textOf(mapping['element_type']) ?? 'float';
       if (type !== 'dense_vector' || element === 'bit') {
-        throw unsupported(`The field ${name} of Elasticsearch is not a dense_vector of numbers.`);
+        throw unsupported(`The Elasticsearch field ${name} is not a dense_vector of numbers.`);
       }
       const similarity = textOf(mapping['similarity']) ?? 'cosine';
       const kinds = similarities[similarity];
       if (kinds === undefined || (similarity === 'dot_product' && element === 'byte')) {
         throw unsupported(
-          `The Elasticsearch similarity ${similarity} of ${element} vectors cannot be converted to a cosine.`,
+          `The Elasticsearch similarity ${similarity} for ${element} vectors cannot be converted to a cosine.`,
         );
       }
       return { dimensions: numberOf(mapping['dims']), ...kinds, isIndexed: mapping['index'] !== false };
@@ -70,7 +70,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
       params: { query_vector: vector },
     }),
 
-    // From 9.2 on `_source` has no vectors; the option `fields` returns them in every version.
+    // Since 9.2, `_source` has no vectors; the option `fields` returns them in every version.
     returning: (field, source, withVector) => ({
       _source: source.length > 0 && { includes: source },
       ...(withVector ? { fields: [field] } : {}),
@@ -80,7 +80,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/** The functions require the name of the field as a constant. */
+/** The functions require the field name as a constant. */
 function sourceOf(field: string, scoring: Scoring): string {
   const name = `'${field.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
   switch (scoring) {
@@ -100,8 +100,8 @@ const spaces: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>
 };
 
 /**
- * Uses functions of Painless and not the script `knn_score`, whose score of a cosine is (1 + cos) for some types of
- * vectors and (1 + cos) / 2 for others.
+ * Uses Painless functions, not the script `knn_score`, whose cosine score is (1 + cos) for some vector types and (1 +
+ * cos) / 2 for others.
  */
 const sources: Readonly<Record<Scoring, string>> = {
   shifted_cosine: 'Math.max(0.0, (1.0 + cosineSimilarity(params.query_value, doc[params.field])) / 2.0)',
@@ -111,14 +111,14 @@ const sources: Readonly<Record<Scoring, string>> = {
 };
 
 /**
- * Creates a store in OpenSearch 2 or 3 with its k-NN plugin, over REST; nothing is sent before the first call.
+ * Creates a store in OpenSearch 2 or 3 with its k-NN plugin, over REST. Nothing is sent before the first call.
  *
  * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
  * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
  *
- * A sample is drawn by `random_score` over `_seq_no` with a seed, uniform over the documents that have a vector, and
- * does not change while none is written. It costs one call for the ids, one for each portion of up to 1,000 vectors,
- * and two for the mapping. One draw returns at most `max_result_window` documents, by default 10,000.
+ * A sample uses `random_score` over `_seq_no` with a seed. It is uniform over the documents that have a vector, and
+ * does not change while no document is written. It takes one call for the ids, one call per portion of up to 1,000
+ * vectors, and two for the mapping. One sample has at most `max_result_window` documents, by default 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -132,7 +132,7 @@ const opensearch: Dialect = {
 
   readField(name, mapping, settings) {
     if (textOf(mapping['type']) !== 'knn_vector' || textOf(mapping['data_type']) === 'binary') {
-      throw unsupported(`The field ${name} of OpenSearch is not a knn_vector of numbers.`);
+      throw unsupported(`The OpenSearch field ${name} is not a knn_vector of numbers.`);
     }
     const space =
       textOf(mapping['space_type']) ??
@@ -142,9 +142,7 @@ const opensearch: Dialect = {
     const kinds = spaces[space];
     if (kinds === undefined || mapping['model_id'] !== undefined) {
       const what = mapping['model_id'] === undefined ? `space ${space}` : 'trained model';
-      throw unsupported(
-        `The ${what} of the field ${name} of OpenSearch has scores that cannot be converted to a cosine.`,
-      );
+      throw unsupported(`The ${what} of the OpenSearch field ${name} has scores that cannot be converted to a cosine.`);
     }
     const isIndexed = settings['index.knn'] === 'true' && mapping['index'] !== false;
     return { dimensions: numberOf(mapping['dimension']), ...kinds, isIndexed };

@@ -50,10 +50,10 @@ import {
 interface IndexShape extends VectorField {
   /** Number of indexes behind the name. */
   readonly indexes: number;
-  /** Maximum number of results of one search. */
+  /** Maximum number of results per search. */
   readonly window: number;
   readonly traits: Readonly<Record<string, string>>;
-  /** Returns the field for exact values: itself, or the keyword subfield of a text. */
+  /** Returns the field for exact values: the field itself, or the keyword subfield of a text field. */
   readonly exactField: (name: string) => string;
 }
 
@@ -65,7 +65,7 @@ interface IndexName {
   readonly field: string;
 }
 
-/** Makes two calls: the mapping and the settings. */
+/** Makes two calls: for the mapping and for the settings. */
 async function readIndex(
   calls: StoreCalls,
   dialect: Dialect,
@@ -112,8 +112,8 @@ async function readIndex(
 }
 
 /**
- * Returns the mapping of one field, possibly within objects; dynamic mapping adds other fields with documents, so only
- * this one counts.
+ * Returns the mapping of one field, possibly within objects. Dynamic mapping adds other fields with documents, so only
+ * this field counts.
  */
 function fieldMapping(properties: unknown, name: string): Fields | null {
   let inner: unknown = properties;
@@ -124,7 +124,7 @@ function fieldMapping(properties: unknown, name: string): Fields | null {
     const found = fieldsOf(inner)[part];
     if (found === undefined) return null;
     if (fieldsOf(found)['type'] === 'nested') {
-      throw unsupported(`The nested field ${name} has several vectors a document; recalld supports only one.`);
+      throw unsupported(`The nested field ${name} has several vectors per document; recalld supports only one.`);
     }
     mapping = fieldsOf(found);
     inner = mapping['properties'] ?? mapping['fields'];
@@ -145,7 +145,7 @@ export interface VectorField {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: Scoring;
-  /** True if the field is indexed; without an index only a comparison with all vectors is possible. */
+  /** True if the field is indexed. Without an index, only a comparison with all vectors is possible. */
   readonly isIndexed: boolean;
 }
 
@@ -156,12 +156,12 @@ export interface Dialect {
   /**
    * Reads the mapping of a vector field. @throws Refused for a field without comparable vectors
    *
-   * @param settings of the index, flat
+   * @param settings flat index settings
    */
   readField(name: string, mapping: Fields, settings: Fields): VectorField;
-  /** Returns the body of a search by the index. */
+  /** Returns the body of an index search. */
   approximate(field: string, request: NearestRequest, filters: readonly unknown[]): Fields;
-  /** Returns a script that computes the score of the index for every document. */
+  /** Returns a script that computes the index's score for every document. */
   script(field: string, vector: readonly number[], scoring: Scoring): Fields;
   /** Returns the options that make a search return the fields `source` and, if requested, the vector. */
   returning(field: string, source: readonly string[], withVector: boolean): Fields;
@@ -225,7 +225,7 @@ function post(
 }
 
 function search(store: SearchEngine, body: Fields, purpose: string, attempt: Attempt): Promise<unknown> {
-  // Without it, a search that timed out, or that misses a shard, would look like one that found less.
+  // Without this, a search that timed out, or that misses a shard, would look like a search with fewer results.
   const query = { allow_partial_search_results: 'false' };
   return post(store, { path: '/_search', query, body, purpose }, attempt);
 }
@@ -238,7 +238,7 @@ async function searchNearest(
 ): Promise<Hit[]> {
   const { calls, dialect, embedding } = store;
   if (!request.exact && !shape.isIndexed) {
-    throw unsupported(`The field ${embedding} of ${calls.service} is mapped without an index for searches.`);
+    throw unsupported(`The field ${embedding} in ${calls.service} is mapped without an index for searches.`);
   }
   const filters = Object.entries(request.filter).map(([name, value]) => ({
     term: { [shape.exactField(name)]: value },
@@ -268,7 +268,7 @@ async function sample(store: SearchEngine, request: SampleRequest, attempt: Atte
   const { calls, dialect, embedding } = store;
   const { window, dimensions, indexes } = await store.shapes.fresh(attempt);
   if (n > window && (await count(store, attempt)) > window) {
-    throw unsupported(`${calls.service} draws at most ${window} documents at a time (max_result_window).`);
+    throw unsupported(`${calls.service} samples at most ${window} documents at a time (max_result_window).`);
   }
   const drawn = n < 1 ? [] : await draw(store, Math.min(n, window), seed, attempt);
   const returning = dialect.returning(embedding, sourcesOf(store, withContent), true);
@@ -314,10 +314,10 @@ async function existing(store: SearchEngine, ids: readonly string[], attempt: At
   });
 }
 
-/** Lists the terms of the id field, in their order. */
+/** Lists the terms in the id field, in sorted order. */
 async function list(store: SearchEngine, from: string | null, attempt: Attempt): Promise<ListedIds> {
   const { calls, id } = store;
-  if (id === '_id') throw unsupported(`${calls.service} lists the values of a keyword field, not _id.`);
+  if (id === '_id') throw unsupported(`${calls.service} lists the values of a keyword field, but not _id.`);
   const { exactField } = await store.shapes.current(attempt);
   const sources = [{ id: { terms: { field: exactField(id) } } }];
   const after = from === null ? {} : { after: { id: from } };
@@ -342,7 +342,7 @@ async function chunksOf(
   return toChunks(hits.map((hit) => entryOf(store, hit)));
 }
 
-/** Fields of a document to return in addition to its vector. */
+/** Document fields to return in addition to the vector. */
 function sourcesOf({ id, content }: SearchEngine, withContent: boolean): readonly string[] {
   return [id === '_id' ? undefined : id, withContent ? content : undefined].filter((name) => name !== undefined);
 }
@@ -372,7 +372,7 @@ function hitsOf(answer: unknown): readonly unknown[] {
   return listOf(at(answer, 'hits', 'hits'));
 }
 
-/** Behind an alias, documents of several indexes may have the same `_id`. */
+/** Behind an alias, documents in several indexes may have the same `_id`. */
 function keyOf(hit: unknown): string {
   return JSON.stringify([at(hit, '_index'), at(hit, '_id')]);
 }

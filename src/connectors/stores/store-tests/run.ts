@@ -28,7 +28,7 @@ export interface StoreFinding {
   readonly test: string;
   readonly does: string;
   readonly verdict: StoreVerdict;
-  /** One sentence with the observation. */
+  /** One sentence that states the observation. */
   readonly message: string;
 }
 
@@ -56,7 +56,7 @@ function verdictOf(error: unknown): StoreVerdict | null {
   return error instanceof Away ? 'unreachable' : null;
 }
 
-/** Number of vectors to draw from a store that others filled; a smaller one is read completely. */
+/** Number of vectors to sample from a store that others filled; a smaller store is read completely. */
 const KNOWN = 1000;
 const QUERIES = 6;
 
@@ -67,8 +67,8 @@ export interface TestedStore {
 }
 
 /**
- * Learns about a store by sampling it: all vectors if there are fewer than 1,000, else that many. Queries are some of
- * those vectors and sums of two of them. Returns a finding if the store cannot even be described.
+ * Learns about a store by sampling it: all vectors if there are fewer than 1,000, or else 1,000 vectors. Queries are
+ * some of those vectors and sums of two of them. Returns a finding if the store cannot even be described.
  */
 export async function knownSubject(
   tested: TestedStore,
@@ -101,14 +101,14 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
     isWhole: known.length < KNOWN && known.length >= Math.min(1, description.count),
     queries: [...some, ...sums],
     filter: filter === null ? null : { ...filter, ids: null },
-    // Stores with 8 bits a number are off by about 0.01.
+    // Stores with 8 bits per number are off by about 0.01.
     tolerance: 0.05,
     minRecall: 0.5,
     signal,
   };
 }
 
-/** Without a sample, only the description of the store is known. */
+/** Without a sample, only the store's description is known. */
 async function sampleIfAny(
   store: VectorStore,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ async function sampleIfAny(
   return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
 }
 
-/** Ids that no document has; some would end a string of a filter language. */
+/** Ids that no document has; some would end a string in a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 
@@ -130,11 +130,14 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
   must(description.traits['size_class'] !== undefined, 'Its traits have no size_class.');
   const { count, isExactCount, dimensions, metric } = again;
   const length = known[0]?.vector.length ?? dimensions;
-  must(dimensions === length || dimensions === null, `It says ${dimensions} numbers and holds vectors of ${length}.`);
+  must(
+    dimensions === length || dimensions === null,
+    `It reports ${dimensions} dimensions but contains vectors with ${length}.`,
+  );
   const off = Math.abs(count - known.length) / Math.max(1, known.length);
-  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `It says that it holds ${count}, and holds ${known.length}.`);
+  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `It reports ${count} vectors but contains ${known.length}.`);
   const about = isExactCount ? '' : 'about ';
-  return `${about}${count} vectors of ${dimensions ?? 'unknown'} numbers under ${metric}, ${Object.keys(again.traits).length} traits.`;
+  return `${about}${count} vectors with ${dimensions ?? 'unknown'} dimensions and metric ${metric}, ${Object.keys(again.traits).length} traits.`;
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
@@ -145,7 +148,7 @@ async function existing({ store, known, isWhole, signal }: StoreSubject): Promis
   const near = [`${first} `, first.slice(0, -1), first.toUpperCase(), first.toLowerCase()];
   const absent = [...impossible, ...(isWhole ? near.filter((id) => !there.has(id)) : [])];
   const few = valueOf(await store.existing([first, ...absent], signal));
-  must(few.size === 1 && few.has(first), 'It finds a missing id, or does not find an existing one.');
+  must(few.size === 1 && few.has(first), 'It finds a missing id, or does not find an existing id.');
   const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
   const found = valueOf(await store.existing([...there, ...many], signal));
   must(found.size === there.size, `It finds only ${found.size} of ${there.size} existing ids.`);
@@ -168,10 +171,10 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
     from = page.next;
     pages += 1;
   } while (from !== null && pages < MAX_PAGES);
-  if (from !== null) return `The first ${ids.length} ids came in ${pages} pages.`;
+  if (from !== null) return `The first ${ids.length} ids arrived in ${pages} pages.`;
   const all = new Set(ids);
   const lost = known.filter(({ id }) => !all.has(id)).length;
-  must(lost === 0, `${lost} documents of the store are missing from the list.`);
+  must(lost === 0, `${lost} documents in the store are missing from the list.`);
   const knownIds = new Set(known.map(({ id }) => id));
   must(!isWhole || ids.every((id) => knownIds.has(id)), 'It lists an id that does not exist.');
   must(!isWhole || ids.length <= known.length, 'It lists a document more often than it has chunks.');
@@ -196,27 +199,27 @@ async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<s
   const given = new Set(found.map(({ id }) => id));
   must(
     given.size === ids.length || found.length === MAX_CHUNKS,
-    `It returns chunks of ${given.size} of ${ids.length}.`,
+    `It returns chunks for only ${given.size} of ${ids.length} documents.`,
   );
   for (const id of isWhole ? ids : []) {
     const own = found.filter((chunk) => chunk.id === id);
-    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk has the text of another one.');
+    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk has the text of another chunk.');
   }
-  return `${found.length} chunks of ${ids.length} documents.`;
+  return `${found.length} chunks from ${ids.length} documents.`;
 }
 
 const contentTests: readonly StoreTest[] = [
   { name: 'describe', does: 'describes itself, with the same result while nothing changes', run: described },
-  { name: 'ids.existing', does: 'finds which of no, some or thousands of ids exist', run: existing },
+  { name: 'ids.existing', does: 'finds which of zero, some or thousands of ids exist', run: existing },
   { name: 'ids.list', does: 'lists the ids of all documents, page by page', run: listed },
-  { name: 'chunks', does: 'returns the chunks of some documents, and none of missing documents', run: chunks },
+  { name: 'chunks', does: 'returns the chunks of some documents, and none for missing documents', run: chunks },
 ];
 
 async function draw({ store, signal }: StoreSubject, n: number, more: Partial<SampleRequest> = {}) {
   return valueOf(await store.sample({ n, seed: 7, withContent: false, ...more }, signal));
 }
 
-/** Identifies each chunk: the id of a document may stand for several. */
+/** Identifies each chunk, because several chunks may share a document id. */
 function keysOf({ ids, vectors }: SampledVectors): string[] {
   return ids.map((id, row) => `${id}\u0000${Buffer.from(rowOf(vectors, row).slice().buffer).toString('base64')}`);
 }
@@ -224,20 +227,20 @@ function keysOf({ ids, vectors }: SampledVectors): string[] {
 function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: SampledVectors): void {
   const { ids, vectors, contents } = sample;
   must(vectors.rows === ids.length && contents.length === ids.length, 'The numbers of ids, vectors and texts differ.');
-  must(vectors.data.every(Number.isFinite), 'A vector has a number that is not finite.');
+  must(vectors.data.every(Number.isFinite), 'A vector contains a number that is not finite.');
   const { dimensions } = description;
   must(ids.length === 0 || dimensions === null || vectors.columns === dimensions, 'Vectors have the wrong length.');
   const times = new Map<string, number>();
   for (const [row, id] of ids.entries()) {
     times.set(id, (times.get(id) ?? 0) + 1);
     const same = byId.get(id);
-    must(same !== undefined || !isWhole, 'It drew a document that does not exist.');
+    must(same !== undefined || !isWhole, 'It sampled a document that does not exist.');
     if (same === undefined || !isWhole) continue;
-    // Some stores keep vectors of length 1 only.
+    // Some stores only store vectors of length 1.
     const vector = rowOf(vectors, row);
     const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
-    must(isKnown, 'A vector of the sample does not belong to its document.');
-    must((times.get(id) ?? 0) <= same.length, 'It drew a chunk twice.');
+    must(isKnown, 'A sampled vector does not belong to its document.');
+    must((times.get(id) ?? 0) <= same.length, 'It sampled a chunk twice.');
   }
 }
 
@@ -249,15 +252,18 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const { known, isWhole } = subject;
   const n = Math.min(100, known.length);
   const sample = await draw(subject, n);
-  must(sample.ids.length === n, `It drew ${sample.ids.length} instead of ${n}.`);
+  must(sample.ids.length === n, `It sampled ${sample.ids.length} vectors instead of ${n}.`);
   mustBeDrawn(subject, sample);
   const hasNoTexts = sample.contents.every((content) => content === null);
   must(hasNoTexts, 'It returns texts that were not requested.');
   if (!isWhole) return `${n} vectors, all finite and of the right length.`;
   const all = await draw(subject, known.length + 400);
-  must(all.ids.length === known.length, `Asked for more than it has, it drew ${all.ids.length} of ${known.length}.`);
+  must(
+    all.ids.length === known.length,
+    `When more vectors were requested than it has, it sampled ${all.ids.length} of ${known.length}.`,
+  );
   mustBeDrawn(subject, all);
-  return `${n} vectors, and all ${known.length} when asked for more.`;
+  return `${n} vectors, and all ${known.length} when more were requested.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -266,11 +272,11 @@ async function texts(subject: StoreSubject): Promise<string> {
   const sample = await draw(subject, 20, { withContent: true, seed: 3 });
   must(
     sample.contents.some((content) => content !== null),
-    'A sample had no texts.',
+    'A sample has no texts.',
   );
   for (const [row, id] of subject.isWhole ? sample.ids.entries() : []) {
     const isOwn = byId.get(id)?.some(({ content }) => content === sample.contents[row]) ?? false;
-    must(isOwn, 'A sampled chunk has the text of another one.');
+    must(isOwn, 'A sampled chunk has the text of another chunk.');
   }
   return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} with their texts.`;
 }
@@ -281,16 +287,19 @@ async function seeded(subject: StoreSubject): Promise<string> {
   const first = await draw(subject, n, { seed: 11 });
   const [again, other] = [await draw(subject, n, { seed: 11 }), await draw(subject, n, { seed: 12 })];
   const isSame = JSON.stringify(keysOf(again)) === JSON.stringify(keysOf(first));
-  must(isSame || !first.isSeeded, 'The same seed returns another sample, although the store claims to be seeded.');
+  must(
+    isSame || !first.isSeeded,
+    'The same seed returns a different sample, although the store reports seeded sampling.',
+  );
   const differs = JSON.stringify(keysOf(other).toSorted()) !== JSON.stringify(keysOf(first).toSorted());
-  must(differs, 'Another seed returns the same sample.');
+  must(differs, 'Different seeds return the same sample.');
   return first.isSeeded
-    ? 'The same seed returns the same sample, another seed another one.'
-    : 'It has no seed and reports that.';
+    ? 'The same seed returns the same sample, and another seed a different sample.'
+    : 'It has no seed and reports this.';
 }
 
 /**
- * For a completely known store, checks how often each chunk was drawn. For a larger one, checks the overlap of two
+ * For a completely known store, checks how often each chunk was sampled. For a larger store, checks the overlap of two
  * samples: n² / N if every chunk is equally likely, and more if some are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {
@@ -306,13 +315,16 @@ async function uniform(subject: StoreSubject): Promise<string> {
   if (isWhole) {
     const never = Array.from({ length: Math.max(0, known.length - times.size) }, () => 0);
     const uneven = unevenness([[...times.values(), ...never]], n / known.length);
-    must(Math.abs(uneven) < MAX_UNEVEN, `Some chunks are drawn more often than chance allows (${uneven.toFixed(1)}).`);
+    must(
+      Math.abs(uneven) < MAX_UNEVEN,
+      `Some chunks are sampled more often than chance allows (${uneven.toFixed(1)}).`,
+    );
     return `${drawn.length} samples of ${n}: no chunk is preferred (normal deviate ${uneven.toFixed(1)}).`;
   }
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);
   const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
-  const sentence = `${drawn.length} samples of ${n} of ${description.count} have ${common} in common; ${expected.toFixed(1)} are expected by chance.`;
+  const sentence = `${drawn.length} samples of ${n} from ${description.count} have ${common} in common; ${expected.toFixed(1)} are expected by chance.`;
   must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
   return sentence;
 }
@@ -320,13 +332,13 @@ async function uniform(subject: StoreSubject): Promise<string> {
 const sampleTests: readonly StoreTest[] = [
   {
     name: 'sample.distinct',
-    does: 'draws the requested number of different chunks with their vectors',
+    does: 'samples the requested number of different chunks with their vectors',
     run: distinct,
   },
   { name: 'sample.texts', does: 'returns the texts of a sample on request', run: texts },
-  { name: 'sample.seed', does: 'draws the same sample with the same seed, or reports that it cannot', run: seeded },
-  { name: 'sample.uniform', does: 'draws every chunk with the same probability', run: uniform },
+  { name: 'sample.seed', does: 'returns the same sample for the same seed, or reports that it cannot', run: seeded },
+  { name: 'sample.uniform', does: 'samples every chunk with the same probability', run: uniform },
 ];
 
-/** What every store must do. recalld's own test suite runs the same list on stores that it fills itself. */
+/** What every store must do. recalld's own test suite runs the same list on stores that it fills. */
 export const storeTests: readonly StoreTest[] = [...contentTests, ...searchTests, ...sampleTests];

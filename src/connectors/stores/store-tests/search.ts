@@ -1,4 +1,4 @@
-/** Tests of searches: order, similarity, exactness, filters, invalid vectors, concurrent callers. */
+/** Search tests: order, similarity, exactness, filters, invalid vectors, concurrent callers. */
 import type { Nearest, NearestRequest, ScoreKind } from '../vector-store.ts';
 import {
   bruteForce,
@@ -27,14 +27,14 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
 }
 
 /**
- * Checks order, numbers, ids, and the cosine of known chunks.
+ * Checks order, numbers, ids, and the cosines of known chunks.
  *
  * @returns the largest difference between a similarity and the cosine of the stored vector
  */
 function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
   const { byId, isWhole, tolerance } = subject;
   must(neighbours.length <= k, `It returned ${neighbours.length} neighbours instead of ${k}.`);
-  must(isShort === neighbours.length < k, 'It reports a short result as complete, or a complete one as short.');
+  must(isShort === neighbours.length < k, 'It reports a short result as complete, or a complete result as short.');
   const times = new Map<string, number>();
   let last = Number.NEGATIVE_INFINITY;
   const offs: number[] = [];
@@ -49,13 +49,13 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     last = badness;
     times.set(id, (times.get(id) ?? 0) + 1);
     const found = chunkOf(neighbour, query, byId);
-    must(found !== null || !isWhole, 'A neighbour is not a document of the store.');
+    must(found !== null || !isWhole, 'A neighbour is not a document in the store.');
     if (found !== null) offs.push(found.off);
   }
-  // If the store is not completely known, a neighbour may be another chunk of a known document; not all of them are.
+  // If the store is not completely known, a neighbour may be another chunk of a known document. Not all neighbours are.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
-  must(isTrue, `A similarity is ${Math.max(...offs).toFixed(4)} off the cosine of what is stored.`);
+  must(isTrue, `A similarity differs from the cosine of the stored vector by ${Math.max(...offs).toFixed(4)}.`);
   if (isWhole) {
     for (const [id, count] of times) {
       must(count <= (byId.get(id)?.length ?? 0), 'A document occurs more often than it has chunks.');
@@ -89,7 +89,7 @@ async function recall(subject: StoreSubject): Promise<string> {
     must(truth.length > 0, 'An exact search returns nothing.');
     sum += recallOf(ids, truth) / queries.length;
   }
-  const sentence = `The index finds ${(100 * sum).toFixed(1)} % of the ${K} nearest of ${queries.length} queries.`;
+  const sentence = `The index finds ${(100 * sum).toFixed(1)} % of the ${K} nearest neighbours for ${queries.length} queries.`;
   must(sum >= minRecall, sentence);
   return sentence;
 }
@@ -106,28 +106,28 @@ async function exact(subject: StoreSubject): Promise<string> {
       const best = truth[rank]?.goodness ?? 0;
       const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
       const lost = best - goodness(vector, query, description.metric);
-      must(lost <= tolerance * Math.max(1, Math.abs(best)), `Place ${rank + 1} of an exact search is not the nearest.`);
+      must(lost <= tolerance * Math.max(1, Math.abs(best)), `Rank ${rank + 1} in an exact search is not the nearest.`);
     }
   }
-  return `They equal those of brute force over ${known.length} vectors, for ${queries.length} queries.`;
+  return `They equal the results of brute force over ${known.length} vectors, for ${queries.length} queries.`;
 }
 
 async function short(subject: StoreSubject): Promise<string> {
   const { known, isWhole, queries } = subject;
   const [query] = queries;
-  if (query === undefined || !isWhole) throw new NotTried('The store is too large to ask for more than it holds.');
+  if (query === undefined || !isWhole) throw new NotTried('The store is too large to request more than it contains.');
   const one = await nearest(subject, query, { k: 1 });
   must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbour does not return one.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
   mustBeTrue(subject, query, all, k);
-  // Without an exact search, an approximate index may lose some.
+  // Without an exact search, an approximate index may lose some neighbours.
   must(
     all.neighbours.length >= known.length / 2,
-    `Asked for ${k}, it returned ${all.neighbours.length} of ${known.length}.`,
+    `A search for ${k} returned ${all.neighbours.length} of ${known.length}.`,
   );
-  return `Asked for ${k}, it returns ${all.neighbours.length} of ${known.length} and reports a short result.`;
+  return `A search for ${k} returns ${all.neighbours.length} of ${known.length} and reports a short result.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -157,11 +157,11 @@ async function filtered(subject: StoreSubject): Promise<string> {
   const { filter, queries } = subject;
   const [query] = queries;
   if (filter === null || query === undefined)
-    throw new NotTried('Name a field and a value of it: --filter FIELD=VALUE.');
+    throw new NotTried('Name a field and one of its values: --filter FIELD=VALUE.');
   const { name, value, ids } = filter;
   let found = await nearest(subject, query, { filter: { [name]: value }, k: 5 });
   mustBeTrue(subject, query, found, 5);
-  // An index that filters its results afterwards may lose all chunks with a value that is far from the query.
+  // An index that filters its results afterwards may lose all chunks whose value is far from the query.
   for (const other of queries.slice(1)) {
     if (found.neighbours.length > 0) break;
     found = await nearest(subject, other, { filter: { [name]: value }, k: 5 });
@@ -170,7 +170,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
   must(found.neighbours.length > 0, `No query found a chunk with the given value of ${name}.`);
   must(
     ids === null || found.neighbours.every(({ id }) => ids.has(id)),
-    'A neighbour does not have the value of the filter.',
+    "A neighbour does not have the filter's value.",
   );
   let refused = 0;
   for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {
@@ -178,8 +178,8 @@ async function filtered(subject: StoreSubject): Promise<string> {
     if (outcome.kind === 'unsupported') refused += 1;
     else must(valueOf(outcome).neighbours.length === 0, 'A filter interprets its value as syntax.');
   }
-  const refusals = refused === 0 ? '' : `; ${refused} that its language cannot express are refused`;
-  return `${found.neighbours.length} neighbours under ${name}, and none under values that no chunk has${refusals}.`;
+  const refusals = refused === 0 ? '' : `; ${refused} values that its language cannot express are refused`;
+  return `${found.neighbours.length} neighbours for the value of ${name}, and none for values that no chunk has${refusals}.`;
 }
 
 async function otherLength(subject: StoreSubject): Promise<string> {
@@ -188,12 +188,13 @@ async function otherLength(subject: StoreSubject): Promise<string> {
   for (const length of [dimensions - 1, dimensions + 1]) {
     const outcome = await ask(subject, new Float32Array(length).fill(0.123456789));
     const isRefused = outcome.kind === 'failed' && outcome.code === 'dimension_mismatch';
-    if (!isRefused) must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It accepts a vector of another length.');
+    if (!isRefused)
+      must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It accepts a vector with another length.');
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
     must(says && !sentence.includes('0.1234'), 'Its message does not name both lengths, or shows the vector.');
   }
-  return `${dimensions - 1} and ${dimensions + 1} numbers are rejected; its vectors have ${dimensions}.`;
+  return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; its vectors have ${dimensions}.`;
 }
 
 async function manyCallers(subject: StoreSubject): Promise<string> {
@@ -216,28 +217,28 @@ async function aborted(subject: StoreSubject): Promise<string> {
   controller.abort(reason);
   for (const call of [pending, subject.store.nearest(request, AbortSignal.abort(reason))]) {
     const thrown: unknown = await call.catch((error: unknown) => error);
-    must(thrown === reason, 'A search that was cancelled does not end with the reason.');
+    must(thrown === reason, 'A cancelled search does not end with the reason.');
   }
-  return 'A cancelled search ends with the reason of the cancellation.';
+  return 'A cancelled search ends with the reason for the cancellation.';
 }
 
 export const searchTests: readonly StoreTest[] = [
   {
     name: 'search.order',
-    does: 'returns the nearest neighbours best first, with their cosine whatever the distance of the index',
+    does: 'returns the nearest neighbours best first, with their cosine for any index distance',
     run: async (subject) => {
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
       must(given > 0, 'No search returned a neighbour.');
-      return `${given} neighbours; similarities at most ${off.toFixed(5)} off the cosine of what is stored.`;
+      return `${given} neighbours; similarities differ from the cosines of the stored vectors by at most ${off.toFixed(5)}.`;
     },
   },
   { name: 'search.recall', does: 'finds through its index what a comparison with all vectors finds', run: recall },
   { name: 'search.exact', does: 'compares with all vectors in an exact search', run: exact },
   { name: 'search.short', does: 'reports a short result when it has fewer', run: short },
-  { name: 'search.texts', does: 'returns the text of a chunk on request, and only then', run: texts },
+  { name: 'search.texts', does: 'returns the text of a chunk only on request', run: texts },
   { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
-  { name: 'search.length', does: 'refuses a vector of another length, and does not show it', run: otherLength },
+  { name: 'search.length', does: 'refuses a vector with another length, and does not show it', run: otherLength },
   { name: 'search.callers', does: 'answers concurrent callers, each with its own result', run: manyCallers },
   { name: 'search.cancel', does: 'ends a cancelled search with the reason', run: aborted },
 ];

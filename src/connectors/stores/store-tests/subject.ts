@@ -1,4 +1,4 @@
-/** Input of the store tests, and how they report. */
+/** Input for the store tests, and how they report. */
 import { cosineSimilarity, dotProduct } from '../../../math/vector/matrix.ts';
 import { isAway } from '../store-rows.ts';
 import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorStore } from '../vector-store.ts';
@@ -6,7 +6,7 @@ import type { Neighbour, StoreDescription, StoreOutcome, VectorMetric, VectorSto
 export interface KnownChunk {
   /** Id of the document. */
   readonly id: string;
-  /** As stored; some stores keep only the direction. */
+  /** The vector as stored; some stores store only the direction. */
   readonly vector: Float32Array;
   readonly content: string | null;
 }
@@ -16,23 +16,23 @@ export interface StoreSubject {
   readonly description: StoreDescription;
   /** Chunks of the store. */
   readonly known: readonly KnownChunk[];
-  /** The same chunks by document. */
+  /** The same chunks, grouped by document. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
   /** True if these are all chunks, so that every search can be compared with brute force. */
   readonly isWhole: boolean;
   readonly queries: readonly Float32Array[];
-  /** A field and a value that some chunks have; `ids` are theirs, null if unknown. */
+  /** A field and a value that some chunks have; `ids` are the ids of those chunks, null if unknown. */
   readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
-  /** Largest accepted error of a similarity: stores that quantize are inexact. */
+  /** Maximum accepted error of a similarity, because stores that quantize are inexact. */
   readonly tolerance: number;
-  /** Minimum share of the true ten nearest that a search by the index must find. */
+  /** Minimum share of the true ten nearest neighbours that an index search must find. */
   readonly minRecall: number;
   readonly signal: AbortSignal;
 }
 
-/** A requirement of every store that can be checked without writing to it. */
+/** A requirement for every store that can be checked without writing to it. */
 export interface StoreTest {
-  /** Short and stable. */
+  /** Short and stable name. */
   readonly name: string;
   readonly does: string;
   /** Returns one sentence with the observation. @throws Broken, NotSupported, NotTried, Away */
@@ -41,11 +41,11 @@ export interface StoreTest {
 
 /** The store violates a requirement. */
 export class Broken extends Error {}
-/** The store cannot do it at all, and says so. */
+/** The store does not support the feature, and reports this. */
 export class NotSupported extends Error {}
 /** Nothing in this store or config allows the test. */
 export class NotTried extends Error {}
-/** The store does not answer. */
+/** The store does not respond. */
 export class Away extends Error {}
 
 /** @throws Broken with the sentence */
@@ -76,8 +76,8 @@ export function chunksById(known: readonly KnownChunk[]): ReadonlyMap<string, re
 }
 
 /**
- * Finds the chunk of a neighbour: if a document has several, the one whose cosine is closest to the reported
- * similarity.
+ * Finds a neighbour's chunk. If a document has several chunks, returns the chunk whose cosine is closest to the
+ * reported similarity.
  */
 export function chunkOf(
   { id, similarity }: Neighbour,
@@ -93,7 +93,7 @@ export function chunkOf(
 export interface TrueNeighbour {
   readonly id: string;
   readonly cosine: number;
-  /** By the metric, higher is better: cosine, dot product, or the negative squared distance. */
+  /** Score in the given metric, higher is better: cosine, dot product, or the negative squared distance. */
   readonly goodness: number;
 }
 
@@ -131,15 +131,15 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
   return truth.filter(({ id }) => ids.has(id)).length / truth.length;
 }
 
-/** Limit of `unevenness` that chance exceeds in 1 of a million runs, on both sides together. */
+/** Limit for `unevenness` that chance exceeds in 1 of a million runs, on both sides together. */
 export const MAX_UNEVEN = 4.9;
 
 /**
- * Distance of counts from equal shares as a standard normal deviate: the chi-square statistic of samples without
+ * Distance of counts from equal shares as a standard normal deviate: the chi-square statistic for samples without
  * replacement, corrected for the finite population, through the cube root of Wilson and Hilferty 1931. Probability
  * beyond 4.9 on either side: 1 in a million.
  *
- * @param samples how often each of the equally large groups was drawn, one list for each sample
+ * @param samples how often each of the equally large groups was sampled, one list per sample
  * @param drawnShare share of the population in each sample
  */
 export function unevenness(samples: readonly (readonly number[])[], drawnShare: number): number {

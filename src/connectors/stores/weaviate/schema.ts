@@ -25,7 +25,7 @@ const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: Scor
   'l2-squared': { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** Makes one call. Traits exclude the properties, which documents add under automatic schema. */
+/** Makes one call. Traits exclude the properties, because documents add properties under automatic schema. */
 export async function readSchema(
   calls: StoreCalls,
   collection: string,
@@ -45,12 +45,12 @@ export async function readSchema(
   const vector = names.length > 0 && chosen !== undefined ? fieldsOf(named[chosen]) : schema;
   const type = textOf(vector['vectorIndexType']) ?? 'hnsw';
   const config = fieldsOf(vector['vectorIndexConfig']);
-  // A dynamic index has the settings of both of its kinds.
+  // A dynamic index has the settings of both kinds.
   const distance = textOf(config['distance']) ?? textOf(at(config, 'hnsw', 'distance')) ?? 'cosine';
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
     throw unsupported(
-      `Weaviate vectors with the distance ${distance}, or several for each object, cannot be converted to a cosine.`,
+      `Weaviate vectors with the distance ${distance}, or several per object, cannot be converted to a cosine.`,
     );
   }
   const properties = listOf(schema['properties']).map((property): [string, Property] => [
@@ -75,8 +75,8 @@ export async function readSchema(
 }
 
 /**
- * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, by the type of the property. Null for a value that
- * the property cannot have.
+ * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type. Null for a value
+ * that the property cannot have.
  *
  * @throws Refused for a text that is compared word by word
  */
@@ -99,7 +99,9 @@ function literalOf(property: Property | undefined, name: string, value: string):
   switch (type) {
     case 'text':
       if (property?.tokenization === 'field') return `valueText: ${JSON.stringify(value)}`;
-      throw unsupported(`Weaviate compares ${name} word by word; only a text with tokenization "field" can be equal.`);
+      throw unsupported(
+        `Weaviate compares ${name} word by word; only a text property with tokenization "field" can be compared exactly.`,
+      );
     case 'uuid':
       return `valueText: ${JSON.stringify(value)}`;
     case 'int':
@@ -114,7 +116,7 @@ function literalOf(property: Property | undefined, name: string, value: string):
 }
 
 /**
- * Validates a name for GraphQL; values are GraphQL strings, and JSON strings are valid ones.
+ * Validates a name for GraphQL. Values are GraphQL strings, and JSON strings are valid GraphQL strings.
  *
  * @throws Refused for a text that is not a valid name and could inject something else
  */
@@ -123,7 +125,7 @@ export function graphqlName(name: string): string {
   return name;
 }
 
-/** Weaviate capitalizes the name of a collection, however it was created. */
+/** Weaviate capitalizes collection names, regardless of how they were created. */
 export function collectionName(name: string): string {
   return graphqlName(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
 }
@@ -131,10 +133,10 @@ export function collectionName(name: string): string {
 interface GetQuery {
   readonly collection: string;
   readonly tenant?: string | undefined;
-  /** Arguments in addition to the tenant: `limit: 10`. */
+  /** Arguments in addition to the tenant, such as `limit: 10`. */
   readonly args: readonly string[];
   readonly properties: readonly string[];
-  /** Fields of `_additional`. */
+  /** Fields in `_additional`. */
   readonly additional: readonly string[];
 }
 
@@ -154,7 +156,7 @@ export function nearVector(vector: Float32Array, target: string | undefined): st
   return `nearVector: { vector: ${JSON.stringify([...vector])}${targets} }`;
 }
 
-/** Combines operands with AND; returns no argument if there are none. */
+/** Combines operands with AND. Returns no argument if there are none. */
 export function whereAll(operands: readonly string[]): readonly string[] {
   if (operands.length < 2) return operands.map((operand) => `where: ${operand}`);
   return [`where: { operator: And, operands: [${operands.join(', ')}] }`];

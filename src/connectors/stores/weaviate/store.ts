@@ -1,8 +1,8 @@
 /**
  * Weaviate over REST and GraphQL.
  *
- * Source: openapi-specs/schema.json of github.com/weaviate/weaviate, and the pages "Vector similarity search",
- * "Read all objects" and "Filters" of docs.weaviate.io.
+ * Source: openapi-specs/schema.json in github.com/weaviate/weaviate, and the pages "Vector similarity search", "Read
+ * all objects" and "Filters" of docs.weaviate.io.
  */
 
 import { createReservoir } from '../../../math/stats/random.ts';
@@ -52,7 +52,7 @@ import {
 } from './schema.ts';
 
 interface Shape extends CollectionSchema {
-  /** From the first object, since the schema does not contain it. */
+  /** Read from the first object, because the schema does not contain it. */
   readonly dimensions: number | null;
 }
 
@@ -62,12 +62,12 @@ const IDS_PER_CALL = 100;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Creates the store; nothing is sent before the first call.
+ * Creates the store. Nothing is sent before the first call.
  *
- * A sample reads the UUIDs of all objects by the cursor, 1,000 a call and up to 1,000,000, through a reservoir with the
- * seed, then up to 100 vectors a call. Picking the objects after random UUIDs would cost less, but would favour objects
- * after wide gaps. Searches use GraphQL, since REST has no vector search and gRPC is another protocol; a server without
- * GraphQL cannot be used.
+ * A sample reads the UUIDs of all objects with the cursor, 1,000 per call and up to 1,000,000, through a seeded
+ * reservoir, then up to 100 vectors per call. Choosing the objects that follow random UUIDs would cost less, but would
+ * favour objects after wide gaps. Searches use GraphQL, because REST has no vector search and gRPC is another protocol.
+ * A server without GraphQL cannot be used.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -108,14 +108,14 @@ type Weaviate = StoreConfigOf<'weaviate'> & { readonly calls: StoreCalls };
 
 type WeaviateStore = Weaviate & { readonly shapes: RememberedShape<Shape> };
 
-/** Returns the `data` of the answer to a query. */
+/** Returns `data` from the response to a query. */
 async function graphql({ calls }: Weaviate, query: string, purpose: string, attempt: Attempt): Promise<unknown> {
   const call = { method: 'POST', path: '/v1/graphql', body: { query }, purpose } as const;
   const answer = await calls.json(call, attempt);
   const errors = listOf(at(answer, 'errors'));
   if (errors.length === 0) return at(answer, 'data');
-  // The text of an error is not shown, since it may repeat the query.
-  const fix = `check ${calls.configField} and the properties of filters`;
+  // The error text is not shown, because it may repeat the query.
+  const fix = `check ${calls.configField} and the properties in filters`;
   throw failed('request_refused', `${calls.service} ${purpose} failed: GraphQL refused the query; ${fix}.`);
 }
 
@@ -266,7 +266,7 @@ async function existing(store: WeaviateStore, ids: readonly string[], attempt: A
       purpose: 'check of ids',
     };
     const there = (await objects(store, query, attempt)).flatMap((object) => entryOf(store, object).id ?? []);
-    // Weaviate returns UUIDs in lower case, whatever the form in the request.
+    // Weaviate returns UUIDs in lower case, regardless of their form in the request.
     return shape === null ? wanted.filter((id) => there.includes(id.toLowerCase())) : there;
   });
 }

@@ -1,4 +1,4 @@
-/** `recalld keys` manages API keys; `recalld audit` lists what people changed. */
+/** `recalld keys` manages API keys; `recalld audit` lists recorded changes. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
@@ -22,10 +22,10 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'create',
-      'Create a key; its text is shown once.',
+      'Create an API key; its text is shown only once.',
       'recalld keys create --name rag-service --scope ingest',
     )
-      .requiredOption('--name <name>', 'purpose of the key')
+      .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `comma-separated scopes: ${apiScopes.join(', ')}`, parseScopes)
       .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
         const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
@@ -39,43 +39,41 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
       }),
   );
   command.addCommand(
-    configuredCommand(
-      'list',
-      'List the keys (not their texts) with the number of console sessions of each.',
-      'recalld keys list',
-    ).action(async (options: ConfiguredOptions) => {
-      const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
-        store.db.platform.keys.list(),
-      );
-      if (options.json === true) printJson(toDocument(keys));
-      else if (keys.length === 0)
-        printLine('No keys. Create one with `recalld keys create --name NAME --scope ingest`.');
-      else {
-        const rows = keys.map((key) => [
-          key.id,
-          key.name,
-          key.scopes.join(', '),
-          key.revokedAt === null ? 'valid' : 'revoked',
-          `${key.sessions}`,
-          key.lastSeenAt?.toISOString() ?? '',
-        ]);
-        printLine(formatTable(['id', 'name', 'scopes', 'state', 'signed in', 'last seen'], rows));
-      }
-    }),
+    configuredCommand('list', 'List the API keys and how many console sessions each has.', 'recalld keys list').action(
+      async (options: ConfiguredOptions) => {
+        const keys = await withCommandStore(commandSettings(options.config, signal), (store) =>
+          store.db.platform.keys.list(),
+        );
+        if (options.json === true) printJson(toDocument(keys));
+        else if (keys.length === 0)
+          printLine('No keys. Create one with `recalld keys create --name NAME --scope ingest`.');
+        else {
+          const rows = keys.map((key) => [
+            key.id,
+            key.name,
+            key.scopes.join(', '),
+            key.revokedAt === null ? 'valid' : 'revoked',
+            `${key.sessions}`,
+            key.lastSeenAt?.toISOString() ?? '',
+          ]);
+          printLine(formatTable(['id', 'name', 'scopes', 'state', 'signed in', 'last seen'], rows));
+        }
+      },
+    ),
   );
   command.addCommand(
     configuredCommand(
       'revoke',
-      'Revoke a key. Its console sessions end immediately; its API calls fail within seconds.',
+      'Revoke an API key. Its console sessions end immediately; its API calls fail within seconds.',
       'recalld keys revoke 3f9a1c2b',
     )
-      .argument('<id>', 'id of the key')
+      .argument('<id>', 'id of the API key')
       .action(async (id: string, options: ConfiguredOptions) => {
         const revoked = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
           db.platform.keys.revoke(id, commandUser(), new Date()),
         );
         if (!revoked)
-          throw new RecalldError('key_unknown', `There is no key ${id}; \`recalld keys list\` shows those that exist.`);
+          throw new RecalldError('key_unknown', `There is no API key ${id}; \`recalld keys list\` shows all keys.`);
         if (options.json === true) printJson({ id, revoked });
         else printLine(`Revoked key ${id}.`);
       }),
@@ -99,7 +97,7 @@ interface AuditOptions extends ConfiguredOptions {
 
 export function auditCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld audit --since 2026-11-01T00:00:00Z')
-    .option('--pipeline <name>', 'only changes of this pipeline')
+    .option('--pipeline <name>', 'only changes to this pipeline')
     .option('--since <time>', 'only changes since this time', parseTime)
     .option('--limit <n>', 'maximum number of entries', parseCount, 50)
     .action(async ({ config, json, ...filter }: AuditOptions) => {

@@ -1,4 +1,4 @@
-/** `/v1/audit`: what people changed. */
+/** `/v1/audit`: recorded changes and who made them. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -12,16 +12,16 @@ const change = z.record(z.string(), z.unknown()).nullable();
 const actSchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
-  by: z.string().describe('Name and id of an API key, or user and host of a command.'),
+  by: z.string().describe('Who made the change: name and id of an API key, or user and host of a command.'),
   act: z.enum(acts),
   pipeline: z.string().nullable(),
-  subject: z.string().describe('Object of the change.'),
-  before: change.describe('Null for an object that was created.'),
-  after: change.describe('Null for an object that was deleted.'),
+  subject: z.string().describe('The changed object.'),
+  before: change.describe('Null if the change created the object.'),
+  after: change.describe('Null if the change deleted the object.'),
 });
 
 const auditQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only changes of this pipeline.'),
+  pipeline: identifier.optional().describe('Only changes to this pipeline.'),
   since: timestamp.optional().describe('Only changes since this time.'),
   ...numberedPageShape,
 });
@@ -31,7 +31,7 @@ export const auditEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/audit',
     tag: 'changes',
-    summary: 'List what people changed, newest first.',
+    summary: 'List recorded changes, newest first.',
     scope: 'admin',
     query: auditQuery,
     body: null,

@@ -1,6 +1,6 @@
 /**
- * Console sessions: a session is a random cookie of which the database stores the hash, and every form carries a
- * token that only the holder of the cookie has seen. Where no key is needed, the cookie only binds forms to the browser.
+ * Console sessions. A session is a random cookie whose hash is stored in the database. Every form has a token that only
+ * the holder of the cookie can have. If no key is needed, the cookie only binds forms to the browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';
@@ -13,9 +13,9 @@ import { type ApiKey, addressOf, allows } from '../credentials.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The cookie that forms are bound to; set once the visitor is known. */
+    /** The cookie to which forms are bound; set once the visitor is identified. */
     session: { readonly token: string } | null;
-    /** The sender of a form. */
+    /** The sender of a console form. */
     visitor: Visitor | null;
   }
 }
@@ -24,13 +24,13 @@ const LIFETIME_SECONDS = 12 * 3600;
 
 export type Sessions = Awaited<ReturnType<typeof addSessions>>;
 
-/** Adds cookies, `csrfProtection` and sessions to the routes of `scope`. */
+/** Adds cookies, `csrfProtection` and sessions to the routes in `scope`. */
 export async function addSessions(
   scope: FastifyInstance,
   { optional, checkKey, checkSession, sessions }: AuthenticationSettings,
 ) {
   await scope.register(fastifyCookie);
-  // The cookie itself is the secret of the form tokens; it is never stored.
+  // The cookie is the secret from which form tokens are derived; it is never stored.
   await scope.register(csrfProtection, {
     sessionPlugin: '@fastify/session',
     sessionKey: 'token',
@@ -41,9 +41,10 @@ export async function addSessions(
 
   return {
     /**
-     * Returns the visitor. Where no key is needed, every visitor may do everything.
+     * Returns the visitor. If no key is needed, every visitor has full access.
      *
-     * @throws RecalldError key_missing without a session, key_lacks_scope if the key may not read, attempts_limited
+     * @throws RecalldError key_missing without a session, key_lacks_scope if the key lacks the read scope,
+     * attempts_limited
      */
     async visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
       const known = request.cookies[cookieName(request)] ?? '';
@@ -93,12 +94,14 @@ function cookieOptions(request: FastifyRequest) {
   return { path: '/', httpOnly: true, sameSite: 'strict', secure: isOverTls(request) } as const;
 }
 
-/** Browsers accept the `__Host-` prefix only over TLS and only from this very host. */
+/** Browsers accept the `__Host-` prefix only over TLS and only from the host that set the cookie. */
 function cookieName(request: FastifyRequest): string {
   return isOverTls(request) ? '__Host-recalld_session' : 'recalld_session';
 }
 
-/** Trusts X-Forwarded-Proto: a client that forges it only keeps its own cookie from plain HTTP. */
+/**
+ * X-Forwarded-Proto is trusted: a client that forges it can only keep its own cookie from being sent over plain HTTP.
+ */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
 }

@@ -1,4 +1,4 @@
-/** The sign-in page, and the routes that sign in with an API key and sign out. */
+/** The sign-in page, and the routes for signing in with an API key and signing out. */
 
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../../core/context.ts';
@@ -20,9 +20,9 @@ import type { Sessions } from './session.ts';
 
 interface SignInPageProps {
   readonly frame: Frame;
-  /** Path of the page that opens after the sign-in. */
+  /** Path of the page that opens after sign-in. */
   readonly next: string;
-  /** Why the last attempt failed. */
+  /** Why the last sign-in failed. */
   readonly problem: string | null;
 }
 
@@ -47,7 +47,7 @@ function signInPage({ frame, next, problem }: SignInPageProps): string {
           aria-describedby={problem === null ? 'hint' : 'problem hint'}
         />
         <p id="hint" class="lead">
-          Scope <code>read</code> views pages, scope <code>admin</code> can also change things. Create keys with{' '}
+          Scope <code>read</code> views pages, scope <code>admin</code> can also make changes. Create keys with{' '}
           <code>recalld keys create</code>.
         </p>
         <button type="submit">Sign in</button>

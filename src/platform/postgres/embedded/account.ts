@@ -2,9 +2,9 @@ import { chmod, lchown, lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../../../core/errors.ts';
 
-// PostgreSQL refuses to run as root. If recalld runs as root, the database runs as another user of the system.
+// PostgreSQL refuses to run as root. If recalld runs as root, the database runs as another system user.
 
-/** The user that PostgreSQL runs as, if it is not the user of this process. */
+/** The user that PostgreSQL runs as, if it differs from this process's user. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
@@ -17,9 +17,10 @@ export function isRoot(): boolean {
 }
 
 /**
- * Returns the account for the cluster in a folder: null (the current user) unless this process is root, else the owner of
- * an existing cluster, else `postgres` or `nobody`, whichever exists. Users are never created.
- * @throws RecalldError `embedded_database_failed` if the system has none of them.
+ * Returns the account for the cluster in a folder. The account is null (the current user) unless this process runs as
+ * root; else it is the owner of an existing cluster, or else `postgres` or `nobody`, whichever exists. Never creates
+ * users.
+ * @throws RecalldError `embedded_database_failed` if neither user exists.
  */
 export async function databaseAccount(cluster: string): Promise<Account | null> {
   if (!isRoot()) return null;
@@ -35,12 +36,14 @@ export async function databaseAccount(cluster: string): Promise<Account | null> 
   }
   throw new RecalldError(
     'embedded_database_failed',
-    'PostgreSQL refuses to run as root, and this system has no user "postgres" or "nobody" to run it as:' +
+    'PostgreSQL refuses to run as root, and this system has no user "postgres" or "nobody":' +
       ' start recalld as a normal user, or set storage.url to a PostgreSQL server of your own.',
   );
 }
 
-/** Changes the owner of a cluster, and of nothing outside it, to the account, with the file modes that PostgreSQL requires. */
+/**
+ * Makes the account the owner of a cluster, and of nothing outside it, with the file modes that PostgreSQL requires.
+ */
 export async function handOver(cluster: string, account: Account | null): Promise<void> {
   const { uid, mode } = await lstat(cluster);
   if (account !== null && uid !== account.uid) await chownTree(cluster, account);
@@ -61,7 +64,7 @@ async function systemUsers(): Promise<Account[]> {
   });
 }
 
-/** Returns the code of a system error (`ENOENT`) or of a PostgreSQL error (`3D000`); undefined for any other error. */
+/** Returns the code of a system error (`ENOENT`) or a PostgreSQL error (`3D000`); undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

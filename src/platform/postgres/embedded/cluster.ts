@@ -7,8 +7,8 @@ import { majorVersion, type PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, unusable } from './data-dir.ts';
 import { pathFromInside, runGuarded } from './guardian.ts';
 
-// Creates the database cluster of a data folder. It is created in a staging folder and renamed when it is complete, so an
-// existing cluster is always complete, and staging folders that a crash left are deleted.
+// Creates the database cluster in a data folder. The cluster is created in a staging folder and renamed when complete,
+// so an existing cluster is always complete. Staging folders left by a crash are deleted.
 
 /** The only role, which owns everything. */
 export const role = 'recalld';
@@ -25,7 +25,7 @@ export interface ClusterSetup {
 
 /**
  * Ensures that the data folder has a cluster that these programs can run.
- * @throws RecalldError `data_dir_unusable` if the path has other files or a cluster of another major version;
+ * @throws RecalldError `data_dir_unusable` if the path has other files or a cluster with another major version;
  * `embedded_database_failed` if initdb fails.
  */
 export async function ensureCluster(setup: ClusterSetup): Promise<void> {
@@ -51,18 +51,18 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
   const { uid } = await lstat(cluster);
   const self = process.geteuid?.() ?? uid;
   if (account === null && uid !== self) {
-    throw unusable(dataDir, `its database belongs to user ${uid}, but recalld runs as user ${self}`);
+    throw unusable(dataDir, `its database is owned by user ${uid}, but recalld runs as user ${self}`);
   }
   await handOver(cluster, account);
 }
 
-/** Reads the password of the role, which is inside the cluster so that they cannot be separated. */
+/** Reads the role's password, which is stored inside the cluster so that the two cannot be separated. */
 export async function readPassword(dataDir: string): Promise<string> {
   const file = join(clusterOf(dataDir), passwordFile);
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (cause) {
-    const reason = `the password of its database could not be read from ${file}`;
+    const reason = `its database password could not be read from ${file}`;
     throw unusable(dataDir, reason, cause);
   }
 }
@@ -103,7 +103,7 @@ async function runInitdb({ dataDir, binaries, account, signal }: ClusterSetup, d
         '--encoding=UTF8',
         '--no-locale',
         '--no-instructions',
-        // Flushes the file system once instead of a thousand files, which is faster on slow disks.
+        // Flushes the whole file system once instead of a thousand files, which is faster on slow disks.
         ...(process.platform === 'linux' ? ['--sync-method=syncfs'] : []),
       ],
       cwd: data,
@@ -133,7 +133,7 @@ async function initdbError(dataDir: string, code: number | null, lastError: stri
   );
 }
 
-/** Retries, since a process that was just killed may still write. */
+/** Retries, because a process that was just killed may still be writing. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }

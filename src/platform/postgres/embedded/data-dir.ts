@@ -5,21 +5,19 @@ import { RecalldError } from '../../../core/errors.ts';
 import { errorCode, isRoot } from './account.ts';
 import { isRunning, processState } from './guardian.ts';
 
-// A data folder is owned by the process whose claim is in owner.json, while it runs.
-//
-// A claim is linked into place with its content, so exactly one of several claimants succeeds, and no process reads a
-// partial claim. The claim of a dead process is never removed by its name, since that could remove the claim of a faster
-// successor. Instead a claimant first links its own claim as the only successor of that very claim, and then renames it to
-// owner.json.
+// A running process owns a data folder if owner.json contains its claim. A claim is linked into place with its content,
+// so exactly one of several claimants succeeds, and no process reads a partial claim. A dead process's claim is never
+// removed by name, because that could remove the claim of a faster successor. Instead, a claimant first links its own
+// claim as the only successor of the dead claim, and then renames it to owner.json.
 
-/** Why a process opens the folder: to run as a daemon, or for one command. */
+/** Why a process opens the folder: to run as a daemon, or for a single command. */
 export type Purpose = 'daemon' | 'command';
 
 export interface Owner {
   readonly pid: number;
   readonly startTime: string | null;
   readonly purpose: Purpose;
-  /** Port of the owner's PostgreSQL, null until it accepts connections. */
+  /** Port of the owner's PostgreSQL; null until PostgreSQL accepts connections. */
   readonly port: number | null;
 }
 
@@ -31,7 +29,7 @@ type Claim =
 
 const fileName = 'owner.json';
 
-/** Claims the folder for this process, also after a dead owner, or returns the current owner. */
+/** Claims the folder for this process, even after an owner died, or returns the current owner. */
 export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
   const file = join(dataDir, fileName);
   const self = await processState(process.pid);
@@ -63,7 +61,7 @@ export async function claimOwnership(dataDir: string, purpose: Purpose): Promise
 
 function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
   return {
-    /** Publishes the port of PostgreSQL to other processes. */
+    /** Publishes the PostgreSQL port to other processes. */
     async publishPort(port: number): Promise<void> {
       const next = temporary(file);
       await writeFile(next, JSON.stringify({ ...claim, port }), { mode: 0o600 });
@@ -77,7 +75,7 @@ function ownershipOf(file: string, claim: Owner & { readonly token: string }) {
   };
 }
 
-/** Creates the file with its content in one step; returns false if it exists. */
+/** Creates the file with its content in one step. Returns false if the file exists. */
 async function linkInto(file: string, content: string): Promise<boolean> {
   const next = temporary(file);
   await writeFile(next, content, { mode: 0o600, flag: 'wx' });
@@ -86,7 +84,7 @@ async function linkInto(file: string, content: string): Promise<boolean> {
     return true;
   } catch (error) {
     const code = errorCode(error);
-    // ENOENT: the new owner has removed the temporary file before it was linked.
+    // ENOENT: the new owner removed the temporary file before it was linked.
     if (code === 'EEXIST' || code === 'ENOENT') return false;
     throw error;
   } finally {
@@ -101,7 +99,7 @@ async function isUnchanged(files: readonly { path: string; text: string }[]): Pr
   return true;
 }
 
-/** Removes files of claimants that lost or were killed; none of them can become a claim any more. */
+/** Removes the files of claimants that lost or were killed. Those files can no longer become claims. */
 async function removeStaleFiles(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(`${fileName}.`)) await rm(join(dataDir, name), { force: true });
@@ -138,22 +136,23 @@ function parse(text: string): Owner | null {
   };
 }
 
-// The data folder: owner.json (its owner), postgres/ (the cluster), postgres.log (the log of PostgreSQL since its last
+// The data folder: owner.json (the owner), postgres/ (the cluster), postgres.log (the PostgreSQL log since the last
 // start).
 
-/** Folder of the cluster inside a data folder. */
+/** The cluster's folder inside a data folder. */
 export function clusterOf(dataDir: string): string {
   return join(dataDir, 'postgres');
 }
 
 /**
- * Creates the folder if it does not exist, and returns its absolute path.
+ * Creates the folder if it does not exist. Returns its absolute path.
  * @throws RecalldError `data_dir_unusable` if it is not a writable folder.
  */
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
   try {
-    // As root, the database has another user, which on some systems must be able to traverse the folder.
+    // When recalld runs as root, the database has another user. On some systems that user must be able to traverse the
+    // folder.
     await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -165,12 +164,12 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission to write to it',
-  EPERM: 'the system denies the operation to this user',
+  EPERM: 'the system denies this user the operation',
   EROFS: 'its file system is read-only',
   ENOSPC: 'its disk is full',
   EDQUOT: 'the disk quota of this user is exhausted',
   EEXIST: 'a file with that name exists',
-  ENOTDIR: 'it, or a part of its path, is a file instead of a folder',
+  ENOTDIR: 'it, or part of its path, is a file instead of a folder',
   ENAMETOOLONG: 'its path is too long',
   ELOOP: 'its path has a loop of symbolic links',
   EINVAL: 'the system cannot change the owner of its files to the database user',
@@ -179,7 +178,7 @@ const reasons: Readonly<Record<string, string>> = {
   '53100': 'its disk is full',
 };
 
-/** Converts a file system error into one about the data folder; returns any other error unchanged. */
+/** Converts a file system error into a data folder error; returns any other error unchanged. */
 export function explained(dataDir: string, error: unknown): unknown {
   const reason = reasons[errorCode(error) ?? ''];
   return reason === undefined ? error : unusable(dataDir, reason, error);
@@ -194,10 +193,13 @@ export function unusable(dataDir: string, reason: string, cause?: unknown): Reca
   );
 }
 
-/** The log of PostgreSQL, a file of the data folder that is emptied at each start so that it stays small. */
+/** The PostgreSQL log, a file in the data folder that is emptied at each start so that it stays small. */
 export type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 
-/** Opens and empties the log. The account of PostgreSQL needs no permission for the file: it inherits the descriptor. */
+/**
+ * Opens and empties the log. The PostgreSQL account inherits the file descriptor, so it needs no permission for the
+ * file.
+ */
 export async function openServerLog(dataDir: string) {
   const path = join(dataDir, 'postgres.log');
   const handle = await open(path, 'a', 0o600);
@@ -210,9 +212,9 @@ export async function openServerLog(dataDir: string) {
   return {
     path,
     descriptor: handle.fd,
-    /** Returns the last line, without time and process id. */
+    /** Returns the last line, without the time and process id. */
     lastLine: (): Promise<string> => last(/./),
-    /** Returns the last line with an error, or else the last line. */
+    /** Returns the last line that reports an error, or else the last line. */
     lastError: (): Promise<string> => last(/\b(FATAL|PANIC|error):/),
     close: (): Promise<void> => handle.close(),
   };

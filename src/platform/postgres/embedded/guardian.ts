@@ -7,10 +7,11 @@ import { promisify } from 'node:util';
 import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { type Account, errorCode } from './account.ts';
 
-// Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this process
-// the other. The system closes this end however the process dies, and the shell then asks the program to stop.
+// Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this
+// process holds the other. When this process ends for any reason, the system closes its end, and the shell asks the
+// program to stop.
 
-/** A program under its guardian. */
+/** A program and its guardian. */
 export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
 
 export interface GuardedProgram {
@@ -18,15 +19,15 @@ export interface GuardedProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly account: Account | null;
-  /** File descriptor for the output of the program. */
+  /** File descriptor for the program's output. */
   readonly log: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * The guardian. The watcher blocks in `read`, which returns at the end of the pipe. `wait` returns when the program ends by
- * itself; the watcher is killed then, so that it never signals a process id that was reused. Signals to the whole process
- * group or control group are ignored: the owner stops the program when it is ready.
+ * The guardian script. The watcher blocks in `read`, which returns at the end of the pipe. `wait` returns when the
+ * program ends by itself; the watcher is then killed, so that it never signals a reused process id. Signals to the
+ * whole process group or control group are ignored, because the owner stops the program when it is ready.
  */
 const script = `
 trap '' HUP INT TERM
@@ -43,8 +44,8 @@ exit "$status"
 `;
 
 /**
- * Starts the program under its guardian.
- * @throws RecalldError `embedded_database_failed` if not even the guardian can be started.
+ * Starts the program and its guardian.
+ * @throws RecalldError `embedded_database_failed` if the guardian cannot be started.
  */
 export async function startGuarded(program: GuardedProgram) {
   const child = await spawnGuardian(program);
@@ -60,10 +61,10 @@ export async function startGuarded(program: GuardedProgram) {
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
-    /** Resolves with the exit code when the program and its guardian are gone (null: the guardian was killed). */
+    /** Resolves with the exit code when the program and its guardian have ended (null: the guardian was killed). */
     exited,
     hasExited,
-    /** Asks the program to stop and waits; returns false if it still runs after that time. */
+    /** Asks the program to stop and waits. Returns false if it is still running after that time. */
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();
@@ -73,7 +74,7 @@ export async function startGuarded(program: GuardedProgram) {
     kill(): void {
       if (child.pid !== undefined && !hasExited()) sendSignal(-child.pid, 'SIGKILL');
     },
-    /** Allows this process to end while the program runs; the guardian then stops it. */
+    /** Allows this process to end while the program is running; the guardian then stops the program. */
     unref: (): void => setReferenced(child, false),
   };
 }
@@ -82,10 +83,11 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
   try {
     const child = spawn('/bin/sh', ['-c', script, 'recalld-guardian', command, ...args], {
       cwd,
-      // Its own session, so that Ctrl-C and the end of the terminal reach recalld but not the database.
+      // The guardian has its own session, so that Ctrl-C and a closed terminal affect recalld but not the database.
       detached: true,
       stdio: ['pipe', log, log],
-      // Only these variables: PGPORT or PGOPTIONS, for example, would change what PostgreSQL does.
+      // Only these variables are passed, because others, such as PGPORT and PGOPTIONS, would change PostgreSQL's
+      // behavior.
       env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...env },
       ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
     });
@@ -104,7 +106,7 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
 }
 
 /**
- * Runs the program to its end and returns its exit code (null: its guardian was killed). If the signal aborts, the
+ * Runs the program to completion and returns its exit code (null: its guardian was killed). If the signal aborts, the
  * program is stopped first, and the promise rejects with the signal's reason.
  */
 export async function runGuarded(program: GuardedProgram, signal?: AbortSignal): Promise<number | null> {
@@ -123,8 +125,8 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * Returns the path by which a program reaches its working directory. On Linux /proc leads there even if the user of the
- * program may not traverse the folders above, and for any characters in the path.
+ * Returns the path by which a program reaches its working directory. On Linux, /proc works even if the program's user
+ * may not traverse the parent folders, and for any characters in the path.
  */
 export function pathFromInside(folder: string): string {
   const link = '/proc/self/cwd';
@@ -152,21 +154,21 @@ async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolea
   }
 }
 
-// A process id is reused after a crash or a reboot. Together with the start time of the process it is unique.
+// Process ids are reused after a crash or a reboot. Combined with its start time, a process id is unique.
 
-/** `startTime` is opaque and comparable for equality; null if it is unknown. */
+/** `startTime` is opaque and can be compared for equality; null if it is unknown. */
 type ProcessState = { readonly running: false } | { readonly running: true; readonly startTime: string | null };
 
-/** Returns the state of the process with that id; a zombie does not run. */
+/** Returns the state of the process with that id. A zombie counts as not running. */
 export async function processState(pid: number): Promise<ProcessState> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || !hasProcess(pid)) return { running: false };
   if (process.platform !== 'linux') return { running: true, startTime: await startTimeByPs(pid) };
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program name in parentheses, with any characters; the others contain no spaces.
+    // The second field is the program name in parentheses, with any characters; other fields contain no spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };
-    // Ticks count from the boot, so they repeat after a reboot without its id.
+    // Ticks are counted from boot, so they could repeat after a reboot. The boot id prevents that.
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
     return { running: true, startTime: `${boot.trim()} ${fields[19] ?? ''}` };
   } catch {
@@ -174,14 +176,14 @@ export async function processState(pid: number): Promise<ProcessState> {
   }
 }
 
-/** Returns true if the process with this id and start time still runs, also if that is uncertain. */
+/** Returns true if the process with this id and start time is still running, or may be. */
 export async function isRunning(pid: number, startTime: string | null): Promise<boolean> {
   const state = await processState(pid);
   if (!state.running) return false;
   return startTime === null || state.startTime === null || startTime === state.startTime;
 }
 
-/** Sends a signal; ignores a process that has ended or belongs to another user. */
+/** Sends a signal. Ignores a process that has ended or belongs to another user. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -190,7 +192,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns the command line of a process; empty if it has ended. */
+/** Returns the command line of a process; empty if the process has ended. */
 export async function commandLine(pid: number): Promise<string> {
   return ps(pid, 'command=');
 }
@@ -214,7 +216,7 @@ function hasProcess(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it exists and belongs to another user.
+    // EPERM: the process exists and belongs to another user.
     return errorCode(error) === 'EPERM';
   }
 }

@@ -23,7 +23,7 @@ export interface Connection {
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** The server listens on loopback only and has no certificate, whatever PGSSLMODE is. */
+  /** The server listens only on loopback and has no certificate, regardless of PGSSLMODE. */
   readonly ssl: false;
 }
 
@@ -59,7 +59,7 @@ async function query(connection: Connection, sql: string): Promise<void> {
     connectionTimeoutMillis: 5_000,
     application_name: 'recalld start',
   });
-  // Without a listener, an error of the connection would end this process. The pending call rejects anyway.
+  // Without a listener, a connection error would end this process. The pending call rejects anyway.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -74,36 +74,35 @@ export interface EmbeddedPostgresOptions {
   /** A daemon needs exclusive use of the folder; a command may use the database of a running daemon. */
   readonly purpose: Purpose;
   readonly logger: Logger;
-  /** Aborts the start, without leaving anything behind; has no effect later. */
+  /** Aborts the start and cleans up; has no effect after the start. */
   readonly signal?: AbortSignal;
   /** How long to wait for another process to release the folder. */
   readonly waitLimitMs?: number;
 }
 
-/** A PostgreSQL database in a data folder that accepts connections. */
+/** An open PostgreSQL database in a data folder. */
 export interface EmbeddedPostgres {
   readonly connection: Connection;
-  /** True if this process started the server, and stops it; false for the server of a running daemon. */
+  /** True if this process started the server and will stop it; false if a running daemon owns the server. */
   readonly startedHere: boolean;
   /** Resolves if the server that was started here ends without `stop`; else stays pending. */
   readonly died: Promise<RecalldError>;
   /**
-   * Restarts a server of this process that died, on the same port. Committed data is preserved. Rejects with RecalldError
-   * if it does not start, and may then be called again.
+   * Restarts a server that this process started and that died, on the same port. Committed data is preserved. Rejects
+   * with RecalldError if the server does not start; may then be called again.
    */
   restart(): Promise<void>;
-  /** Stops a server of this process; all of its processes have ended when it resolves. May be called again. */
+  /** Stops a server that this process started. Resolves when all of its processes have ended. May be called again. */
   stop(): Promise<void>;
 }
 
 /**
- * Opens the database in the data folder, which is created at the first use: starts PostgreSQL, or for a command uses that
- * of the daemon that owns the folder. Waits while a command of another process owns the folder.
- *
- * The server cannot outlive this process, however it ends, and does not keep it alive.
+ * Opens the database in the data folder, creating the folder on first use. Starts PostgreSQL, or for a command uses the
+ * running daemon's database. Waits while another process's command owns the folder.
+ * The server cannot outlive this process, however the process ends, and does not keep the process alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
- * (the daemon's database does not answer); the signal's reason if it aborts.
+ * (the daemon's database does not respond); the signal's reason if it aborts.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { purpose, signal, logger, waitLimitMs = 30_000 } = options;
@@ -130,7 +129,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
       if (Date.now() >= deadline) throw owner.purpose === 'daemon' ? silent(dataDir, owner) : inUse(dataDir, owner);
       if (!announced) {
         announced = true;
-        const what = owner.purpose === 'daemon' ? 'the database of the daemon' : 'another recalld command';
+        const what = owner.purpose === 'daemon' ? "the daemon's database" : 'another recalld command';
         logger.info(`Waiting for ${what} (process ${owner.pid}) in the data folder.`, {
           dataDir,
           pid: owner.pid,
@@ -191,7 +190,7 @@ async function startOwned(
         return restarting;
       },
       stop() {
-        stopping.abort(new RecalldError('interrupted', 'It was stopped while it started.'));
+        stopping.abort(new RecalldError('interrupted', 'The database was stopped while it was starting.'));
         stopped ??= restarting.catch(() => undefined).then(stop);
         return stopped;
       },
@@ -202,7 +201,7 @@ async function startOwned(
   }
 }
 
-/** Stops a server whose owner died. Its guardian stops it too, unless that was killed as well. */
+/** Stops a server whose owner died. Its guardian also stops it, unless the guardian was killed too. */
 async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | undefined): Promise<void> {
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);
@@ -214,7 +213,7 @@ async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | 
   if ((await endPostmaster(cluster, { fastMs: 10_000, immediateMs: 5_000 }, signal)) === null) return;
   throw new RecalldError(
     'data_dir_in_use',
-    `A PostgreSQL server (process ${pid}) runs in ${cluster} and does not stop: end it, or set storage.data_dir` +
+    `A PostgreSQL server (process ${pid}) is running in ${cluster} and does not stop: end it, or set storage.data_dir` +
       ' to another folder.',
   );
 }

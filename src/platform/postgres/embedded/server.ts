@@ -21,8 +21,8 @@ import {
 export const host = '127.0.0.1';
 
 /**
- * Returns a TCP port of the loopback address that is currently free.
- * @throws RecalldError `embedded_database_failed` without a free port.
+ * Returns a free TCP port on the loopback address.
+ * @throws RecalldError `embedded_database_failed` if no port is free.
  */
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -47,7 +47,7 @@ export interface RunningServer {
   readonly port: number;
   /** Resolves with the last log line if the server ends without `stop`. */
   readonly died: Promise<string>;
-  /** Stops the server and resolves when all of its processes have ended. May be called again. */
+  /** Stops the server. Resolves when all of its processes have ended. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -56,26 +56,27 @@ export interface ServerSetup {
   readonly binaries: PostgresBinaries;
   readonly account: Account | null;
   readonly logger: Logger;
-  /** Port to listen on; default: a free port. */
+  /** Port to listen on; default: any free port. */
   readonly port?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// Recovery after a crash may take long, and aborting it would only start it again.
+// Crash recovery may take long, and aborting it would only restart it.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// A backend whose postmaster was killed ends at the latest with its statement.
+// A backend whose postmaster was killed ends when its statement ends, at the latest.
 const leftBackendsLimitMs = 120_000;
 
-/** Settings of every start. They are not written to the cluster, so that a newer recalld may change them. */
+/** Settings for every start. They are not written to the cluster, so that a newer recalld may change them. */
 function settings(port: number): Record<string, string | number> {
   return {
     listen_addresses: host,
     port,
     unix_socket_directories: '',
-    // A small server beside the daemon. Parallel queries would need more shared memory than containers have.
+    // The server is small and runs beside the daemon. Parallel queries would need more shared memory than containers
+    // have.
     shared_buffers: '64MB',
     max_connections: 100,
     max_wal_size: '512MB',
@@ -83,13 +84,13 @@ function settings(port: number): Record<string, string | number> {
     huge_pages: 'off',
     io_method: 'sync',
     jit: 'off',
-    // No replication. Committed data is on disk: fsync and synchronous_commit keep their default, on.
+    // No replication is used. Committed data is on disk: fsync and synchronous_commit keep their default, on.
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
     TimeZone: 'UTC',
     log_timezone: 'UTC',
-    // Statement errors reach the client. In the log they could show queries of users, and fill the disk.
+    // Statement errors are sent to the client. In the log they could expose user queries and fill the disk.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
@@ -98,16 +99,16 @@ function settings(port: number): Record<string, string | number> {
   };
 }
 
-/** Matches the last log line of a server whose port is in use. Checking the port itself could miss a short use. */
+/** Matches the last log line of a server whose port is in use. Checking the port could miss a short use. */
 const portInUse = /could not create any TCP\/IP sockets/;
 
-/** Matches log lines of the next server, or of remaining backends, after a server was killed. */
+/** Matches log lines from the next server, or from remaining backends, after a server was killed. */
 const backendsRemain = /pre-existing shared memory block|unexpected postmaster exit/;
 
 /**
- * Starts the server on a port of the loopback address and resolves when it accepts connections.
- * @throws RecalldError `embedded_database_failed` with the error of the server, or `data_dir_unusable` if the disk is
- * full; the signal's reason if it aborts. No process remains then.
+ * Starts the server on a loopback port. Resolves when the server accepts connections.
+ * @throws RecalldError `embedded_database_failed` with the server's error, or `data_dir_unusable` if the disk is full;
+ * the signal's reason if it aborts. No process remains after an error.
  */
 export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   const leftBackendsDeadline = Date.now() + leftBackendsLimitMs;
@@ -121,7 +122,7 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const lastError = await log.lastError();
       // Another program may have taken the port before the server started.
       const portWasTaken = setup.port === undefined && attempt < attempts && portInUse.test(lastError);
-      // Remaining backends of a killed server end when they notice it, and the next server waits for them.
+      // A killed server's remaining backends end when they notice, and the next server waits for them.
       const isStillInUse = backendsRemain.test(lastError);
       if (!portWasTaken && !(isStillInUse && Date.now() < leftBackendsDeadline))
         throw await startError(setup.dataDir, log);
@@ -146,8 +147,9 @@ async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promis
     cwd: cluster,
     account: setup.account,
     log: log.descriptor,
-    // The process id in a file left by a crash may belong to any program by now, even to the guardian, and PostgreSQL would
-    // refuse to start. This variable of pg_ctl makes it accept that id. Its other check, of shared memory in use, remains.
+    // After a crash, the process id in the remaining file may belong to any program, even to the guardian, and
+    // PostgreSQL would refuse to start. This pg_ctl variable makes PostgreSQL accept that id. The check for shared
+    // memory in use remains.
     ...(before === null ? {} : { env: { PG_GRANDPARENT_PID: String(before.pid) } }),
   });
   const server = serverOf(postgres, port, log, cluster);
@@ -203,7 +205,7 @@ function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluste
   );
   const stop = async () => {
     const ended = await postgres.end(stopLimits.fastMs);
-    // Also if the guardian has ended: it may have been killed without the server.
+    // Also handles a guardian that was killed without its server.
     await endPostmaster(cluster, ended ? stopLimits : { ...stopLimits, fastMs: 0 });
     if (!ended && !(await postgres.end(stopLimits.immediateMs))) postgres.kill();
   };
@@ -227,7 +229,7 @@ async function startError(dataDir: string, log: ServerLog): Promise<RecalldError
   );
 }
 
-// Reads postmaster.pid, which PostgreSQL keeps in its cluster, and stops a server whose owner has died.
+// Reads postmaster.pid, which PostgreSQL stores in its cluster, and stops a server whose owner has died.
 
 /** Reads the file; null if it does not exist. */
 async function readPostmasterFile(cluster: string) {
@@ -238,12 +240,12 @@ async function readPostmasterFile(cluster: string) {
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
-    /** True if it accepts connections, or was left by a crash while it did. */
+    /** True if the server accepts connections, or did when it crashed. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
 
-/** Returns the process id of the server that runs on this cluster, or null. */
+/** Returns the process id of the server that is running on this cluster, or null. */
 export async function runningPostmaster(cluster: string): Promise<number | null> {
   const file = await readPostmasterFile(cluster);
   if (file === null || !(await processState(file.pid)).running) return null;
@@ -251,8 +253,8 @@ export async function runningPostmaster(cluster: string): Promise<number | null>
 }
 
 /**
- * Stops the server of a cluster: by a fast shutdown, and if that takes too long by an immediate one, after which the next
- * start recovers from the write-ahead log. Committed data is preserved either way.
+ * Stops the server of a cluster with a fast shutdown. If that takes too long, uses an immediate shutdown, after which
+ * the next start recovers from the write-ahead log. Committed data is preserved either way.
  * @returns the process id of a server that did not stop, or null.
  */
 export async function endPostmaster(
@@ -276,10 +278,10 @@ export async function endPostmaster(
   return runningPostmaster(cluster);
 }
 
-/** Checks the process itself, since its id may have been reused since the file was written. */
+/** Checks the process, because its id may have been reused after the file was written. */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    // The working directory of the server is its cluster. A process that cannot be inspected belongs to another user.
+    // The server's working directory is its cluster. A process that cannot be inspected belongs to another user.
     const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(cluster)]).catch(() => []);
     if (theirs === undefined || ours === undefined) return false;
     if (theirs.dev !== ours.dev || theirs.ino !== ours.ino) return false;

@@ -1,4 +1,4 @@
-/** Renders the weekly report of a pipeline as one self-contained HTML document. */
+/** Renders a pipeline's weekly report as one self-contained HTML document. */
 import { duration, minute } from '../../../core/format.ts';
 import { densityPart, topicsSection } from '../../../density/edge/sections.ts';
 import { goldenHealthPart, headlineOf, scoresPart } from '../../../golden/edge/pages/scores-part.ts';
@@ -46,7 +46,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
       : fact('Incidents', incidents.length, `${critical} critical`),
     latest === undefined
       ? fact('Query density', 'no data', 'not measured in this period')
-      : fact('Query density', bounded(latest, 'ratio'), '1 is as in the baseline'),
+      : fact('Query density', bounded(latest, 'ratio'), 'baseline = 1'),
     topics.length === 0
       ? fact('Topics to write about', 'none', 'no uncovered topic is open')
       : fact('Topics to write about', topics.length, 'uncovered now'),
@@ -56,7 +56,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   );
 }
 
-/** Keeps the browser from loading or running anything, whatever the texts in the report contain. */
+/** Prevents the browser from loading or running anything, whatever the texts in the report contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, without scripts */

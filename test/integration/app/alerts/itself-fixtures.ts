@@ -21,7 +21,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_interval_seconds', { ...faq, golden_set: 'other' }, always(3600))],
     healthy: hourlyRuns,
-    says: 'recalld runs, but for 10 minutes no replica has had the golden set faq of docs, which these rules were generated for. Fix the config, or regenerate the rules.',
+    says: 'recalld is running, but for 10 minutes no replica has had the golden set faq of docs, for which these rules were generated. Fix the config, or regenerate the rules.',
   },
   {
     alert: 'RecalldAbsent',
@@ -29,7 +29,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'Prometheus has not scraped any replica of this recalld for 5 minutes. All other alerts on its pipelines are blind. Start recalld, or fix the scrape config.',
+    says: 'Prometheus has not scraped any replica of this recalld for 5 minutes. No other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
   },
   {
     alert: 'RecalldReplicaDown',
@@ -45,7 +45,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [foreign('process_start_time_seconds', (m) => 300 * Math.floor(m / 5))],
     replicas: [first],
     healthy: [foreign('process_start_time_seconds', (m) => (m < 30 ? 0 : 1800))],
-    says: 'a:8321 started 12 times within an hour. Check its memory and the last line of its log.',
+    says: 'a:8321 started 12 times within an hour. Check its memory usage and the last line of its log.',
   },
   {
     alert: 'RecalldVersionsDiffer',
@@ -54,14 +54,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     replicas: [first],
     healthy: [],
     minutes: 120,
-    says: '2 versions of recalld have run side by side for an hour. Finish the rollout.',
+    says: 'Replicas have run 2 different versions of recalld for an hour. Finish the rollout.',
   },
   {
     alert: 'RecalldSnapshotStale',
     labels: {},
     breaching: [signal('recalld_snapshot_age_seconds', {}, (m) => 60 * m)],
     healthy: alive,
-    says: 'The newest values that any replica read from the database are 1h 0m 0s old. Golden scores, check states and queue lengths are frozen, and are withheld when they are too old to trust. Restore the database.',
+    says: 'The newest values that any replica read from the database are 1h 0m 0s old. Golden scores, check states and queue lengths are not updated, and are withheld once they are too old to trust. Restore the database.',
   },
   {
     alert: 'RecalldReplicaSnapshotStale',
@@ -77,7 +77,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_snapshot_errors_total', {}, growing(1))],
     replicas: [first],
     healthy: [signal('recalld_snapshot_errors_total', {}, (m) => Math.floor(m / 30))],
-    says: '15 reads from the database by a:8321 failed within 15 minutes. Check the load of the database and pool_size.',
+    says: '15 database reads by a:8321 failed within 15 minutes. Check the database load and storage.pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -85,14 +85,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_dropped_samples_total', {}, (m) => (m < 20 ? 0 : 2))],
     replicas: [first],
     healthy: alive,
-    says: '2 samples of a:8321 within an hour were not finite numbers and were not exported. Report this bug in recalld.',
+    says: '2 samples on a:8321 were not finite numbers within an hour and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs started 10m 0s in the future of Prometheus. Alerts on age fire late. Synchronise the clocks with NTP.',
+    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on age fire late. Synchronise the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -100,21 +100,21 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_clock_skew_seconds', {}, always(-7200))],
     replicas: [first],
     healthy: [signal('recalld_clock_skew_seconds', {}, always(-59))],
-    says: 'The clocks of a:8321 and of its database differ by 2h 0m 0s. Until they agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+    says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
   },
   {
     alert: 'RecalldQueueNotWorked',
     labels: { queue: 'run-golden-set' },
     breaching: [jobs('waiting', always(3)), jobs('active', always(0))],
     healthy: busy,
-    says: '3 jobs wait in the queue run-golden-set, and no worker has processed any for 10 minutes. Start a process with the role worker.',
+    says: '3 jobs are waiting in the queue run-golden-set, and no worker has processed any for 10 minutes. Start a process with the worker role.',
   },
   {
     alert: 'RecalldQueueBacklog',
     labels: { queue: 'run-golden-set' },
     breaching: [jobs('waiting', always(250)), jobs('active', always(2))],
     healthy: busy,
-    says: '250 jobs wait in the queue run-golden-set (limit 100). Start more workers.',
+    says: '250 jobs are waiting in the queue run-golden-set (limit 100). Start more workers.',
   },
   {
     alert: 'RecalldJobsDead',
@@ -122,7 +122,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [ended('dead', from(90, 1))],
     healthy: [ended('completed', growing(1)), ended('dead', always(1))],
     minutes: 120,
-    says: '2 jobs run-golden-set failed within an hour and will not be retried. The log gives the reason.',
+    says: '2 jobs run-golden-set failed within an hour and will not be retried. The log states the reason.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -130,7 +130,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [told('given_up', from(90, 1))],
     healthy: [told('sent', growing(1)), told('given_up', always(1))],
     minutes: 120,
-    says: '2 messages to slack were given up after an hour of retries. Check the receiver with recalld notify.',
+    says: 'recalld gave up 2 messages to slack after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -173,14 +173,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
     ],
     minutes: 120,
-    says: '3 jobs of the queue run-golden-set have used up their attempts, more than an hour ago. The log gives the reason.',
+    says: '3 jobs in the queue run-golden-set have run out of attempts, more than there were an hour ago. The log states the reason.',
   },
   {
     alert: 'RecalldIngestShedding',
     labels: { reason: 'overload' },
     breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
     healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
-    says: '600 ingest requests within 10 minutes were answered 429 or 503 because of overload. Clients retry, then drop their samples.',
+    says: 'recalld answered 600 ingest requests within 10 minutes with 429 or 503 because of overload. Clients retry, then drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -197,7 +197,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'recalld could extract no live query from 1.2k spans within an hour (without_pipeline).',
+    says: 'recalld could not extract a live query from 1.2k spans within an hour (without_pipeline).',
   },
   {
     alert: 'RecalldWatchdog',

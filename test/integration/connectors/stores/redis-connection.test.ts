@@ -42,11 +42,11 @@ describeWithRedis('a connection to Redis', () => {
     const { host } = new URL(server.url);
     expect(await vectorSet(server.url).describe(never)).toEqual({
       kind: 'unsupported',
-      reason: `A description needs Redis 8.0 or later, and redis://${host} does not know VINFO.`,
+      reason: `A description requires Redis 8.0 or later, but redis://${host} does not support VINFO.`,
     });
     expect(await searchIndex(server.url).describe(never)).toEqual({
       kind: 'unsupported',
-      reason: `A description needs the query engine (Redis 8, or Redis Stack), and redis://${host} does not know FT.INFO.`,
+      reason: `A description requires the query engine (Redis 8, or Redis Stack), and redis://${host} does not know FT.INFO.`,
     });
   });
 
@@ -117,7 +117,7 @@ describeWithRedis('a connection to Redis', () => {
 
   it('refuses an address without a host', () => {
     expect(() => vectorSet('redis://')).toThrow(
-      'pipelines[0].vector_store.url: write it like redis://store.internal:6379.',
+      'pipelines[0].vector_store.url: use a form such as redis://store.internal:6379.',
     );
   });
 });

@@ -61,8 +61,8 @@ describe('the rules of a config', () => {
   it('leave out links whose address is not set, and say so', () => {
     const { document, notes } = createAlertRules(aConfig(), 'crd');
     expect(notes).toEqual([
-      'alerts.console_base_url is not set: alerts have no link to the console and its runbooks.',
-      'alerts.dashboard_base_url is not set: alerts have no link to a dashboard.',
+      'alerts.console_base_url is not set: alerts do not link to the console or its runbooks.',
+      'alerts.dashboard_base_url is not set: alerts do not link to a dashboard.',
     ]);
     expect(stringify(document)).not.toMatch(/_url:|https?:/);
   });
@@ -86,7 +86,7 @@ describe('the rules of a config', () => {
 
   it('refuse to keep deployments apart by a label of the metrics themselves', () => {
     expect(() => aConfig('', 'alerts: {group_labels: [pipeline]}')).toThrow(
-      'pipeline is a label of the metrics of recalld itself',
+      "pipeline is a label of recalld's own metrics",
     );
   });
 

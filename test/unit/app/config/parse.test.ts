@@ -83,7 +83,7 @@ describe('the services of pipelines', () => {
 
   it('are of one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
-      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" has too; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans.',
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also has; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans.',
     );
     expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });
@@ -190,14 +190,14 @@ describe('secrets', () => {
 
   it('refuses the defaults of shells, and repeats none', () => {
     const message = problemOf('server: {host: "${NOPE:-secret}"}', { NOPE: 'x' });
-    expect(message).toContain('server.host uses ${NOPE}, with a default as in a shell; write only the name.');
+    expect(message).toContain('server.host uses ${NOPE}, with a default, as in a shell; write only the name.');
     expect(message).not.toContain('secret');
   });
 
   it('says how a length of time is written, where one came as a number', () => {
     const golden = 'golden: [{set: s, cron: "0 * * * *", keep_answers: 180}]';
     expect(problemOf(`pipelines: [{name: a, retriever: {kind: http, url: "http://h"}, ${golden}}]`)).toContain(
-      'keep_answers must be a number of minutes, hours or days, like 30m, 24h or 7d.',
+      'keep_answers must be a number of minutes, hours or days, such as 30m, 24h or 7d.',
     );
   });
 
@@ -240,7 +240,7 @@ describe('what is no YAML', () => {
   });
 
   it.each(['- server', '5', 'server'])('is reported for %j, which is not a mapping', (text) => {
-    expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping like `pipelines: [...]`.');
+    expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping such as `pipelines: [...]`.');
   });
 
   it('is no matter when aliases are used with measure', () => {

@@ -65,7 +65,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       'server: {trusted_proxies: [proxy.internal]}',
-      'server.trusted_proxies[0] must be an IP address or a network like 10.0.0.0/8.',
+      'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
     ],
     ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not contain all addresses.'],
     ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
@@ -76,7 +76,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ['queue: {backend: redis, url: "http://x"}', 'queue.url must be a redis:// or rediss:// URL.'],
     [
       'queue: {backend: redis, url: "redis://x:6379/abc"}',
-      'queue.url must have the form redis://host:port or redis://host:port/database, with the number of a database.',
+      'queue.url must have the form redis://host:port or redis://host:port/database, with a database number.',
     ],
     [
       'server: {host: "http://localhost"}',
@@ -99,7 +99,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ['pipelines: [{name: 5, retriever: {kind: http, url: u}}]', 'pipelines[0].name must be text; put it in quotes.'],
     [
       'pipelines: [{name: "a b", retriever: {kind: http, url: u}}]',
-      'pipelines[0].name must be 1 to 100 of letters, digits, dot, dash and underscore.',
+      'pipelines[0].name must be 1 to 100 letters, digits, dots, dashes or underscores.',
     ],
     [
       aRetriever('url: u'),
@@ -169,13 +169,13 @@ describe('a key that has moved', () => {
   it.each([
     [
       'alerts: {false_page_budget: 2 per 30d}',
-      'alerts.false_page_budget has moved to `alerts.false_pages.per_pipeline`, which holds for each pipeline; write `alerts: {false_pages: {per_pipeline: "2 per 30d"}}`.',
+      'alerts.false_page_budget has moved to `alerts.false_pages.per_pipeline`, which applies to each pipeline; write `alerts: {false_pages: {per_pipeline: "2 per 30d"}}`.',
     ],
     [
       aPipeline(
         'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding, metric: cosine}, density: {false_pages: 1 per 365d}',
       ),
-      'pipelines[0].density.false_pages has moved to `alerts.false_pages.drift`, which the density watches of all pipelines share; write `alerts: {false_pages: {drift: "1 per 365d"}}`.',
+      'pipelines[0].density.false_pages has moved to `alerts.false_pages.drift`, which applies to the density checks of all pipelines together; write `alerts: {false_pages: {drift: "1 per 365d"}}`.',
     ],
   ])('is refused with what to write instead: %s', (text, sentence) => {
     expect(problems(text)).toEqual([sentence]);
@@ -187,7 +187,7 @@ describe('a key that is gone', () => {
     const store =
       'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
     expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
-      'pipelines[0].density.k was removed, since only the nearest chunk counts; delete it.',
+      'pipelines[0].density.k was removed, because only the nearest chunk counts; delete it.',
     ]);
   });
 });

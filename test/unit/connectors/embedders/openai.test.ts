@@ -149,7 +149,7 @@ describe('a failure of an OpenAI-compatible embedder', () => {
       'not_json',
       'not return JSON',
     ],
-    ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'without the list `data`'],
+    ['an answer of another API', json({ embeddings: [[1]] }), 'no_vector', 'no `data` list'],
     ['too few vectors', answer([entry(0, [1])]), 'wrong_count', '1 vectors for 2 texts'],
     ['no index', answer([entry(0, [1]), entry(undefined, [1])]), 'missing_index', 'element 1'],
     ['an index twice', answer([entry(1, [1]), entry(1, [1])]), 'missing_index', 'index 1 twice'],

@@ -121,7 +121,7 @@ describe('a program as a retriever', () => {
     await close();
     expect(await aRetriever(failing, {}, { repeatsAnswers: false }).ask('where')).toMatchObject({
       code: 'index_down',
-      message: 'The command reports an error.',
+      message: 'The command reported an error.',
     });
   });
 

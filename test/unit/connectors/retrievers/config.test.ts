@@ -34,36 +34,36 @@ describe('a retriever that requires other parts of its pipeline', () => {
     [
       'a vector store without one',
       { retriever: overStore, embedder },
-      'vector_store is missing; the retriever of kind vector_store requires it.',
+      'vector_store is missing; a retriever of kind vector_store requires it.',
     ],
     [
       'a vector store without an embedder',
       { retriever: overStore, vector_store: store },
-      'embedder is missing; the retriever of kind vector_store requires it.',
+      'embedder is missing; a retriever of kind vector_store requires it.',
     ],
     ['a vector store with both', { retriever: overStore, vector_store: store, embedder }, null],
     ['words alone', { retriever: engine }, null],
     [
       'vectors without an embedder',
       { retriever: { ...engine, mode: 'knn' } },
-      'embedder is missing; the retriever of kind elasticsearch requires it.',
+      'embedder is missing; a retriever of kind elasticsearch requires it.',
     ],
     [
       'words and vectors without an embedder',
       { retriever: { ...engine, kind: 'opensearch', mode: 'hybrid' } },
-      'embedder is missing; the retriever of kind opensearch requires it.',
+      'embedder is missing; a retriever of kind opensearch requires it.',
     ],
     ['words and vectors with one', { retriever: { ...engine, mode: 'hybrid' }, embedder }, null],
     [
       'a first stage without an embedder',
       { retriever: reranked({ ...engine, mode: 'knn', content: 'body' }) },
-      'embedder is missing; the retriever of kind rerank requires it.',
+      'embedder is missing; a retriever of kind rerank requires it.',
     ],
   ])('is accepted only with them: %s', (_, pipeline, problem) => {
     expect(problemOf(pipeline)).toBe(problem);
   });
 
-  const needsTexts = 'is missing; the reranker requires the texts of the documents.';
+  const needsTexts = 'is missing; the reranker requires document texts.';
 
   it.each<[what: string, pipeline: object, problem: string | null]>([
     ['http without them', { retriever: reranked(http) }, `retriever.of.results.text ${needsTexts}`],

@@ -206,8 +206,8 @@ describe('an answer', () => {
 
 describe('a fault', () => {
   it.each([
-    ['a web page', html(), 'not_json', 'answered text/html instead of JSON.'],
-    ['an answer without content', status(204), 'not_json', 'answered with an empty body instead of JSON.'],
+    ['a web page', html(), 'not_json', 'returned text/html instead of JSON.'],
+    ['an answer without content', status(204), 'not_json', 'returned an empty body instead of JSON.'],
     ['an object without the list', json({ hits: [], error: 'x' }), 'no_result_list', 'with the keys hits, error.'],
     ['a result without an id', documents([{ id: 'd1' }, {}]), 'missing_id', '1 of 2 results, first at rank 2'],
     ['a body that stops short', truncated(), 'connection_reset', 'closed the connection before'],

@@ -67,7 +67,7 @@ describe('the results of an answer', () => {
     expect(read({ ...body, text: '{"alice":[]}' })).toMatchObject({
       code: 'no_result_list',
       message:
-        'http://rag/search answered without a list of results: retriever.results.list (results) is null; the answer is an object.',
+        'http://rag/search returned no list of results: retriever.results.list (results) is null; the response is an object.',
     });
     expect(read({ ...body, text: '{"results":[{"alice":1}]}' })).toMatchObject({
       code: 'missing_id',
@@ -199,14 +199,14 @@ describe('the results of an answer', () => {
   });
 
   it.each([
-    ['an object', { hits: [], took: 3 }, 'is null; the answer is an object with the keys hits, took.'],
-    ['a list', [1, 2], 'is null; the answer is an array of 2.'],
+    ['an object', { hits: [], took: 3 }, 'is null; the response is an object with the keys hits, took.'],
+    ['a list', [1, 2], 'is null; the response is an array of 2.'],
     [
       'an error in the place of the list',
       { results: 'down' },
-      'is a string; the answer is an object with the keys results.',
+      'is a string; the response is an object with the keys results.',
     ],
-    ['nothing', null, 'is null; the answer is null.'],
+    ['nothing', null, 'is null; the response is null.'],
     [
       'keys that could be data',
       { 'how do I': 1, Kubernetes: 2, kubernetes: 3 },
@@ -220,12 +220,17 @@ describe('the results of an answer', () => {
   });
 
   it.each([
-    ['a web page', '<html>', 'text/html; charset=utf-8', 'answered text/html instead of JSON.'],
-    ['JSON that was cut off', '{"results": [', 'application/json', 'says application/json, but the body is not JSON'],
-    ['NaN, which is not JSON', '[NaN]', 'application/problem+json', 'says application/problem+json, but'],
-    ['an empty body', ' ', 'application/json', 'answered with an empty body instead of JSON.'],
-    ['text without a type', 'ok', null, 'answered without a content type, and the body is not JSON.'],
-    ['a type that is none', 'ok', '<script>', 'answered without a content type'],
+    ['a web page', '<html>', 'text/html; charset=utf-8', 'returned text/html instead of JSON.'],
+    [
+      'JSON that was cut off',
+      '{"results": [',
+      'application/json',
+      'declares application/json, but the body is not JSON',
+    ],
+    ['NaN, which is not JSON', '[NaN]', 'application/problem+json', 'declares application/problem+json, but'],
+    ['an empty body', ' ', 'application/json', 'returned an empty body instead of JSON.'],
+    ['text without a type', 'ok', null, 'returned no content type, and the body is not JSON.'],
+    ['a type that is none', 'ok', '<script>', 'returned no content type'],
   ])('cannot be read from %s', (_name, text, contentType, message) => {
     expect(read(text, plain, contentType)).toMatchObject({ code: 'not_json' });
     expect(read(text, plain, contentType)).toHaveProperty('message', expect.stringContaining(message));

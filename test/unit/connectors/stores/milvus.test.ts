@@ -236,7 +236,7 @@ describe('a Milvus that refuses', () => {
     [{ code: 1800, message: "User hasn't authenticated" }, 'http_401', /the token is rejected; check .*\.token\.$/],
     [{ code: 101, message: 'not loaded' }, 'not_loaded', /is not loaded; load it/],
     [{ code: 8, message: 'rate' }, 'rate_limited', /max_per_second\.$/],
-    [{ code: 65535, message: 'a-secret in it' }, 'request_refused', /it answered code 65535/],
+    [{ code: 65535, message: 'a-secret in it' }, 'request_refused', /it returned code 65535/],
     [{ detail: 'Not Found' }, 'unexpected_answer', /has no code/],
     [status(401), 'http_401', /check .*vector_store\.token; read permission/],
   ])('with %o says what to do', async (answer, code, message) => {

@@ -98,7 +98,7 @@ describe('the vector store of a pipeline', () => {
       }
     };
     expect(refused({ kind: 'pgvector', url: 'host=db password=hunter2', table: 'chunks' })).toBe(
-      'pipelines[0].vector_store.url: this is not a postgres:// URL.',
+      'pipelines[0].vector_store.url: not a postgres:// URL.',
     );
     expect(refused({ kind: 'chroma', url: 'chroma:8000', collection: 'c' })).toBe(
       'pipelines[0].vector_store.url: the scheme chroma: is not supported; use http: or https:.',

@@ -27,7 +27,7 @@ describe('what PostgreSQL failed of', () => {
     ['42703', 'not_found', 'check pipelines[0].vector_store'],
     ['53300', 'too_many_connections', 'max_connections'],
     ['22000', 'dimension_mismatch', 'the same embedding model'],
-    ['XX000', 'query_failed', 'the error XX000 of PostgreSQL'],
+    ['XX000', 'query_failed', 'the PostgreSQL error XX000'],
   ])('with %s has the code %s and the way out', (state, code, wayOut) => {
     const failure = classifyFailure(serverError(state), place);
     expect(failure.code).toBe(code);

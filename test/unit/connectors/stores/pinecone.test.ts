@@ -173,7 +173,7 @@ describe('a Pinecone that refuses', () => {
       'collection_missing',
       /no such index; check .*\.url, which is the host of the index\.$/,
     ],
-    ['an older API', stats({ metric: undefined }), 'unexpected_answer', /its answer has no metric/],
+    ['an older API', stats({ metric: undefined }), 'unexpected_answer', /the response has no metric/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);
     expect(outcome).toMatchObject({

@@ -117,7 +117,7 @@ describe('a search in Qdrant', () => {
       kind: 'failed',
       code: 'dimension_mismatch',
       message:
-        'Qdrant got a query vector of 3 numbers, but its vectors have 4; the embedder of the config must be the model that filled the store.',
+        'Qdrant received a query vector with 3 numbers, but its vectors have 4; the embedder of the config must be the model that filled the store.',
     });
   });
 });
@@ -280,7 +280,7 @@ describe('a Qdrant that refuses', () => {
       /returned 401 Unauthorized; check pipelines\[0\]\.vector_store\.api_key; .*read/,
     ],
     ['a missing collection', status(404), 'collection_missing', /there is no collection docs; check .*\.collection\.$/],
-    ['an answer of another service', { hits: [] }, 'unexpected_answer', /check that .*\.url is that of Qdrant/],
+    ['an answer of another service', { hits: [] }, 'unexpected_answer', /check that .*\.url is the address of Qdrant/],
     ['no answer', hang(), 'timeout', /timeout_ms/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
     const api = await replay(answer);

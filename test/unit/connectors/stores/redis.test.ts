@@ -403,7 +403,7 @@ describe('a Redis that refuses', () => {
       /run VINFO; allow it, or \+@read/,
     ],
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrong_type', /another type of value/],
-    ['MOVED 3999 10.0.0.7:6381', 'cluster', /node of a cluster/],
+    ['MOVED 3999 10.0.0.7:6381', 'cluster', /cluster node/],
     ['LOADING Redis is loading the dataset in memory', 'busy', /try again later\.$/],
     ['ERR something with a secret argument', 'request_refused', /refused VINFO/],
   ])('with "%s" is told apart', async (reply, code, message) => {

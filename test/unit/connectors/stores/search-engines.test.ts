@@ -266,7 +266,7 @@ describe('a sample of a search engine', () => {
     const api = await replay(mappingOf(dense), window, { count: 501 });
     expect(await elasticsearch(api).sample({ n: 600, seed: 7, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
-      reason: 'Elasticsearch draws at most 500 documents at a time (max_result_window).',
+      reason: 'Elasticsearch samples at most 500 documents at a time (max_result_window).',
     });
   });
 });
@@ -334,7 +334,7 @@ describe('a search engine that refuses', () => {
   it.each([
     ['a missing index', status(404), 'collection_missing', /there is no index or alias docs; check .*\.index\.$/],
     ['a wrong key', status(403), 'http_403', /check .*vector_store\.api_key; read permission is enough\.$/],
-    ['an answer of another service', {}, 'unexpected_answer', /its answer has no mappings/],
+    ['an answer of another service', {}, 'unexpected_answer', /the response has no mappings/],
   ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
     const outcome = await elasticsearch(await replay(answer, answer)).describe(never);
     expect(outcome).toMatchObject({

@@ -129,7 +129,7 @@ describe('applyDuplicatePolicy', () => {
     expect(() => applyDuplicatePolicy(repeated, 'reject', 'The query "q1"')).toThrow(
       expect.objectContaining({
         code: 'file_malformed',
-        message: expect.stringContaining('The query "q1" holds the document "a" twice'),
+        message: expect.stringContaining('The query "q1" contains the document "a" twice'),
       }),
     );
   });

@@ -41,7 +41,7 @@ describe('a cron expression', () => {
 
   it('is refused when it never occurs, since no year has such a day', () => {
     expect(cronSchema.safeParse('0 0 30 2 *').error?.issues.map(({ message }) => message)).toEqual([
-      'never occurs: none of its months has such a day; use a day from 1 to 28',
+      'never occurs: none of its months has that day; use a day from 1 to 28',
     ]);
   });
 
@@ -62,7 +62,7 @@ describe('a cron expression', () => {
     ['words', 'every hour'],
   ])('is refused with an example of a good one when it holds %s', (_, expression) => {
     expect(cronSchema.safeParse(expression).error?.issues.map(({ message }) => message)).toEqual([
-      'is not a cron expression with five fields, or six with seconds; an hourly one is "0 * * * *"',
+      'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"',
     ]);
   });
 
@@ -70,7 +70,7 @@ describe('a cron expression', () => {
     'is refused when it names a day of the month and a weekday: %s',
     (expression) => {
       expect(cronSchema.safeParse(expression).error?.issues.map(({ message }) => message)).toEqual([
-        'sets both a day of the month and a weekday, which programs interpret differently; write * for one of them',
+        'sets both a day of the month and a weekday, which cron programs interpret differently; write * for one of them',
       ]);
     },
   );

@@ -15,7 +15,7 @@ describe('a length of time', () => {
   it.each(['', '0h', '24', 'h', '1.5h', '-1h', '1w', '24 h', '24H', '9999999m'])('is not %j', (text) => {
     const { error } = durationSchema('1m', '31d').safeParse(text);
     expect(error?.issues.map(({ message }) => message)).toEqual([
-      'must be a number of minutes, hours or days, like 30m, 24h or 7d',
+      'must be a number of minutes, hours or days, such as 30m, 24h or 7d',
     ]);
   });
 

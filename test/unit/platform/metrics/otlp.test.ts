@@ -97,7 +97,7 @@ it('says once that it cannot be sent, and when it is again', async () => {
   await expect.poll(() => entries.length).toBe(2);
   await stop();
   expect(entries.map(({ message: said }) => said)).toEqual([
-    'sending metrics by OTLP failed',
+    'could not send metrics by OTLP',
     'metrics are sent by OTLP again',
   ]);
 });

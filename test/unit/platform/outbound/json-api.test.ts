@@ -155,7 +155,7 @@ describe('a call to a JSON service', () => {
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
       code: 'timeout',
-      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check its load.`,
+      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check the load on the service.`,
     });
   });
 
@@ -163,7 +163,7 @@ describe('a call to a JSON service', () => {
     const api = await apiOver(hang(), { timeout_ms: 10 });
     expect(await api.call({ ...search, patience: 5 }, never)).toMatchObject({
       code: 'timeout',
-      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check its load.`,
+      message: `Qdrant search failed: ${server?.url} did not respond within 50 ms; raise vector_store.timeout_ms or check the load on the service.`,
     });
   });
 
