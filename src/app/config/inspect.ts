@@ -93,7 +93,7 @@ export function configWarnings({ pipelines, alerts, notify }: Config): string[] 
       : []),
     ...(alertsFire && alerts.console_base_url === null
       ? [
-          'alerts.console_base_url is not set: alerts and notifications do not link to the console; set it to the URL at which users open the console.',
+          'alerts.console_base_url is not set: alerts and notifications do not link to the console; set it to the URL that users open.',
         ]
       : []),
   ];

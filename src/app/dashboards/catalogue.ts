@@ -60,7 +60,7 @@ function glance(): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Versions',
-      description: 'recalld and Node.js versions on each replica.',
+      description: 'Versions of recalld and Node.js on each replica.',
       width: 5,
       height: 4,
       queries: [{ expr: `max by (instance, version, nodejs) (${selector('recalld_build_info', '', {})})` }],

@@ -7,8 +7,8 @@ import type { Bounds } from './intervals.ts';
 
 /**
  * E-detector: evidence, accumulated over windows, that the mean of scores rose above a null mean (Shin, Ramdas and
- * Rinaldo, 2022). `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows until a false
- * alarm is at least the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
+ * Rinaldo, 2022). `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows
+ * until a false alarm is at least the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
  */
 type DetectorForm = 'shiryaev_roberts' | 'cusum';
 

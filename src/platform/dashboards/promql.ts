@@ -170,7 +170,7 @@ function grouped(by: readonly string[]): string {
 export interface DashboardSettings {
   /** Base URL for docs/runbooks. If null, runbook links point to the console, if `consoleUrl` is set. */
   readonly runbookBaseUrl: string | null;
-  /** Console URL; if null, dashboards do not link to the console. */
+  /** Console URL; if null, dashboards have no link to it. */
   readonly consoleUrl: string | null;
   /** Target labels that distinguish deployments; a dashboard shows one deployment at a time. */
   readonly groupLabels: readonly string[];

@@ -225,7 +225,7 @@ export const metricCatalogue = {
   ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',
-    help: 'recalld and Node.js versions; always 1.',
+    help: 'Versions of recalld and Node.js; always 1.',
     labels: ['version', 'nodejs'],
     source: 'process',
   },
