@@ -1,4 +1,4 @@
-/** Evaluates today's checks on stored golden runs and measurements. */
+/** Evaluates the configured checks on stored golden runs and measurements. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { toCompared } from '../golden/rules/compare-golden-runs.ts';
@@ -26,10 +26,10 @@ export interface BacktestedSet {
 }
 
 /**
- * Replays every run that was not cancelled, in order, through the functions that evaluate live runs, with the stored
- * scores, comparisons and label states. A void run has no scores, and a failed one gives no results, as in the daemon.
- * Sentinels are not replayed, nor is a new version of a set while it runs beside the old one. Checks without runs are
- * left out.
+ * Replays all runs except cancelled ones, in order, through the functions that evaluate live runs, with the stored
+ * scores, comparisons and label states. As in the daemon, a void run has no scores and a failed run has no results.
+ * Does not replay sentinels, or a new version of a golden set while it runs in parallel with the old one. Omits checks
+ * without runs.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
@@ -111,7 +111,7 @@ interface CompletedRun {
   readonly results: readonly CheckResult[];
 }
 
-/** Stores the last `needed` completed runs of each version of a set. */
+/** Stores the last `needed` completed runs of each golden set version. */
 function latestCompleted(needed: number) {
   const byVersion = new Map<number, CompletedRun[]>();
   return {
@@ -122,7 +122,7 @@ function latestCompleted(needed: number) {
       if (own.length > needed) own.shift();
     },
 
-    /** Returns the history of a run: runs of the same or older versions, older versions first. */
+    /** Returns the history for a run: runs of the same or older versions, older versions first. */
     before(version: number): readonly CompletedRun[] {
       if (needed === 0) return [];
       const versions = [...byVersion.keys()].filter((one) => one <= version).toSorted((a, b) => a - b);
@@ -131,7 +131,7 @@ function latestCompleted(needed: number) {
   };
 }
 
-/** Returns true for a run of a new version while the verdicts of the old one counted. */
+/** Returns true for a run of a new version while the verdicts of the old version still applied. */
 function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[]): boolean {
   return rotations.some(
     ({ fromVersion, startedAt, endedAt }) =>
@@ -161,9 +161,9 @@ export interface BacktestedThresholds {
 }
 
 /**
- * Replays the measurements of every threshold in order, through the functions that evaluate live ones, with hysteresis
- * and confirmation. Reasons for missing values are not stored over time, so silence is only a gap between two
- * measurements. Thresholds on ages, which are not stored, and those without measurements are left out.
+ * Replays the measurements of every threshold in order, through the functions that evaluate live measurements, with
+ * hysteresis and confirmation. Reasons for missing values are not stored over time, so missing data only shows as a gap
+ * between two measurements. Omits thresholds on ages, which are not stored, and thresholds without measurements.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */

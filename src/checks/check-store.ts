@@ -1,4 +1,7 @@
-/** Statuses of checks and their transitions in PostgreSQL, their state at the time of reading, and their metrics. */
+/**
+ * Check statuses and their transitions in PostgreSQL, the check states at the time of reading, and the metrics of
+ * checks.
+ */
 
 import type { Pool } from 'pg';
 import type { Context } from '../core/context.ts';
@@ -20,7 +23,7 @@ export interface StoredCheckStatus extends CheckStatus {
 
 /** Step of a check from one status to the next. */
 export interface CheckStep {
-  /** Null for a check that was never evaluated. */
+  /** Null if the check was never evaluated. */
   readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
   readonly status: CheckStatus;
 }
@@ -34,7 +37,7 @@ export interface CheckTransition {
   readonly from: Verdict | null;
   readonly to: Verdict;
   readonly occurredAt: Date;
-  /** Time of the next transition; null if this is the latest. */
+  /** When the next transition happened; null if this is the latest. */
   readonly endedAt: Date | null;
   readonly threshold: number;
   readonly value: number | null;
@@ -47,7 +50,7 @@ export interface TransitionFilter {
   readonly check?: string;
   readonly since?: Date;
   readonly until?: Date;
-  /** Id of the last transition of the previous page. */
+  /** Id of the last transition on the previous page. */
   readonly before?: string;
   readonly limit: number;
 }
@@ -100,7 +103,8 @@ const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[in
 
 /**
  * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has advanced the check
- * since, so that nothing is counted or reported twice. Rows are written in one order, so that workers cannot deadlock.
+ * in the meantime, so that nothing is counted or reported twice. Rows are written in one order, so that workers cannot
+ * deadlock.
  */
 const advanceSql = `
   with steps as (
@@ -122,7 +126,7 @@ const advanceSql = `
   )
   select pipeline, check_name as name from taken`;
 
-/** Selects transitions with the time of the next one, newest first. */
+/** Selects transitions, each with the time of the next transition, newest first. */
 const transitionsSql = `
   select t.id, t.pipeline, t.check_name as "check", t.severity, t.from_verdict as "from", t.to_verdict as "to",
          t.occurred_at as "occurredAt", next.occurred_at as "endedAt", t.threshold, t.value, t.segment, t.explanation
@@ -169,7 +173,7 @@ export function createCheckStore(pool: Pool) {
       return rows;
     },
 
-    /** Deletes transitions before a time, and checks that were not evaluated since. */
+    /** Deletes transitions before the given time, and checks that have not been evaluated since. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
       await pool.query('delete from check_states where updated_at < $1::timestamptz', [before]);
@@ -177,19 +181,19 @@ export function createCheckStore(pool: Pool) {
   };
 }
 
-/** The parts of a config that have checks. */
+/** The config parts that have checks. */
 export interface WatchedChecks {
   readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds'>[];
   readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
 }
 
-/** Returns the present state of every configured check, in the order of the config. */
+/** Returns the current state of every configured check, in config order. */
 export async function readCheckStates(context: Context): Promise<CheckState[]> {
   const { db, clock } = context;
   return statesOf(context, await db.checks.statuses(), clock.now());
 }
 
-/** Returns the present verdict of the density drift check of a pipeline; null if none is configured. */
+/** Returns the current verdict of a pipeline's density drift check; null if it is not configured. */
 export async function readDensityVerdict(
   context: Context,
   pipeline: string,
@@ -215,12 +219,12 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** Returns a key that is unique over all pipelines. */
+/** Returns a key that is unique across all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }
 
-/** Lists every configured check, in the order of the config. */
+/** Lists every configured check, in config order. */
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
@@ -242,7 +246,7 @@ export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredC
   };
 }
 
-/** Returns one check, or none if the config has no density drift check. */
+/** Returns one check, or none if no density drift check is configured. */
 export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): ConfiguredCheck[] {
   if (plan.severity === null) return [];
   return [
@@ -254,7 +258,7 @@ export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): Co
       name: plan.checkName,
       severity: plan.severity,
       threshold: DENSITY_CHECK_THRESHOLD,
-      // Learning a baseline takes days, and is not a fault.
+      // Learning a baseline takes days and is not a fault.
       isQuietAtFirst: true,
     },
   ];
@@ -274,7 +278,7 @@ export function goldenChecksOf(
 
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];
 
-/** Returns the metrics of every configured check; one without a recent evaluation is `no_data`. */
+/** Returns the metrics of every configured check. A check without a recent evaluation is `no_data`. */
 export async function readCheckGauges(context: Context): Promise<GaugesAt> {
   const { db } = context;
   const statuses = await db.checks.statuses();

@@ -1,4 +1,4 @@
-/** Config schema of the `checks` of a pipeline; refuses checks that could never be evaluated. */
+/** Config schema for the `checks` of a pipeline. Rejects checks that could never be evaluated. */
 
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
@@ -14,7 +14,10 @@ import {
   thresholdPolicy,
 } from '../measures/rules/measure-table.ts';
 
-const severity = z.enum(severities).default('critical').describe('A failing critical check pages; a warning does not.');
+const severity = z
+  .enum(severities)
+  .default('critical')
+  .describe('`critical`: the failing check pages. `warning`: it does not.');
 
 const name = z
   .string()
@@ -23,7 +26,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name in metrics, alerts and history, which stays the same when the threshold changes; ` on SET` is added for a golden set. Default: measure and threshold.',
+    'Name in metrics, alerts and history. It stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -64,17 +67,17 @@ const floorCheck = z
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Minimum, a share such as 0.8: critical if the upper 95 % bound is below it, warning if only the mean is.',
+      'Minimum, a share such as 0.8. The check is critical if the upper 95 % bound is below it, and at warning if only the mean is.',
     ),
     severity,
   })
-  .describe('A minimum of a golden measure, for every golden set of the pipeline.');
+  .describe('A minimum for a golden measure, on every golden set of the pipeline.');
 
 /** Judged live scores and the stability of results have a cut-off, such as `live_ndcg@5`. */
 const scoreAtCutoff = /^(live_[a-z_]+|rbo)@([1-9]\d*)$/;
 const hasCutoff = (name: string): boolean => name.startsWith('live_') || name === 'rbo';
 
-/** Returns the measure of a threshold; null for golden measures, which have checks of their own. */
+/** Returns the measure of a threshold; null for golden measures, which have separate checks. */
 export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   const [, name = text] = scoreAtCutoff.exec(text) ?? [];
   return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
@@ -91,33 +94,37 @@ const thresholdShape = {
   segments: z
     .enum(['all', 'each'])
     .default('all')
-    .describe('`all`: evaluates all traffic together; `each`: evaluates every segment, and the worst decides.'),
+    .describe('`all`: evaluates all traffic together. `each`: evaluates every segment, and the worst segment decides.'),
   min_n: z
     .int()
     .min(1)
     .optional()
-    .describe('Minimum number of queries, opinions or sessions of a value. Default: that of the measure.'),
+    .describe(
+      'Minimum number of queries, feedback items or sessions behind a value. The default depends on the measure.',
+    ),
   confirm: z
     .int()
     .min(1)
     .max(100)
     .optional()
-    .describe('Consecutive measurements that must agree to change the verdict. Default: that of the measure.'),
+    .describe(
+      'Number of consecutive measurements that must agree before the verdict changes. The default depends on the measure.',
+    ),
   no_data: z
     .enum(['alert', 'silent'])
     .default('silent')
     .describe(
-      'Whether too little traffic alerts: `alert` or `silent`. A measure that is not measured at all always alerts.',
+      'Whether too little traffic fires an alert: `alert` or `silent`. A measure that is not measured at all always fires an alert.',
     ),
 };
 
 const belowCheck = z
   .strictObject({
-    measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('The measure, for which lower is worse.'),
+    measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('A measure for which lower values are worse.'),
     below: z.number().positive().describe('The check fails below this value, such as 0.6.'),
     ...thresholdShape,
   })
-  .describe('A minimum of a measure of traffic, density, index or labels.');
+  .describe('A minimum for a measure of traffic, density, the index or labels.');
 
 const scoreAtCutoffCheck = z
   .strictObject({
@@ -127,56 +134,56 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
       })
       .describe(
-        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k; or rbo@k at the largest cut-off of the golden sets: the similarity of their results to those of the pinned run.',
+        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k at the largest cut-off of the golden sets: the similarity of their results to the pinned run.',
       ),
     below,
     ...thresholdShape,
   })
-  .describe('A minimum of a judged live score, or of the stability of results.');
+  .describe('A minimum for a judged live score, or for the stability of results.');
 
 const aboveCheck = z
   .strictObject({
-    measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('The measure, for which higher is worse.'),
+    measure: z.enum(aboveMeasures as [ThresholdMeasureName]).describe('A measure for which higher values are worse.'),
     above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or seconds.'),
     ...thresholdShape,
   })
-  .describe('A maximum of a measure of traffic, retriever, coverage or age.');
+  .describe('A maximum for a measure of traffic, the retriever, coverage or age.');
 
 const regressionCheck = z
   .strictObject({
     name,
     regression: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
-    drop: z.number().positive().describe('Smallest drop against the baseline that matters, such as 0.02.'),
+    drop: z.number().positive().describe('Smallest relevant drop from the baseline, such as 0.02.'),
     alpha: z
       .number()
       .gt(0)
       .lt(1)
       .default(0.005)
-      .describe('Level of the one-sided test: the probability that chance alone makes one run look like a drop.'),
+      .describe(
+        'Significance level of the one-sided test: the probability that a single run looks like a drop by chance alone.',
+      ),
     severity,
     runs: z
       .int()
       .min(1)
       .default(2)
-      .describe('Consecutive runs that must show the drop, and that must show none before it is resolved.'),
+      .describe(
+        'Number of consecutive runs that must show the drop before the check fails, and must show no drop before it is resolved.',
+      ),
   })
-  .describe('A drop of a golden measure against its baseline.');
+  .describe('A drop in a golden measure relative to its baseline.');
 
 const densityCheck = z
-  .strictObject({ name, density_drift: z.literal(true).describe('Monitors the drift of query density.'), severity })
-  .describe('Live queries that the store covers worse than in the baseline; smaller drifts are warnings.');
+  .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
+  .describe('Live queries that the store covers worse than in the baseline. Smaller drifts are warnings.');
 
 const staleLabelsCheck = z
   .strictObject({
     name,
-    stale_labels_above: z
-      .number()
-      .min(0)
-      .max(1)
-      .describe('Maximum share of the judged documents that may be superseded.'),
+    stale_labels_above: z.number().min(0).max(1).describe('Maximum share of judged documents that may be superseded.'),
     severity,
   })
-  .describe('A maximum share of superseded judged documents.');
+  .describe('A maximum for the share of superseded judged documents.');
 
 const forbiddenCheck = z
   .strictObject({
@@ -219,8 +226,8 @@ interface CheckedPipeline {
 }
 
 /**
- * Refuses checks that could never be evaluated, with a fix. For example, a golden set that is not scored at the cut-off
- * of a check would leave it at `no_data` for ever.
+ * Rejects checks that could never be evaluated, and suggests a fix. For example, if a golden set is not scored at the
+ * cut-off of a check, the check would stay at `no_data` forever.
  */
 export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
@@ -261,7 +268,7 @@ function namesOf(check: CheckConfig, golden: CheckedPipeline['golden']): string[
   return isOnSets ? golden.map(({ set }) => `${called} on ${set}`) : [called];
 }
 
-/** Identifies a check regardless of its severity and name. */
+/** Identifies a check independently of its severity and name. */
 function identityOf(check: CheckConfig): string {
   if (isThreshold(check)) {
     const threshold = 'below' in check ? `below ${check.below}` : `above ${check.above}`;
@@ -273,7 +280,7 @@ function identityOf(check: CheckConfig): string {
   return 'stale_labels_above' in check ? `stale labels above ${check.stale_labels_above}` : 'density drift';
 }
 
-/** Explains why a threshold could never be evaluated; null if it can. */
+/** Explains why a threshold could never be evaluated; null if it can be. */
 function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): string | null {
   const measure = thresholdMeasure(check.measure);
   if (measure === null) return null;
@@ -283,22 +290,27 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
   if (scope === 'pipeline' && check.segments === 'each')
     return `is ${check.measure}, which has no segments; remove \`segments\``;
   if (scope === 'golden_sets' && pipeline.golden.length === 0)
-    return `is ${check.measure}, which needs a golden set under \`golden\``;
+    return `is ${check.measure}, which requires a golden set under \`golden\``;
   const k = scoreAtCutoff.exec(check.measure)?.[2];
   if (scope === 'golden_sets') return stabilityProblem(Number(k), pipeline.golden);
-  if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which needs \`judged\``;
+  if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which requires \`judged\``;
   if (k !== undefined && Number(k) !== pipeline.judged?.depth)
     return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
-  if (measure.startsWith('index_') && pipeline.index === undefined) return `is ${check.measure}, which needs \`index\``;
+  if (measure.startsWith('index_') && pipeline.index === undefined)
+    return `is ${check.measure}, which requires \`index\``;
   const isOfStore = scope === 'pipeline' || check.measure.startsWith('query_');
-  if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which needs a \`vector_store\``;
+  if (isOfStore && pipeline.vector_store === undefined) return `is ${check.measure}, which requires a \`vector_store\``;
   const isWatched = pipeline.density !== undefined || pipeline.checks.some((one) => 'density_drift' in one);
   if (check.measure.startsWith('query_') && !isWatched)
-    return `is ${check.measure}, which needs \`density\`, or the check density_drift`;
+    return `is ${check.measure}, which requires \`density\`, or the check density_drift`;
   return null;
 }
 
-/** Results are compared at the largest cut-off of their set. @param k NaN for a measure without a cut-off */
+/**
+ * Results are compared at the largest cut-off of their golden set.
+ *
+ * @param k NaN for a measure without a cut-off
+ */
 function stabilityProblem(k: number, golden: CheckedPipeline['golden']): string | null {
   const other = Number.isNaN(k) ? undefined : golden.find(({ cutoffs }) => Math.max(...cutoffs) !== k);
   if (other === undefined) return null;

@@ -42,7 +42,7 @@ export const evaluateChecksJob = defineCronJob({
   handle: (context: Context) => context.hooks.evaluateChecks(),
 });
 
-/** Stored facts about all pipelines, and the intervals at which they are updated. */
+/** Stored facts about all pipelines, and the intervals at which the facts are updated. */
 export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
@@ -53,11 +53,11 @@ export interface StoredFacts {
 
 interface Readings {
   readonly readings: readonly Reading[];
-  /** From the start of their first window to the newest measurement; null without readings. */
+  /** Time from the start of the first window to the newest measurement; null without readings. */
   readonly evidence: Evaluation['evidence'];
 }
 
-/** Reasons for missing values that mean too little data and not a fault. */
+/** Reasons for missing values that mean too little data rather than a fault. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
   'none_sampled',
@@ -148,12 +148,12 @@ function exact(segment: string, value: number): Reading {
 const MAX_ROUNDS = 5;
 
 /**
- * Measures the retriever in finished golden runs, and evaluates checks: all of them every minute, and those of a pipeline
- * at once when a golden run or density window ends. It is idempotent and safe on several replicas; the next evaluation
- * replaces one that was killed. If another worker stored a step first, this one starts again from the stored status,
- * since it may have seen newer facts.
+ * Measures the retriever in finished golden runs, and evaluates checks: all checks every minute, and the checks of one
+ * pipeline as soon as a golden run or density window ends. Idempotent and safe on several replicas; if an evaluation is
+ * killed, the next one replaces it. If another worker stored a step first, this evaluation starts again from the stored
+ * status, because the other worker may have seen newer facts.
  *
- * @param only names of the pipelines to evaluate; left out, all of them
+ * @param only names of the pipelines to evaluate; all if omitted
  */
 export async function evaluateChecks(context: Context, only?: readonly string[]): Promise<void> {
   const isAsked = (name: string): boolean => only === undefined || only.includes(name);
@@ -168,7 +168,7 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
   let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = context.clock.now();
-    // The statuses are read before the facts: a status that is written in between is newer, and rejects the step.
+    // Statuses are read before facts: a status that is written in between is newer and causes the step to be rejected.
     const previous = await context.db.checks.statuses();
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
@@ -233,7 +233,7 @@ export function evaluateAll(
   });
 }
 
-/** Returns true if the latest run of a golden set of the pipeline found the retriever down. */
+/** Returns true if the latest run of a golden set in the pipeline found the retriever down. */
 function isOut(name: string, { latest }: StoredFacts): boolean {
   return latest.some(
     ({ pipeline, ended }) => pipeline === name && ended !== null && failedShare(ended.outcomes) >= OUTAGE_SHARE,
@@ -269,7 +269,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
     evidence: at === null ? null : { from: at, until: at },
     evaluatedAt: at,
     trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
-    // Learning a baseline takes days, and is not a fault.
+    // Learning a baseline takes days and is not a fault.
     isQuiet: !isKnown,
     unconfirmed: null,
   };

@@ -1,4 +1,4 @@
-/** Baselines of query density in PostgreSQL. Versions are immutable. */
+/** Query density baselines in PostgreSQL. Versions are immutable. */
 
 import type { Pool, PoolClient } from 'pg';
 import { matrixOf } from '../math/vector/matrix.ts';
@@ -10,15 +10,18 @@ import type { ScorePair } from './rules/query-density.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
-  /** Starts at 1 for each pipeline. */
+  /** Version number, starting at 1 for each pipeline. */
   readonly version: number;
   readonly createdAt: Date;
-  /** Why it was built, as shown to people. */
+  /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks, half of which is subtracted from scores; empty if unknown. */
+  /** Mean direction of the chunks; scores subtract half of it. Empty if unknown. */
   readonly storeMean: Float64Array;
-  /** Sessions of the period that the retained tail represents: fewer than all if only a part of it is retained. */
+  /**
+   * Sessions of the period that the retained tail represents; fewer than all sessions if only a part of the tail is
+   * retained.
+   */
   readonly tailSessions: number;
 }
 
@@ -26,18 +29,21 @@ export interface StoredBaseline {
 export interface RetainedQuery {
   readonly id: string;
   readonly userHash: string | null;
-  /** Identifies its session within its window. */
+  /** Identifies the session within its window. */
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
-  /** Ids and cosines of its nearest chunks at that time. */
+  /** Ids and cosines of the nearest chunks at that time. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
 }
 
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
-/** `tail`: the worst covered 10 %, for the search for uncovered topics. `sample`: a random sample of all. */
+/**
+ * `tail`: the worst covered 10 %, used to search for uncovered topics. `sample`: a random sample of all baseline
+ * queries.
+ */
 type RetainedRole = 'tail' | 'sample';
 
 /** A baseline without its long arrays. */
@@ -58,7 +64,7 @@ const RETAINED = 'id, user_hash, session, score, surprise, nearest, vector';
 
 export function baselinesTable(pool: Pool) {
   return {
-    /** @returns its version */
+    /** @returns the version number */
     save: (
       stored: Omit<StoredBaseline, 'version'>,
       retained: Readonly<Record<RetainedRole, readonly RetainedQuery[]>>,
@@ -92,7 +98,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosines of the nearest chunks of the sample, ascending; -1 for a query that found none. */
+    /** Cosines of the nearest chunks of the sample, ascending; -1 if no chunk was found. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -103,7 +109,7 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Sample queries not replayed since `since`, longest waiting first. */
+    /** Sample queries not replayed since `since`; the longest waiting come first. */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -116,7 +122,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Records replayed scores, null for a query that can no longer be measured. Erased queries are ignored. */
+    /** Records replayed scores; null for a query that can no longer be measured. Ignores erased queries. */
     async recordReplays(
       { pipeline, version }: Pick<StoredBaseline, 'pipeline' | 'version'>,
       found: readonly { readonly id: string; readonly score: number | null }[],
@@ -130,7 +136,7 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Scores of sample queries in the baseline, and when replayed after `since`. */
+    /** Scores of sample queries in the baseline and after a replay since `since`. */
     async replayed(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
       return queryRows<ScorePair>(
         pool,
@@ -142,7 +148,7 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Deletes the queries of earlier versions; their statistics stay. */
+    /** Deletes the queries of earlier baseline versions; their statistics remain. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
       await pool.query(`delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`, [
         pipeline,
@@ -158,7 +164,7 @@ function retainedOf(rows: readonly RetainedRow[]) {
       const { vector: _, ...query } = row;
       return query;
     }),
-    /** In the order of the queries. */
+    /** In query order. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -192,7 +198,7 @@ async function insertBaseline(
     ],
   );
   const version = rows[0]?.version;
-  if (version === undefined) throw new Error('The database returned no baseline.');
+  if (version === undefined) throw new Error('The database returned no density baseline.');
   return version;
 }
 
@@ -262,7 +268,7 @@ function bytesOfArrays({ regions, scores, storeMean }: BaselineArrays): Buffer {
   return Buffer.concat([regions.centroids, scores.all, ...scores.regions, storeMean].map(bytesOfNumbers));
 }
 
-/** @throws RangeError if the bytes do not have the shape */
+/** @throws RangeError if the number of bytes does not match */
 function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const numbers = numbersOfBytes(bytes);
   let at = 0;

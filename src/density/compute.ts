@@ -11,7 +11,7 @@ import { measureWindow } from './rules/measure-window.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
-/** Fixed, so that equal vectors give equal clusters. */
+/** Fixed, so that equal vectors produce equal clusters. */
 const CLUSTER_SEED = 1;
 
 export const densityTasks = {
@@ -53,15 +53,15 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
     buildBaseline: (traffic: VectorisedQueries, settings: BaselineSettings, signal: AbortSignal) =>
       pool.run('buildBaseline', { traffic, settings }, signal),
 
-    /** @throws RangeError if the vectors have another dimension than the baseline */
+    /** @throws RangeError if the dimensions of the vectors differ from the baseline */
     measureWindow: (traffic: VectorisedQueries, baseline: WindowBaseline, signal: AbortSignal) =>
       pool.run('measureWindow', { traffic, baseline }, signal),
 
-    /** Familiarity of each query with the baseline, and the threshold of novelty; null with too small a baseline. */
+    /** Familiarity of each query with the baseline, and the novelty threshold; null if the baseline is too small. */
     compareWithBaseline: (queries: Matrix, baseline: Matrix, signal: AbortSignal) =>
       pool.run('compareWithBaseline', { queries, baseline }, signal),
 
-    /** @throws RangeError if the vectors have another dimension than the baseline */
+    /** @throws RangeError if the dimensions of the vectors differ from the baseline */
     findTopics: (traffic: VectorisedQueries, baseline: TopicBaseline, signal: AbortSignal) =>
       pool.run('findTopics', { traffic, baseline }, signal),
 
@@ -78,7 +78,7 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
 
-/** Runs in the calling thread, for commands that have nothing else to do. */
+/** Runs in the calling thread, for commands that do nothing else meanwhile. */
 export const computeOfCommands = createDensityCompute({
   run: async (task, input) => densityTasks[task](input as never) as never,
   close: async () => undefined,

@@ -1,4 +1,4 @@
-/** Tables and plans that query density adds to the context. */
+/** Tables and plans for query density in the context. */
 import type { Pool } from 'pg';
 import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
@@ -23,7 +23,7 @@ declare module '../core/context.ts' {
     readonly density: ReturnType<typeof densityTables>;
   }
   interface Context {
-    /** One plan for each pipeline with a vector store and query density. */
+    /** One plan per pipeline with a vector store and query density. */
     readonly densityPlans: readonly DensityPlan[];
     readonly compute: DensityCompute;
     readonly newTopicId: () => string;

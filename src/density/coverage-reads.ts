@@ -1,16 +1,16 @@
-/** Reads the coverage of live queries that occurred in a period. */
+/** Reads the coverage of live queries in a period. */
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 
-/** A period in which queries occurred: `from` is inclusive, `until` exclusive. */
+/** Period in which the queries occurred: `from` is inclusive, `until` exclusive. */
 export interface CoveragePeriod {
   readonly pipeline: string;
   readonly from: Date;
   readonly until: Date;
-  /** Only queries measured since then; null for all. */
+  /** Only queries measured since this time; null for all queries. */
   readonly scoredSince: Date | null;
 }
 
@@ -18,11 +18,11 @@ export interface CoveragePeriod {
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Hash of its session, or of its trace or id. */
+  /** Hash of the session; if there is none, of the trace or the query id. */
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  /** Cosine to its nearest chunk; -1 if the store returned none. */
+  /** Cosine to the nearest chunk; -1 if the store returned none. */
   readonly similarity: number;
   readonly vector: Float32Array | null;
   readonly nearest: readonly (readonly [string, number])[];
@@ -32,13 +32,13 @@ export type PeriodTally = Awaited<ReturnType<typeof tallyPeriod>>;
 
 type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
-/** A vector of 1,536 numbers is 6 kB. */
+/** A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** Stated for both tables, since each has its own partitions. */
+/** Repeated for both tables, because each table has its own partitions. */
 const firstDay = firstDayOf('$2');
 
-/** Shared conditions; the condition on a row of `query_coverage`, which may be missing, varies. */
+/** Shared conditions. Callers add a condition on `query_coverage`, whose row may be missing. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
    and q.received_on >= ${firstDay}`;

@@ -12,9 +12,9 @@ export interface ClaimedQuery {
   /** Day of receipt (UTC), YYYY-MM-DD. */
   readonly receivedOn: string;
   readonly id: string;
-  /** The stored text; null in hash mode. */
+  /** Stored query text; null in hash mode. */
   readonly text: string | null;
-  /** The vector that was sent; null if it must be embedded from the text. */
+  /** The vector that the service sent; null if the text must be embedded. */
   readonly vector: Float32Array | null;
   /** Number of earlier attempts. */
   readonly attempts: number;
@@ -25,11 +25,11 @@ export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
   (
     | {
         readonly kind: 'measured';
-        /** `short` if the store returned fewer distinct chunks than are kept. */
+        /** `short` if the store returned fewer distinct chunks than recalld stores per query. */
         readonly reason: 'short' | null;
         /** Ids and cosines of the nearest chunks, nearest first. */
         readonly nearest: readonly (readonly [string, number])[];
-        /** The vector used for the search, if the query did not have one. */
+        /** The vector used for the search, if the query was sent without a vector. */
         readonly embedding: Float32Array | null;
       }
     | { readonly kind: 'not_measurable'; readonly reason: string }
@@ -44,11 +44,11 @@ export interface ClaimRequest {
   readonly until: Date;
   readonly limit: number;
   readonly now: Date;
-  /** End of the lease, after which other workers may take unrecorded queries. */
+  /** End of the lease. Other workers may then claim queries without a recorded result. */
   readonly leaseUntil: Date;
 }
 
-/** Number of queries received in a period that are not measured yet. */
+/** Number of queries received in a period and not measured yet. */
 export type CoverageBacklog = Awaited<ReturnType<typeof readBacklog>>;
 
 export interface AdmissionRequest {
@@ -59,28 +59,28 @@ export interface AdmissionRequest {
   readonly now: Date;
   readonly admission: Admission;
   /**
-   * `decided.until` of the backlog that the decision is based on. If another decision was made meanwhile, this one has
-   * no effect.
+   * `decided.until` of the backlog that the decision is based on. The decision has no effect if another decision was
+   * made in the meantime.
    */
   readonly decidedUntil: Date | null;
 }
 
-/** Share of a pipeline's live queries that is admitted. */
+/** Admitted share of a pipeline's live queries. */
 export interface CoverageAdmission {
   readonly pipeline: string;
   readonly level: number;
   readonly until: Date;
-  /** Total number of queries left out. */
+  /** Total number of queries that were not admitted. */
   readonly leftOut: number;
 }
 
-/** Restricts the days of receipt, so that only their partitions are planned. */
+/** Restricts the days of receipt, so that PostgreSQL plans only their partitions. */
 function receivedBetween(table: 'c' | 'q'): string {
   return `${table}.received_on >= ($2::timestamptz at time zone 'utc')::date
    and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
 }
 
-/** Samples received in the period without a row, found by the time index. */
+/** Samples received in the period that have no row, found with the time index. */
 const withoutRow = `
   from live_queries q
  where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
@@ -92,7 +92,7 @@ type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | 
 
 /**
  * Coverage of sampled live queries, one row each. Every call rejects with RecalldError database_unreachable if the
- * database does not answer.
+ * database does not respond.
  */
 export function coverageTable(pool: Pool) {
   return {
@@ -100,11 +100,11 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
-     * Records and applies an admission decision: among queries without a row, sessions whose draw is not below the
-     * admission probability are left out; the others wait with that probability. Retries and replicas leave out the
-     * same ones.
+     * Records and applies an admission decision. Among queries without a row, rejects sessions whose draw is not below
+     * the admission probability; the other queries wait with that probability. Retries and replicas reject the same
+     * queries.
      *
-     * @returns the number of queries left out; null if another decision was made meanwhile
+     * @returns the number of rejected queries; null if another decision was made in the meantime
      */
     admit: (request: AdmissionRequest): Promise<number | null> =>
       namingOutage(pool, () => inTransaction(pool, (client) => admit(client, request))),
@@ -118,8 +118,8 @@ export function coverageTable(pool: Pool) {
       ),
 
     /**
-     * Leases queries, oldest first. Each query has one row whatever its worker does, and the queries of a dead worker
-     * are free after its lease.
+     * Leases queries, oldest first. Each query has exactly one row, and the queries of a crashed worker become
+     * available when its lease ends.
      */
     claim: (request: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
       namingOutage(pool, async () => {
@@ -128,7 +128,7 @@ export function coverageTable(pool: Pool) {
         return [...retaken, ...fresh].map(toClaimed);
       }),
 
-    /** Records the results of claimed queries. Erased queries are ignored. */
+    /** Records the results of claimed queries. Ignores erased queries. */
     record: (
       pipeline: string,
       outcomes: readonly CoverageOutcome[],
@@ -137,12 +137,12 @@ export function coverageTable(pool: Pool) {
 
     tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
 
-    /** Measured queries of sessions whose draw is below `chance`, by id, in batches. */
+    /** Measured queries by id, in batches, for sessions whose draw is below `chance`. */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
     /**
-     * Reopens measured queries, to be searched again.
+     * Reopens measured queries, so that they are searched again.
      *
      * @returns the number of reopened queries
      */
@@ -168,8 +168,8 @@ export function coverageTable(pool: Pool) {
 export type CoverageTable = ReturnType<typeof coverageTable>;
 
 /**
- * Queries claimed before, then deferred or abandoned. Usually there are none, and checking first is cheaper than the
- * full statement.
+ * Claims queries that were claimed before and then deferred or abandoned. Usually there are none, and checking this
+ * first is faster than the full statement.
  */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
@@ -279,18 +279,18 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
-    /** The last decision, and the time of receipt up to which it applies; null before the first. */
+    /** The last decision, and the time of receipt up to which it applies; null before the first decision. */
     decided: stored && decisionOf(stored),
-    /** Queries without a row, on which nothing has been decided. */
+    /** Queries without a row, for which nothing has been decided. */
     arrived: arrived?.n ?? 0,
     /** Queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
-    /** Time of receipt of the oldest of both. */
+    /** Time of receipt of the oldest query among both. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }
 
-/** At level 0 only the decision is written: workers create the rows when they claim queries. */
+/** At level 0, only the decision is written: workers create the rows when they claim queries. */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

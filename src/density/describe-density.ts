@@ -1,4 +1,4 @@
-/** Status of the query density of a pipeline, for the API. */
+/** Query density status of a pipeline, for the API. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';

@@ -1,6 +1,6 @@
 /**
- * Searches for uncovered topics, which users ask about and the store does not cover: every hour, and at once when an
- * alert fires.
+ * Searches for uncovered topics: topics that users ask about and the store does not cover. Searches every hour, and at
+ * once when an alert fires.
  */
 
 import type { Context } from '../core/context.ts';
@@ -25,22 +25,22 @@ import { findLostChunks } from './search-store.ts';
 import type { TopicSearch } from './topics-table.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** A topic not found for this long is closed. */
+/** A topic that has not been found for this long is closed. */
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Maximum number of texts per side for a label. */
+/** Maximum number of texts per side when a topic is labeled. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
 
-/** Interval of searches: one window, but at least one hour. */
+/** Interval between searches: one window, but at least one hour. */
 export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): number {
   return Math.max(windowMs, HOUR_MS);
 }
 
 /**
- * Searches for uncovered topics in every pipeline where a search is due. Several workers may run it concurrently: of
- * two searches after the same one, only one is stored, so that a topic keeps its identity.
+ * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this concurrently: if
+ * two searches follow the same earlier search, only one is stored, so that a topic keeps its identity.
  *
  * @throws as forEachPipeline
  */
@@ -120,7 +120,7 @@ interface NamedTopic extends LocatedTopic {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Labels topics and drops those that neither their vectors nor their words identify as one topic. */
+/** Labels topics. Drops topics that neither their vectors nor their words identify as a single topic. */
 async function nameTopics(
   { db }: Context,
   pipeline: string,
@@ -141,7 +141,7 @@ async function nameTopics(
   return named;
 }
 
-/** Describes each topic found, under its earlier id or a new one. */
+/** Describes each found topic, under its earlier id or a new id. */
 async function describe(
   context: Context,
   plan: DensityPlan,
@@ -187,17 +187,17 @@ async function describe(
   return described;
 }
 
-/** Whole days, so that a time of day is not mistaken for a topic. */
+/** Whole days, so that queries typical of a time of day are not mistaken for a topic. */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** Enough to find a topic with 5 % of the traffic. */
+/** Enough sessions to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
-/** Enough to measure the size of a drop. */
+/** Enough sessions to measure the size of a drop. */
 const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 
 /**
- * Chooses the fewest recent days with 500 sessions, at most 7 and none of the baseline itself. While an alert fires, it
- * is the time since the drop if that is shorter, so that a topic of a few hours is not diluted.
+ * Chooses the fewest recent days with 500 sessions, at most 7, excluding the baseline period. While an alert fires,
+ * chooses the time since the drop if that is shorter, so that a topic of a few hours is not diluted.
  */
 async function topicPeriod(
   context: Context,
@@ -224,7 +224,7 @@ async function topicPeriod(
   }
 }
 
-/** Start of the drop according to the firing alert, the later one if there are two; null without an alert. */
+/** Start of the drop according to the firing alert, or the later start if two alerts fire; null if none fires. */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;

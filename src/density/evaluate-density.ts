@@ -1,6 +1,5 @@
 /**
- * Advances the density monitor of each pipeline: observes what happened since the last step, and stores the
- * consequences.
+ * Advances the density monitor of each pipeline: observes what happened since the last step, and stores the effects.
  */
 
 import type { Context } from '../core/context.ts';
@@ -36,15 +35,15 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** Maximum number of queries compared with those of the baseline, and of baseline queries. */
+/** Maximum number of live queries, and of baseline queries, in a comparison. */
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
- * Investigates a new alert over the period that its size was measured in: how much traffic is uncovered, in which
+ * Investigates a new alert over the period in which its size was measured: how much traffic is uncovered, in which
  * regions, whether the queries are new, and what the store lost.
  *
- * If the queries resemble those of the baseline, or golden scores dropped, the store is suspected, and chunks found by
- * baseline queries are looked up in it.
+ * If the queries resemble the baseline queries, or golden scores dropped, the store is suspected. Chunks that baseline
+ * queries found are then looked up in it.
  *
  * @param sinceMs earlier measurements are not comparable; null if all are
  * @returns the event that reports the alert and its likely cause
@@ -59,7 +58,7 @@ async function investigateAlert(
   const { pipeline } = plan;
   const { raised, baselineVersion } = alert;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
-  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} is gone`);
+  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
   const pooled = alert.history.filter(({ startMs }) => startMs >= raised.size.startMs);
   const uncovered = uncoveredOf(pooled, stored);
   const sample = await context.db.density.baselines.retained(pipeline, baselineVersion, 'sample');
@@ -94,7 +93,7 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** A session with queries in several regions counts in each, so shares are of the sum. */
+/** A session with queries in several regions counts in each region, so shares are relative to the sum. */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -112,7 +111,7 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable({ regions }, baseline.regionShares);
 }
 
-/** Compares one query of each session since the drop with the baseline queries; null without any. */
+/** Compares one query per session since the drop with the baseline queries; null if there are none. */
 async function compareQueries(
   context: Context,
   { storeMean }: StoredBaseline,
@@ -138,20 +137,20 @@ async function compareQueries(
 interface ComparedBaseline {
   readonly plan: DensityPlan;
   readonly stored: StoredBaseline;
-  /** Excludes queries measured before then, in another way; null excludes none. */
+  /** Excludes queries that were measured before this time in another way; null excludes none. */
   readonly scoredSince: Date | null;
 }
 
 /** A sample of this size is accurate enough for a window. */
 const MAX_QUERIES = 20_000;
-/** Densities cover at most a day, and samples of older windows may be gone. */
+/** Densities cover at most a day, and samples of older windows may be deleted. */
 const LATE_SAMPLES_MS = DAY_MS;
 /** Maximum delay between scoring a query and its score becoming readable. */
 const WRITING_MS = MINUTE_MS;
 
 /**
- * Measures the next window to close; null if none is due or its queries are still being measured. Writes nothing; equal
- * samples give equal measurements.
+ * Measures the next window that is due to close. Null if none is due or if its queries are still being measured. Writes
+ * nothing; equal samples produce equal measurements.
  */
 async function observeWindow(
   context: Context,
@@ -165,7 +164,7 @@ async function observeWindow(
   const [span] = windowsToClose(closedMs, now.getTime(), { windowMs, graceMs, most: 1 });
   if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
-  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} is gone`);
+  if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
   const compared = { plan, stored, scoredSince: timeOf(sinceMs) };
   const { closed, measurement, traffic } = await measureWindow(context, compared, span, signal);
   const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
@@ -184,7 +183,7 @@ async function observeWindow(
   };
 }
 
-/** True if queries of the window are not measured yet and are still worth waiting for. */
+/** True if queries of the window are not measured yet and the monitor still waits for them. */
 async function isAwaited(
   { db }: Context,
   { pipeline, graceMs }: DensityPlan,
@@ -207,7 +206,7 @@ async function measureWindow(
   readonly measurement: WindowMeasurement;
   readonly traffic: Traffic;
 }> {
-  // Queries scored during this read count as late, and are searched for from here on.
+  // Queries scored during this read count as late; they are searched for from this time on.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
@@ -223,7 +222,7 @@ async function measureWindow(
 
 /**
  * Measures windows of the last day again if they received samples since the latest window closed. Their sums change,
- * but not their e-values. In the end, sums and densities do not depend on the order in which samples arrived.
+ * but their e-values do not. As a result, sums and densities do not depend on the order in which samples arrive.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first
@@ -253,7 +252,7 @@ async function measureLateSamples(
   return remeasured;
 }
 
-/** Queries of the window without a score, by reason. */
+/** Number of queries in the window without a score, by reason. */
 function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMeasurement) {
   const late = tally.open + tally.untouched;
   return {
@@ -265,12 +264,12 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** Maximum steps per pipeline and call. After a long downtime the rest follows in the next minute. */
+/** Maximum steps per pipeline and call. After a long downtime, the remaining steps follow in the next minute. */
 const MAX_STEPS = 48;
 
 /**
- * Takes all due steps in every pipeline, and then evaluates its check. Several workers may run it concurrently: each
- * step starts from a revision of the state, and of two from the same revision only one is stored.
+ * Takes all due steps in every pipeline, and then evaluates its check. Several workers may run this concurrently: each
+ * step starts from a revision of the state, and if two steps start from the same revision, only one is stored.
  *
  * @throws as forEachPipeline
  */
@@ -289,7 +288,7 @@ export async function evaluateDensity(context: Context, signal: AbortSignal): Pr
   });
 }
 
-/** @returns false if nothing is due, or another worker was faster */
+/** @returns false if no step is due, or if another worker was faster */
 async function takeStep(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<boolean> {
   const stored = (await context.db.density.watch.find(plan.pipeline)) ?? (await firstState(context, plan));
   const observed = await observe(context, plan, stored.state, signal);
@@ -301,7 +300,7 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
   return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
-/** Next observation for the monitor; null if nothing is due. */
+/** Next observation for the monitor; null if no step is due. */
 async function observe(
   context: Context,
   plan: DensityPlan,
@@ -310,7 +309,7 @@ async function observe(
 ): Promise<WatchObservation | null> {
   const now = context.clock.now();
   const isDue = lastClosable(plan, now) > state.closedMs;
-  // Store and embedder are probed before coverage is evaluated: a change of them is not drift.
+  // Probes the store and embedder before evaluating coverage: a change in them is not drift.
   if (isDue) await probeConnectors(context, plan, signal);
   const change = await observeChange(context, plan, state, signal);
   if (change === 'unknown') return null;

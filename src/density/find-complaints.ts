@@ -9,7 +9,7 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** Maximum number of queries with, and without, negative feedback. */
+/** Maximum number of queries with negative feedback, and the same maximum for queries without it. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
@@ -17,7 +17,7 @@ export interface NamedComplaint extends ComplaintTopic {
   /** Distinctive words; empty if texts are not stored. */
   readonly label: readonly string[];
   readonly shown: readonly ComplaintQuery[];
-  /** Numbers of its failed and empty queries. */
+  /** Number of failed queries and of queries with empty results. */
   readonly failed: number;
   readonly empty: number;
   /** Documents that users with similar queries clicked or rated positively, most frequent first. */
@@ -74,7 +74,7 @@ export async function findComplaints(
   return { ...found, topics };
 }
 
-/** A live query of a topic, for display and explanation. */
+/** A live query in a topic, for display and explanation. */
 export interface ComplaintQuery {
   readonly id: string;
   /** Null if texts are not stored. */
@@ -86,7 +86,7 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-/** Stated for each table of a join; otherwise PostgreSQL plans every partition of the second table. */
+/** Repeated for each table in a join; otherwise PostgreSQL plans every partition of the second table. */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
               and c.received_on >= ${receivedSince('$2')}`;
@@ -97,8 +97,8 @@ const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedd
 export function complaintsTable(pool: Pool) {
   return {
     /**
-     * Draws up to `most` queries with a vector on each side, with and without negative feedback, in proportion to the
-     * queries that they represent (Efraimidis and Spirakis 2006, using a hash of their ids).
+     * Selects up to `most` random queries that have a vector, both with and without negative feedback, in proportion to
+     * the queries that they represent (Efraimidis and Spirakis 2006, with a hash of their ids).
      */
     async rated(
       pipeline: string,
@@ -133,7 +133,7 @@ export function complaintsTable(pool: Pool) {
       return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
     },
 
-    /** Queries by id. Deleted ones are missing. */
+    /** Queries by id; omits deleted queries. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
@@ -147,7 +147,7 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents that users clicked or rated positively in the answers to these queries, most frequent first. */
+    /** Documents that users clicked or rated positively in the results of these queries, most frequent first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

@@ -14,7 +14,7 @@ import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
-/** Admission is decided every minute, on four-minute-old queries. */
+/** Admission is decided every minute, for queries that are four minutes old. */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
 export async function readDensityGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
@@ -97,7 +97,7 @@ function isDensity(measure: string): measure is DensityMeasure {
   return (densityMeasures as readonly string[]).includes(measure);
 }
 
-/** Number of open topics per pipeline; none if the latest search is stale or saw too little traffic. */
+/** Number of open topics per pipeline; absent if the latest search is stale or had too little traffic. */
 export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
   const latest = await db.density.topics.latestSearches();

@@ -1,4 +1,4 @@
-/** Schemas of `/v1/density` and `/v1/uncovered-topics`. */
+/** Schemas for `/v1/density` and `/v1/uncovered-topics`. */
 
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
@@ -14,20 +14,22 @@ import {
 } from './rules/uncovered-topic.ts';
 
 export const densityQuery = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Configured pipeline.'),
   segment: z.string().min(1).max(300).default('all').describe('`all`, or `key=value` of a tag.'),
-  from: timestamp.optional().describe('Start of the series (default: 7 days ago).'),
-  until: timestamp.optional().describe('End of the series (default: now).'),
+  from: timestamp.optional().describe('Start of the series; default: 7 days ago.'),
+  until: timestamp.optional().describe('End of the series; default: now.'),
 });
 
 export const rebaselineSchema = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Configured pipeline.'),
   reason: shortText.optional().describe('Short reason, stored with the event.'),
-  since: timestamp.optional().describe('Ignore traffic from before this time (default: use the latest traffic).'),
+  since: timestamp.optional().describe('Ignore traffic from before this time; default: use the latest traffic.'),
 });
 
 const rebaselineAnswer = z.object({
-  status: z.enum(['requested', 'unwatched']).describe('`unwatched`: the pipeline has not been measured yet.'),
+  status: z
+    .enum(['requested', 'unwatched'])
+    .describe('Phase of monitoring. `unwatched`: the pipeline has not been measured yet.'),
 });
 
 const point = z.object({
@@ -52,7 +54,7 @@ export const densityAnswer = z.object({
   segment: z.string(),
   phase: z
     .enum(['unwatched', 'learning', 'replaying', 'watching'])
-    .describe('Whether there is a baseline to compare live queries with.'),
+    .describe('True if live queries can be compared with a baseline.'),
   baseline: z
     .object({
       version: z.int(),
@@ -69,14 +71,14 @@ export const densityAnswer = z.object({
       needs: z.object({ days: z.number(), sessions: z.number() }),
     })
     .nullable()
-    .describe('Progress towards a baseline while there is none.'),
+    .describe('Progress towards a baseline; null once there is one.'),
   incidents: z.record(z.string(), z.object({ opened_at: z.iso.datetime(), scope: z.union([z.string(), z.int()]) })),
   closed_until: z.iso.datetime().nullable().describe('End of the latest closed window.'),
   check: z.object({ name: z.string(), verdict: verdictField, explanation: z.string() }).nullable(),
   outgrew_baseline: z
     .boolean()
     .describe(
-      'Density was above 1.1 times the baseline for 14 days. Losing this gain later would go unnoticed, so create a new baseline.',
+      'True if density was above 1.1 times the baseline for 14 days. A loss of this gain would go unnoticed, so create a new baseline.',
     ),
   measures: z
     .record(
@@ -84,11 +86,11 @@ export const densityAnswer = z.object({
       z.object({
         latest: point.nullable(),
         no_data: z.object({ reason: z.string(), details: z.record(z.string(), z.unknown()) }).nullable(),
-        series: z.array(point).describe('Oldest first; at most the latest 336 points of the period.'),
+        series: z.array(point).describe('Points, oldest first; at most the latest 336 points of the period.'),
       }),
     )
-    .describe('By measure, such as `query_density`.'),
-  events: z.array(event).describe('The latest 50, newest first.'),
+    .describe('Latest values by measure, such as `query_density`.'),
+  events: z.array(event).describe('The latest 50 events, newest first.'),
 });
 
 export type DensityAnswer = z.infer<typeof densityAnswer>;
@@ -104,12 +106,14 @@ const topicWindowSchema = z.object({
 const topicSchema = topicWindowSchema.extend({
   id: z.string(),
   pipeline: z.string(),
-  name: z.string().describe('Distinctive words of its queries, or the id if texts are not stored.'),
+  name: z.string().describe('Distinctive words of the queries; the topic id if texts are not stored.'),
   state: z.enum(topicStates),
   note: z.string().nullable(),
   cause: z
     .enum(topicCauses)
-    .describe('`new_demand`: the topic was not asked about in the baseline. `lost_content`: it was, and covered.'),
+    .describe(
+      '`new_demand`: users did not ask about the topic in the baseline. `lost_content`: they did, and the store covered it.',
+    ),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),
   share_low: z.number().describe('Lower bound of the 95 % CI of traffic_share.'),
@@ -121,24 +125,27 @@ const topicSchema = topicWindowSchema.extend({
   nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
   segments: z
     .array(z.object({ segment: z.string(), share: z.number() }))
-    .describe('Segments overrepresented in the topic, with their share of it.'),
+    .describe('Segments overrepresented in the topic, with their share of the topic.'),
   lost_chunks: z
     .array(z.string())
-    .describe('Ids of chunks that similar baseline queries found and that are missing in the store.'),
+    .describe('Ids of chunks that similar baseline queries found and that are now missing from the store.'),
   judged: z
     .object({ relevant_share: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
     .nullable()
     .describe(
-      'Share of relevant documents (grade 2 or 3) in the answers to its n judged queries; null without judged queries.',
+      'Share of relevant documents (grade 2 or 3) in the results of the n judged queries; null if no query is judged.',
     ),
-  windows: z.array(topicWindowSchema).optional().describe('Its history, oldest first; only for a single topic.'),
+  windows: z
+    .array(topicWindowSchema)
+    .optional()
+    .describe('History of the topic, oldest first; only in the response for a single topic.'),
 });
 
 export const topicParams = z.strictObject({ id: idField });
 
 export const topicListQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only those of this pipeline.'),
-  state: z.enum(topicStates).optional().describe('Default: open and acknowledged ones.'),
+  pipeline: identifier.optional().describe('Return only topics of this pipeline.'),
+  state: z.enum(topicStates).optional().describe('States to return; default: open and acknowledged.'),
   limit: pageQueryShape.limit,
 });
 
@@ -174,7 +181,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     scope: 'read',
     query: densityQuery,
     body: null,
-    responses: { '200': { description: 'Status of the query density.', body: densityAnswer } },
+    responses: { '200': { description: 'Query density status.', body: densityAnswer } },
   },
   {
     method: 'post',
@@ -189,7 +196,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/uncovered-topics',
     tag: 'density',
-    summary: 'Topics that users ask about and the store does not cover, largest first.',
+    summary: 'Uncovered topics, which users ask about and the store does not cover; largest first.',
     scope: 'read',
     query: topicListQuery,
     body: null,

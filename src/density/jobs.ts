@@ -1,4 +1,4 @@
-/** Jobs of query density. */
+/** Query density jobs. */
 
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
@@ -9,14 +9,14 @@ import { evaluateDensity } from './evaluate-density.ts';
 import { admitLiveQueries, measureCoverage, ROUND_MS } from './measure-coverage.ts';
 import { replayBaselineQueries } from './search-store.ts';
 
-/** Maximum number of workers that share the work of a minute. */
+/** Maximum number of workers that share the work of one minute. */
 const MAX_LANES = 64;
 
 export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
   name: 'measure-query-coverage',
-  does: 'Searches the vector store for sampled live queries and stores the similarity of their nearest chunks. Admits a random share if there are more than the budget allows, and requests further workers while there is work.',
+  does: 'Searches the vector store for sampled live queries and stores the similarity of their nearest chunks. Admits a random share if there are more queries than the budget allows, and requests more workers while there is work.',
   payload: z.strictObject({
-    /** Number of the worker within this minute; the first one has none. */
+    /** Number of the worker within this minute; absent for the first worker. */
     lane: z.int().min(1).optional(),
     round_ends_at: z.iso.datetime().optional(),
   }),
@@ -42,7 +42,7 @@ export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
 
 const evaluateDensityJob = defineCronJob({
   name: 'evaluate-density',
-  does: 'Learns density baselines, compares windows of live queries with them, raises alerts, and replays a hundred baseline queries every hour.',
+  does: 'Learns density baselines, compares windows of live queries with them, fires alerts, and replays 100 baseline queries every hour.',
   cron: '35 * * * * *',
   timeoutMs: 900_000,
   async handle(context: Context, signal) {

@@ -1,6 +1,6 @@
 /**
- * Builds baselines from traffic: a provisional one as soon as possible, one for pages with enough traffic, and a new
- * one after a change.
+ * Builds baselines from traffic: a provisional baseline as soon as possible, a page-grade baseline once there is enough
+ * traffic, and a new baseline after a change.
  */
 
 import type { Context } from '../core/context.ts';
@@ -26,23 +26,23 @@ import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 import type { WatchTable } from './watch-table.ts';
 
-/** How often the period may be doubled to reach the required sessions. */
+/** How often the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
-/** More queries would not sharpen percentiles, and their vectors would not fit into the memory of a small machine. */
+/** More queries would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** Queries not searched by then are skipped. */
+/** Queries that have not been replayed by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
 const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
 
 /**
- * Builds a baseline from the queries measured so far, over at least the configured days: of any grade if there is none
- * yet, of page grade to replace a provisional one.
+ * Builds a baseline from the queries measured so far, over at least the configured days. Without a baseline, builds one
+ * of any grade; a provisional baseline is only replaced by one of page grade.
  *
- * @returns null if the store did not answer
+ * @returns null if the store did not respond
  */
 export async function observeBaselineTraffic(
   context: Context,
@@ -68,7 +68,7 @@ export async function observeBaselineTraffic(
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
 }
 
-/** Start of the baseline period: the configured days, doubled up to twice to reach the required sessions. */
+/** Start of the baseline period: the configured days, doubled up to twice to reach the required number of sessions. */
 async function startOfTraffic(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -100,9 +100,9 @@ async function progressOf(
 }
 
 /**
- * Ends a replay: builds a new baseline from the same queries and measures how the change affected their scores.
+ * Completes a replay: builds a new baseline from the same queries, and measures how the change affected their scores.
  *
- * @returns null while queries are still to be searched, or if the store does not answer
+ * @returns null while queries remain to be searched, or if the store does not respond
  */
 export async function observeReplay(
   context: Context,
@@ -162,13 +162,14 @@ type BuiltBaseline =
       readonly traffic: Traffic;
     }
   | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
-  /** The store did not answer. */
+  /** The store did not respond. */
   | { readonly kind: 'unknown' };
 
 /**
- * Builds and stores a baseline from the queries measured in the period. One of insufficient grade is not stored.
+ * Builds and stores a baseline from the queries measured in the period. Does not store a baseline of insufficient
+ * grade.
  *
- * @param reason why it is built, as shown to people
+ * @param reason why the baseline is built, as shown to users
  */
 async function buildBaseline(
   context: Context,
@@ -208,7 +209,7 @@ function tooLittle(progress: BaselineProgress): BuiltBaseline {
   return { kind: 'insufficient', progress };
 }
 
-/** Retains the worst covered query of each tail session, or a random share of them. */
+/** Retains the worst covered query of each tail session, or a random share of these queries. */
 function retainedTail(
   { tail }: Baseline,
   traffic: Traffic,
@@ -256,7 +257,7 @@ function retainedQuery(
   const [query, about] = [queries[place], covered[place]];
   if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
   const { id, userHash, nearest } = about;
-  // Copied, since database drivers cannot read shared memory.
+  // Copied, because database drivers cannot read shared memory.
   const vector = Float32Array.from(rowOf(vectors, query.row));
   return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
 }
@@ -286,7 +287,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // Otherwise a job advanced the state meanwhile: retry.
+    // A job advanced the state in the meantime: retry.
     if (isTaken) return 'requested';
   }
 }

@@ -1,4 +1,4 @@
-/** Admits sampled live queries and measures how well the store covers each, within a search budget. */
+/** Admits sampled live queries and measures how well the store covers each query, within a search budget. */
 
 import type { Context } from '../core/context.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -9,33 +9,33 @@ import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** Duration of a round; the next minute continues. */
+/** Duration of a round; the next minute continues where it ends. */
 export const ROUND_MS = 50_000;
 const BATCH = 64;
 const CONCURRENCY = 8;
 const LEASE_MS = 120_000;
-/** With delays that double up to ten minutes: about 90 minutes. */
+/** Delays double up to ten minutes, so the attempts span about 90 minutes. */
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
 
 interface CoverageRound {
-  /** No query is claimed after it. */
+  /** No query is claimed after this time. */
   readonly endsAt: Date;
-  /** Called at most once, when there is work for another worker. */
+  /** Called at most once, if there is work for another worker. */
   requestHelper(): Promise<void>;
 }
 
 /**
- * Measures admitted queries in all pipelines concurrently. Several workers may do so: each query is claimed by one of
- * them, and the search budget applies to all together.
+ * Measures admitted queries in all pipelines concurrently. Several workers may run this at the same time: one worker
+ * claims each query, and the search budget applies to all workers together.
  *
  * @throws as forEachPipeline
  */
 export async function measureCoverage(context: Context, round: CoverageRound, signal: AbortSignal): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
-  // All at once: each pipeline takes the whole round, mostly waiting for its rate limit.
+  // Runs all pipelines at once: each takes the whole round, mostly waiting for its rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
@@ -71,7 +71,7 @@ async function measurePipeline(
     if (claimed.length === limit) await round.requestHelper();
     const outcomes = await measureBatch(context, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
-    // A service that is down is retried in the next minute rather than by every waiting query.
+    // If a service is down, the next minute retries it, instead of every waiting query.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
@@ -80,7 +80,7 @@ interface Batch {
   readonly plan: DensityPlan;
   readonly clock: Clock;
   readonly embedded: Embedded;
-  /** Waits for the rate limit of searches. */
+  /** Waits for the search rate limit. */
   readonly turn: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
   /** Error messages of failed searches. */
@@ -172,16 +172,16 @@ async function measureOne(
 
 /** Until then, sampling may still drop queries of a minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Queries not measured by then are given up. */
+/** Queries that have not been measured by then are given up. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** Maximum time for working off the queue. Beyond it, sessions are left out. */
+/** Maximum time to work off the queue. If the queue is longer, sessions are not admitted. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
 /** A longer wait shows that less work is done than the budget allows. */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Decides in every pipeline how many of the newly arrived queries are admitted. Of several concurrent decisions, one
- * takes effect.
+ * Decides for every pipeline how many of the newly arrived queries are admitted. Of several concurrent decisions, only
+ * one takes effect.
  *
  * @throws the first failure, after all pipelines were tried
  */

@@ -1,4 +1,6 @@
-/** Detects changes of store, index or embedder. They lead to an annotated new baseline, never to a drift alert. */
+/**
+ * Detects changes of the store, index or embedder. A change leads to an annotated new baseline, never to a drift alert.
+ */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -34,15 +36,15 @@ const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
   'queryPrefix',
 ]);
 
-/** Retained baseline queries that are searched again: enough to see a mean change of 0.01. */
+/** Number of retained baseline queries that are searched again: enough to detect a mean change of 0.01. */
 const REPEATED_SEARCHES = 300;
-/** Baseline queries that are searched again; more would hardly sharpen percentiles. */
+/** Number of baseline queries that are searched again; more would hardly improve percentiles. */
 const MAX_REPLAYED = 5_000;
 const SEED = 1;
 
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
-/** Current fingerprint of index and embedder, as last probed, and a short key of it. */
+/** Current fingerprint of the index and the embedder at the last probe, and a short key for it. */
 export async function currentFingerprint(
   { db }: Context,
   { pipeline }: Pick<DensityPlan, 'pipeline'>,
@@ -55,11 +57,11 @@ export async function currentFingerprint(
 }
 
 /**
- * Detects changes of index or embedder. A new index of the same model keeps the baseline if retained baseline queries
- * find the same in it. Otherwise the baseline queries are reopened for a new search, from their texts if the embedding
- * changed, and monitoring pauses until they are searched.
+ * Detects changes of the index or embedder. A new index with the same model keeps the baseline if retained baseline
+ * queries find the same chunks in it. Otherwise the baseline queries are reopened for a new search, from their texts if
+ * the embedding changed, and monitoring pauses until they have been searched.
  *
- * @returns null without a change; `unknown` if the store did not answer, so that nothing can be said about coverage
+ * @returns null without a change; `unknown` if the store did not respond, so that coverage cannot be evaluated
  */
 export async function observeChange(
   context: Context,
@@ -141,7 +143,7 @@ async function searchRetained(
   return { meanOverlap, meanScoreChange, queries: searches.length };
 }
 
-/** The baseline period while its queries are stored, else the last days unless an incident is open. */
+/** The baseline period if its queries are still stored. Otherwise the last days, unless an incident is open. */
 async function replayPeriod(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -173,9 +175,9 @@ export async function probeConnectors(
 }
 
 /**
- * Uses golden queries as a control group: they never change, so a drop of their scores is due to the store. Returns
- * true if the latest golden runs of a pipeline dropped against their baselines, with a 95 % CI below 0 in any measure
- * over all queries. Null without a compared run.
+ * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
+ * true if the latest golden runs of a pipeline dropped relative to their baselines, with a 95 % CI below 0 in any
+ * measure over all queries. Null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

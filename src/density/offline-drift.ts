@@ -35,7 +35,7 @@ import {
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';
 
-/** `top-1-less-mean` is the daemon's score; `mean-top-k` is the mean cosine to the k nearest chunks. */
+/** `top-1-less-mean` is the score that the daemon uses; `mean-top-k` is the mean cosine to the k nearest chunks. */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
 
 export type ScoreChoice =
@@ -47,10 +47,12 @@ export interface OfflineDriftRequest {
   readonly storePath: string;
   readonly referencePath: string;
   readonly currentPath: string;
-  /** Session of each row of the current file; null if each row is a session of its own. */
+  /** File with the session of each row in the current file; null if each row is its own session. */
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
-  /** Number of regions for percentiles; 0 or 1 for a single one, null to derive it from the size of the reference. */
+  /**
+   * Number of regions for percentiles; 0 or 1 for a single region, null to derive it from the size of the reference.
+   */
   readonly regions: number | null;
   /** Significance level, in (0, 0.5]. */
   readonly alpha: number;
@@ -73,9 +75,9 @@ export interface OfflineDrift {
   readonly embedding: EmbeddingDrift;
 }
 
-/** `worse_covered` if either upper limit is below the threshold; each uses half of alpha. */
+/** `worse_covered` if either upper limit is below the threshold. Each limit uses half of alpha. */
 interface CoverageComparison extends CoverageVerdict {
-  /** Compared with the most similar reference queries. */
+  /** Comparison with the most similar reference queries. */
   readonly matched: MatchedDensity;
 }
 
@@ -89,7 +91,7 @@ interface ScoreDrift {
 
 const PSI_BINS = 10;
 
-/** Multiplications between two checks of the signal: about half a second. */
+/** Multiplications between two checks of the abort signal: about half a second. */
 const STEPS_PER_SLICE = 1e9;
 
 /**
@@ -126,7 +128,7 @@ export async function compareVectorFiles(request: OfflineDriftRequest): Promise<
 }
 
 type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' | 'seed' | 'signal' | 'showProgress'> & {
-  /** Without duplicates. */
+  /** Excludes duplicates. */
   readonly chunks: Matrix;
   readonly reference: Matrix;
   readonly current: Matrix;
@@ -134,7 +136,7 @@ type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' |
   readonly sessions: Uint32Array;
 };
 
-/** Density of current queries relative to the reference, and whether they are covered worse. */
+/** Density of the current queries relative to the reference queries, and whether they are covered worse. */
 export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);
@@ -199,7 +201,7 @@ async function readInputs(request: OfflineDriftRequest) {
   return { store, reference, current, sessions };
 }
 
-/** How queries are scored from their nearest chunks, and how many of these are needed. */
+/** How queries are scored from their nearest chunks, and how many chunks this requires. */
 interface Scoring {
   readonly neighbours: number;
   of(found: Neighbours, queries: Matrix): Float64Array;
@@ -228,7 +230,7 @@ async function scoreQueries(
   return scores;
 }
 
-/** Searches the neighbors of all queries in slices, so that it can be interrupted. */
+/** Searches the neighbors of all queries in slices, so that the search can be interrupted. */
 async function searchInSlices(
   rows: Matrix,
   queries: Matrix,
@@ -252,8 +254,8 @@ interface SurprisedQueries {
 }
 
 /**
- * Excess of each query's surprise over that of the most similar reference queries. Each half of the reference is
- * compared with the other half, and the current queries with both in turn.
+ * Excess of each query's surprise over the surprise of the most similar reference queries. Each half of the reference
+ * is compared with the other half, and the current queries are compared with both halves in turn.
  */
 async function excessSurprises(
   reference: SurprisedQueries,
@@ -291,7 +293,7 @@ function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[
   };
 }
 
-/** Region of each query; NO_REGION with a single region. */
+/** Region of each query; NO_REGION if there is only one region. */
 function locate(
   reference: Matrix,
   current: Matrix,

@@ -4,7 +4,7 @@ import type { Embedder } from '../connectors/embedders/embedder.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Severity } from '../core/model.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-/** How the query density of a pipeline is monitored, with the connectors it needs. */
+/** How the query density of a pipeline is monitored, and with which connectors. */
 import { durationMs } from '../platform/config/times.ts';
 import { densitySchema } from './config.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';
@@ -17,12 +17,12 @@ export interface DensityPlan extends WatchSettings {
   readonly maxPerSecond: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Severity of the check `density_drift`; null if none is configured. */
+  /** Severity of the check `density_drift`; null if the check is not configured. */
   readonly severity: Severity | null;
   readonly checkName: string;
 }
 
-/** Creates a plan for each pipeline with a store and either `density` or a drift check. */
+/** Creates a plan for each pipeline that has a store and either `density` or a drift check. */
 export function createDensityPlans(config: Config, pipelines: readonly WatchedPipeline[]): DensityPlan[] {
   const watched = config.pipelines.flatMap((pipeline) => {
     const { store = null, embedder = null } = pipelines.find(({ name }) => name === pipeline.name) ?? {};

@@ -1,5 +1,5 @@
 /**
- * Store queries of density monitoring: nearest chunks, replays of baseline queries, the mean direction, and lost
+ * Store access for density monitoring: nearest chunks, replays of baseline queries, the mean direction, and lost
  * chunks.
  */
 
@@ -20,26 +20,28 @@ import type { WatchTable } from './watch-table.ts';
 type SearchedCoverage =
   | {
       readonly kind: 'measured';
-      /** Cosine to the nearest chunk; -1 without one. */
+      /** Cosine to the nearest chunk; -1 if there is none. */
       readonly similarity: number;
       readonly reason: 'short' | null;
       readonly nearest: readonly (readonly [string, number])[];
     }
   | { readonly kind: 'not_measurable'; readonly reason: string }
-  /** The store did not answer; retried later. */
+  /** The store did not respond; recalld retries later. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Distinct chunks kept per search. Only the nearest one counts; the others show what a query is about. */
+/**
+ * Number of distinct chunks stored per search. Only the nearest chunk counts; the others show what a query is about.
+ */
 export const KEPT_CHUNKS = 5;
 
-/** Requested chunks; duplicates count once. */
+/** Number of requested chunks; duplicates count once. */
 const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
- * many, or sixteen times if duplicates took their places. Chunks are equal if their texts are, or, without texts, if
- * their similarities are equal to the last digit.
+ * many, or sixteen times as many if duplicates took their places. Chunks are equal if their texts are equal or, without
+ * texts, if their similarities are equal to the last digit.
  */
 export async function searchCoverage(
   store: VectorStore,
@@ -79,7 +81,7 @@ const SAMPLE_SEED = 1;
 /**
  * Mean direction of a uniform sample of the store.
  *
- * @returns empty if the store is empty or cannot be sampled; null if it did not answer
+ * @returns empty if the store is empty or cannot be sampled; null if it did not respond
  */
 export async function sampleStoreMean(
   { logger }: { readonly logger: Logger },
@@ -93,7 +95,7 @@ export async function sampleStoreMean(
   return null;
 }
 
-/** The most similar chunk of each content, most similar first. */
+/** The most similar chunk for each distinct content, most similar first. */
 function distinctChunks(neighbours: readonly Neighbour[]): Neighbour[] {
   const first = new Map<string, Neighbour>();
   for (const chunk of neighbours.toSorted((a, b) => b.similarity - a.similarity)) {
@@ -113,7 +115,7 @@ const MAX_NAMED = 20;
 /**
  * Looks up chunks that baseline queries found.
  *
- * @returns null if there is nothing to look up, or the store did not answer
+ * @returns null if there is nothing to look up, or if the store did not respond
  */
 export async function findLostChunks(
   { logger }: { readonly logger: Logger },
@@ -133,12 +135,12 @@ export async function findLostChunks(
   return { probed: ids.length, missing: missing.length, ids: missing.slice(0, MAX_NAMED) };
 }
 
-/** Rate limit of density searches in the store of a pipeline (`density.max_per_second`), shared by all workers. */
+/** Rate limit for density searches in the store of a pipeline (`density.max_per_second`), shared by all workers. */
 export function searchRateLimit(
   context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
-  // A pipeline name has no space, so this name is not used by any retriever's rate limit.
+  // A pipeline name contains no space, so no retriever rate limit has this name.
   return createSharedRate(
     { limits: context.db.limits, clock: context.clock },
     { name: `${pipeline} coverage`, perSecond: () => maxPerSecond },
@@ -147,16 +149,16 @@ export function searchRateLimit(
 
 const MEASURE = 'repeat_density';
 
-/** About a hundred per hour, in rounds of five minutes. */
+/** About a hundred queries per hour, in rounds of five minutes. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
 /** Tolerance for a job that starts early after a late run. */
 const LATE_MS = MINUTE_MS / 2;
 
 /**
- * Replays the longest waiting baseline queries, a hundred per hour, and measures `repeat_density` from those of the
- * last hour. Skips a pipeline without a baseline or with a recent round. If the store does not answer, the measure
- * records it and the next round retries.
+ * Replays the longest waiting baseline queries, a hundred per hour, and measures `repeat_density` from the queries
+ * replayed in the last hour. Skips a pipeline that has no baseline or that had a recent round. If the store does not
+ * respond, the measure records this, and the next round retries.
  */
 export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = context;
@@ -194,7 +196,7 @@ export async function replayBaselineQueries(context: Context, plan: DensityPlan,
   await db.measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { dropped } })]);
 }
 
-/** Version of the current baseline; null while there is none or another is being built. */
+/** Version of the current baseline; null if there is none or if a new one is being built. */
 function watchedBaseline(stored: Awaited<ReturnType<WatchTable['find']>>): number | null {
   return stored?.state.phase.kind === 'watching' ? stored.state.phase.baselineVersion : null;
 }

@@ -22,7 +22,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** What the search lacked; null if it was possible. */
+  /** What was missing for a search; null if the search was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -46,7 +46,7 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   dominant_region, examples, nearest, segments, lost_chunks,
   judged_queries, relevant_share`;
 
-/** A topic closed by a person stays closed while earlier queries are still in the search period. */
+/** A topic that a user closed stays closed while earlier queries are still in the search period. */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
@@ -72,7 +72,7 @@ const upsert = `
 
 export function topicsTable(pool: Pool) {
   return {
-    /** All topics of a pipeline that are not part of another, for matching. */
+    /** All topics of a pipeline that are not part of another topic, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<Pick<TopicRow, 'id' | 'centroid'>>(
         pool,
@@ -96,10 +96,10 @@ export function topicsTable(pool: Pool) {
 
     /**
      * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
-     * was closed or last seen. An open topic that is part of another is closed for good.
+     * was closed or last seen. An open topic that is part of another topic is closed permanently.
      *
      * @param showed `parts` maps the id of a part to the id of the whole
-     * @param after end of the search that this one follows; null for the first
+     * @param after end of the search that this one follows; null for the first search
      * @returns false if another worker's search came first; then nothing is stored
      */
     record: (
@@ -109,7 +109,7 @@ export function topicsTable(pool: Pool) {
     ): Promise<boolean> => inTransaction(pool, (client) => record(client, search, seen, parts, after)),
 
     /**
-     * Closes open and acknowledged topics last seen before `before`.
+     * Closes open and acknowledged topics that were last seen before `before`.
      *
      * @returns the number of closed topics
      */
@@ -122,7 +122,7 @@ export function topicsTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** Largest excess first. */
+    /** Topics, largest excess first. */
     async list({ pipeline, states, limit }: TopicFilter): Promise<readonly UncoveredTopic[]> {
       const rows = await queryRows<TopicRow>(
         pool,
@@ -141,7 +141,7 @@ export function topicsTable(pool: Pool) {
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
-    /** Current names by id. */
+    /** Current topic names by id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<Pick<TopicRow, 'id' | 'label'>>(
@@ -153,8 +153,8 @@ export function topicsTable(pool: Pool) {
     },
 
     /**
-     * Number of judged queries among these, and the share of their documents with grade 2 or 3, from human judgments or
-     * else the model; failed grades count 0.
+     * Number of judged queries among these, and the share of their documents with grade 2 or 3. Uses human judgments
+     * or, if there are none, model judgments; failed judgments count as 0.
      */
     async judged(
       pipeline: string,
@@ -175,7 +175,7 @@ export function topicsTable(pool: Pool) {
       return rows[0] ?? { judgedQueries: 0, relevantShare: null };
     },
 
-    /** Oldest first. */
+    /** Windows, oldest first. */
     async windows(id: string): Promise<readonly TopicWindow[]> {
       return queryRows<TopicWindow>(
         pool,
@@ -245,7 +245,7 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // Acknowledged topics stay as they are.
+  // Acknowledged topics keep their state.
   await client.query(
     `update uncovered_topics t
         set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'
@@ -256,7 +256,10 @@ async function record(
   return true;
 }
 
-/** The row of the search is written first: a second worker waits for it and then sees another search. */
+/**
+ * The row of the search is written first: a second worker waits for this row and then sees that another search came
+ * first.
+ */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into uncovered_topic_searches as latest

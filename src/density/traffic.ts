@@ -1,4 +1,4 @@
-/** Reads measured queries of a period with equal inclusion probability, as input for computations over vectors. */
+/** Reads the measured queries of a period with equal inclusion probability, as input for computations over vectors. */
 
 import type { Context } from '../core/context.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
@@ -11,18 +11,18 @@ export interface Traffic extends VectorisedQueries {
   /** Details of each query, in the same order. */
   readonly covered: readonly Omit<CoveredQuery, 'vector'>[];
   readonly tally: PeriodTally;
-  /** Number of skipped queries with another vector dimension. */
+  /** Number of skipped queries with different vector dimensions. */
   readonly otherDimension: number;
 }
 
 interface ReadTrafficSettings {
   /** Maximum expected number of queries. */
   readonly most: number;
-  /** Mean direction of the chunks, half of which is subtracted from scores; empty if unknown. */
+  /** Mean direction of the chunks; scores subtract half of it. Empty if unknown. */
   readonly storeMean: Float64Array;
 }
 
-/** Deterministic: the same rows give the same traffic. */
+/** Deterministic: the same rows result in the same traffic. */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,
@@ -47,7 +47,7 @@ export async function readTraffic(
     columns,
   );
   let row = 0;
-  // A query without a session has a session hash made from its id.
+  // The session hash of a query without a session is made from its id.
   const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
     const named = sessionHash !== userIdHmac(id, context.hashKey);
     const user = userHash === null ? null : `user ${userHash}`;
@@ -77,7 +77,7 @@ export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** Drops the vector, so that vectors are held only once. */
+/** Drops the vector, so that each vector is held only once. */
 function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
   const { id, occurredAt, sessionHash, userHash, segments, similarity, nearest } = query;
   return { id, occurredAt, sessionHash, userHash, segments, similarity, nearest };

@@ -21,18 +21,18 @@ interface NpyType {
   readonly isLittleEndian: boolean;
 }
 
-/** The first bytes of every .npy file; the format's version, two bytes, follows. */
+/** The first bytes of every .npy file; the two-byte format version follows. */
 const NPY_MAGIC: Buffer = Buffer.from('\x93NUMPY', 'latin1');
 
-/** Magic, version, and the longer of the two forms of the header's length. */
+/** Length of the magic bytes, the version, and the longer form of the header length. */
 const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Position of the header text, or the problem with the file, which completes `FILE ...`.
+ * Position of the header text, or the problem with the file, which completes the sentence `FILE ...`.
  *
- * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all of a shorter one
+ * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all bytes of a shorter file
  */
 function locateNpyHeader(
   preamble: Buffer,
@@ -53,7 +53,7 @@ function locateNpyHeader(
 
 const TRUNCATED = 'is truncated; copy or save it again';
 
-/** Parses the header, a Python dictionary literal. A problem completes `FILE ...`. */
+/** Parses the header, a Python dictionary literal. A problem completes the sentence `FILE ...`. */
 function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
@@ -61,7 +61,7 @@ function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } 
   if (descr === null || order === undefined || shape === undefined) {
     return { problem: 'has an unreadable header; save the array again with numpy.save' };
   }
-  if (descr[1] === undefined) return { problem: `holds records; ${saveAs(fieldOf(descr[2] ?? ''))}` };
+  if (descr[1] === undefined) return { problem: `contains records; ${saveAs(fieldOf(descr[2] ?? ''))}` };
   const type = typeOf(descr[1]);
   if (type === null) return { problem: otherType(descr[1]) };
   const sizes = shape.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number.parseInt(size, 10)]));
@@ -70,7 +70,7 @@ function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } 
     const reshaped =
       sizes.length < 2 ? 'array.reshape(1, -1), if it is one vector' : 'array.reshape(-1, array.shape[-1])';
     return {
-      problem: `holds a ${sizes.length}-dimensional array; save one of 2 dimensions, with a row for each vector, such as ${reshaped}`,
+      problem: `contains a ${sizes.length}-dimensional array; save a 2-dimensional array with one row per vector, such as ${reshaped}`,
     };
   }
   return { type, isFortran: order === 'True', rows, columns };
@@ -84,12 +84,12 @@ function typeOf(descr: string): NpyType | null {
 /** How to convert an unsupported number type; each fix was tested on such a file. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
-    return `holds Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
+    return `contains Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
   }
-  const problem = `holds numbers of the type "${descr.slice(0, 20)}"`;
+  const problem = `contains numbers of the type "${descr.slice(0, 20)}"`;
   if (/^.?[iu][1248]$/.test(descr)) {
     const packed = descr.endsWith('u1')
-      ? ', or numpy.unpackbits(array, axis=1).astype("float32") where they are packed bits'
+      ? ', or numpy.unpackbits(array, axis=1).astype("float32") if they are packed bits'
       : '';
     return `${problem}; if they are scaled vectors, ${saveAs('array.astype("float32")')}${packed}`;
   }
@@ -98,7 +98,7 @@ function otherType(descr: string): string {
     : `${problem}; write the vectors as float32 with numpy.save`;
 }
 
-/** An expression for the vectors among the fields of records. */
+/** A NumPy expression for the vectors among the fields of records. */
 function fieldOf(descr: string): string {
   const name = /\(\s*['"]([^'"]+)['"]\s*,\s*['"][^'"]+['"]\s*,\s*\(\d+,?\)\s*\)/.exec(descr)?.[1];
   return name === undefined
@@ -113,10 +113,10 @@ function saveAs(expression: string, options = ''): string {
 const BLOCK_BYTES = 1024 * 1024;
 
 /**
- * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file beside the rows.
+ * Reads the rows of a .npy file as float32, rounding float64. Buffers one block of the file in addition to the rows.
  *
- * @throws RecalldError `file_malformed` unless it is a complete 2-d array of float16, float32 or float64 whose rows all
- * have a direction. System errors pass through.
+ * @throws RecalldError `file_malformed` unless the file is a complete 2-d array of float16, float32 or float64 whose
+ * rows all have a direction. System errors pass through.
  */
 async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { header, dataStart } = await readHeader(file, path);
@@ -124,9 +124,9 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   const { width, isLittleEndian } = header.type;
   const bytes = rows * columns * width;
   const { size } = await file.stat();
-  if (rows === 0 || columns === 0) throw refused(path, 'holds no vectors; give at least one row');
+  if (rows === 0 || columns === 0) throw refused(path, 'contains no vectors; add at least one row');
   if (rows * columns > MAX_NUMBERS) {
-    throw refused(path, 'holds more than 1,073,741,824 numbers; use a sample of its rows');
+    throw refused(path, 'contains more than 1,073,741,824 numbers; use a sample of its rows');
   }
   if (size < dataStart + bytes) throw refused(path, TRUNCATED);
   if (size > dataStart + bytes) {
@@ -168,8 +168,8 @@ function describeBadRows(matrix: Matrix, first: BadRow): string {
   for (let bad: BadRow | null = first; bad !== null; bad = firstBadRow(matrix, bad.row + 1)) count++;
   const rows = count === 1 ? '1 row' : `${count} rows`;
   return (
-    `has ${rows} without a direction, the first of them row ${first.row} (counted from 0): ${WHAT[first.is]}. Leave them ` +
-    'out (and their lines of a sessions file): array = numpy.load(FILE).astype("float32"); length = ' +
+    `has ${rows} without a direction, the first of them row ${first.row} (counted from 0): ${WHAT[first.is]}. Remove them ` +
+    '(and their lines in the sessions file): array = numpy.load(FILE).astype("float32"); length = ' +
     'numpy.linalg.norm(array, axis=1); numpy.save("clean.npy", array[numpy.isfinite(length) & (length > 0)])'
   );
 }
@@ -212,7 +212,7 @@ interface BadRow {
   readonly is: 'not_finite' | 'zero';
 }
 
-/** The first row from `start` without a direction: a zero vector, or one with NaN or infinity. */
+/** The first row from `start` on that has no direction: a zero vector, or one with NaN or infinity. */
 function firstBadRow(matrix: Matrix, start: number): BadRow | null {
   for (let row = start; row < matrix.rows; row++) {
     const length = lengthOf(rowOf(matrix, row));
@@ -238,7 +238,7 @@ export async function readVectors(path: string): Promise<Matrix> {
   return fromNpy ?? (await readVectorLines(path));
 }
 
-/** Returns null if it is not a .npy file. Pipes are not opened, since they cannot be read twice. */
+/** Returns null if the file is not a .npy file. Does not open pipes, because they cannot be read twice. */
 async function readIfNpy(path: string): Promise<Matrix | null> {
   try {
     const file = await open(path);
@@ -270,11 +270,11 @@ function isSystemError(cause: unknown): boolean {
 const FIRST_CAPACITY = 2 ** 18;
 
 /**
- * Reads JSON arrays of numbers, one per line, as float32 rows. Skips empty lines. Buffers only a part of the file
- * beside the rows.
+ * Reads JSON arrays of numbers, one per line, as float32 rows. Skips empty lines. Buffers only a part of the file in
+ * addition to the rows.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed`, naming the line that is not a vector, differs in length
- * from the first, or has no direction
+ * from the first line, or has no direction
  */
 async function readVectorLines(path: string): Promise<Matrix> {
   let columns = 0;
@@ -293,7 +293,7 @@ async function readVectorLines(path: string): Promise<Matrix> {
       if (vector.length !== columns) {
         throw malformed(
           line,
-          `has ${numbers(vector.length)}, but line ${firstLine} has ${columns}; all lines need the same length`,
+          `has ${numbers(vector.length)}, but line ${firstLine} has ${columns}; all lines must have the same length`,
         );
       }
       const needed = (rows + 1) * columns;
@@ -303,12 +303,12 @@ async function readVectorLines(path: string): Promise<Matrix> {
       if (needed > data.length) data = grown(data);
       data.set(vector, rows * columns);
       const bad = firstBadRow({ rows: rows + 1, columns, data }, rows);
-      if (bad !== null) throw malformed(line, `has ${WHAT[bad.is]}; leave it out`);
+      if (bad !== null) throw malformed(line, `has ${WHAT[bad.is]}; remove it`);
       rows++;
     }
   }
   if (rows === 0) {
-    throw new RecalldError('file_malformed', `${path} holds no vectors; give one JSON array on each line.`);
+    throw new RecalldError('file_malformed', `${path} contains no vectors; write one JSON array on each line.`);
   }
   return { rows, columns, data: data.subarray(0, rows * columns) };
 }
@@ -319,8 +319,8 @@ function parseVector(line: SourceLine): readonly number[] {
     value = JSON.parse(line.text);
   } catch {
     const problem = /\b(NaN|Infinity)\b/.test(line.text)
-      ? 'has NaN or an infinity; leave it out'
-      : 'is not one complete JSON array; write a vector such as [0.1, 0.2] on each line';
+      ? 'has NaN or an infinity; remove it'
+      : 'is not a single complete JSON array; write a vector such as [0.1, 0.2] on each line';
     throw malformed(line, problem);
   }
   if (!isVector(value)) {
@@ -352,7 +352,7 @@ function numbers(count: number): string {
 }
 
 /**
- * Reads the session of each row of a vector file, one name per line. Sessions are numbered from 0 by their first row.
+ * Reads the session of each row in a vector file, one name per line. Sessions are numbered from 0 by their first row.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed` for an empty line before the last name
  */

@@ -24,10 +24,10 @@ export interface NextState {
   /** Revision that the step started from. */
   readonly revision: number;
   readonly state: DensityState;
-  /** The closing window, preceded by earlier ones that received late samples; empty if none closes. */
+  /** The closing window, preceded by earlier windows that received late samples; empty if no window closes. */
   readonly windows: readonly ClosedWindow[];
   readonly events: readonly NewDensityEvent[];
-  /** Audit log entries of a person's action. */
+  /** Audit log entries for a user's action. */
   readonly acts?: readonly Act[];
   readonly at: Date;
 }
@@ -38,7 +38,7 @@ export interface EventFilter {
   readonly limit: number;
 }
 
-/** Windows are pooled over at most a week; older ones are kept for reference. */
+/** Windows are pooled over at most a week; older windows remain for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {
@@ -74,7 +74,7 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** Newest first. */
+    /** Events, newest first. */
     async events({ pipeline, before, limit }: EventFilter): Promise<readonly DensityEvent[]> {
       return queryRows<DensityEvent>(
         pool,
@@ -90,7 +90,7 @@ export function watchTable(pool: Pool) {
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/** The state row is written first: a second worker waits for it and then sees another revision. */
+/** The state row is written first: a second worker waits for it and then sees that the revision has advanced. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

@@ -21,16 +21,16 @@ declare module '../core/context.ts' {
     readonly notifications: Notifications;
   }
   interface Hooks {
-    /** Sends the due notifications of incidents. */
+    /** Sends the incident notifications that are due. */
     notify(): Promise<void>;
     /** Draws the measure of the worst alert of an incident as a PNG; null for an alert without a measure. */
     drawIncident(incident: Incident): Promise<Uint8Array | null>;
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
-    /** Limits the explanations of each caller of the API and of the pages. */
+    /** Limits explanations per caller, for the API and the pages. */
     readonly explainBudget: ExplainBudget;
-    /** Receivers of notifications. */
+    /** Notification receivers. */
     readonly receivers: readonly Receiver[];
   }
 }

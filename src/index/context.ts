@@ -1,4 +1,4 @@
-/** Tables and plans that index truth and store probes add to the context. */
+/** Tables and plans for index truth and store probes in the context. */
 import type { Pool } from 'pg';
 import { canariesTable, snapshotsTable } from './probes/probes.ts';
 import { createDocumentsTable } from './truth/documents-table.ts';
@@ -21,7 +21,7 @@ declare module '../core/context.ts' {
     readonly index: ReturnType<typeof indexTables>;
   }
   interface Context {
-    /** One plan for each pipeline whose config has `index`. */
+    /** One plan per pipeline with a configured `index`. */
     readonly indexPlans: readonly IndexPlan[];
   }
 }

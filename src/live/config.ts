@@ -1,4 +1,4 @@
-/** Config schemas of live traffic: sampling, privacy, live measures, and the meaning of feedback. */
+/** Config schemas for live traffic: sampling, privacy, live measures, and the interpretation of feedback. */
 import { z } from 'zod';
 import { headersSchema } from '../platform/config/connection.ts';
 import { durationSchema } from '../platform/config/times.ts';
@@ -14,12 +14,12 @@ export const samplingSchema = z
     segments: z
       .record(z.string().regex(/^[^=]+=./, { error: 'must be written key=value' }), rate)
       .default({})
-      .describe('Rates by segment, such as `tenant=acme: 1`. The largest rate that matches a query replaces `rate`.'),
+      .describe('Sampling rates by segment, such as `tenant=acme: 1`. The largest matching rate replaces `rate`.'),
     max_per_minute: z
       .int()
       .min(1)
       .default(600)
-      .describe('Maximum number of queries sampled per minute. The rate is halved until they fit.'),
+      .describe('Maximum number of queries sampled per minute. recalld halves the sampling rate until they fit.'),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))
       .default(['zero_results', 'error', 'negative_feedback'])
@@ -31,7 +31,7 @@ export const samplingSchema = z
       .nullable()
       .default(null)
       .describe(
-        'Queries whose best document scores below this are always sampled. Scores must be cosines; null: no such rule.',
+        'Always sample queries whose best document scores below this value. Scores must be cosines. Null disables the rule.',
       ),
   })
   .prefault({})
@@ -45,19 +45,19 @@ const presidioSchema = z
       .describe('Base URL of the Presidio analyzer, without `/analyze`.')
       .meta({ secret: 'url' }),
     headers: headersSchema,
-    language: z.string().min(2).max(16).default('en').describe('Language of the texts.'),
+    language: z.string().min(2).max(16).default('en').describe('Language of the texts that are sent to the analyzer.'),
     score_threshold: z.number().min(0).max(1).default(0.5).describe('Entities with a lower score are ignored.'),
     entities: z
       .array(z.string().regex(/^[A-Z][A-Z0-9_]*$/, { error: 'must be written like PERSON' }))
       .min(1)
       .optional()
-      .describe('Entity types to detect; default: all that the service knows.'),
+      .describe('Entity types to detect; default: all types that the service supports.'),
     timeout_ms: z
       .int()
       .min(10)
       .max(10_000)
       .default(500)
-      .describe('Timeout of an analysis. Texts that are not analyzed in time are not stored.'),
+      .describe('Timeout per analysis. Texts that are not analyzed in time are not stored.'),
     concurrency: z.int().min(1).max(256).default(8).describe('Maximum number of concurrent analyses.'),
   })
   .describe('A Presidio analyzer that detects names and other entities after the built-in rules.');
@@ -68,17 +68,22 @@ export const privacySchema = z
       .enum(['redact', 'hash', 'keep'])
       .default('redact')
       .describe(
-        'How texts are stored: `redact` removes personal data, `hash` stores only a keyed hash, `keep` stores them unchanged.',
+        'How query texts are stored: `redact` removes personal data, `hash` stores only a keyed hash, `keep` stores the text unchanged.',
       ),
-    retention_days: z.int().min(1).max(3650).default(30).describe('Days until live queries and feedback are deleted.'),
+    retention_days: z
+      .int()
+      .min(1)
+      .max(3650)
+      .default(30)
+      .describe('Days after which live queries and feedback are deleted.'),
     patterns: z
       .array(
         z.strictObject({
           name: z
             .string()
-            .regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must be lower-case letters, digits and underscore' })
+            .regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must consist of lower-case letters, digits and underscores' })
             .describe('Name of the placeholder: `employee_id` becomes [EMPLOYEE_ID].'),
-          regex: z.string().min(1).max(500).describe('JavaScript regular expression of the text to redact.'),
+          regex: z.string().min(1).max(500).describe('JavaScript regular expression that matches the text to redact.'),
         }),
       )
       .max(50)
@@ -89,12 +94,14 @@ export const privacySchema = z
           if (problem !== null) context.addIssue({ code: 'custom', message: problem, path: [index] });
         }
       })
-      .describe('Further patterns to redact, beyond emails, phones, cards, IBANs, IP addresses, keys and tokens.'),
+      .describe(
+        'Further patterns to redact, in addition to emails, phone numbers, cards, IBANs, IP addresses, keys and tokens.',
+      ),
     presidio: presidioSchema.optional(),
   })
   .superRefine(({ text, presidio }, context) => {
     if (presidio === undefined || text === 'redact') return;
-    const message = `has no effect with text: ${text}; set text: redact, or leave it out`;
+    const message = `has no effect with text: ${text}; set text: redact, or remove this field`;
     context.addIssue({ code: 'custom', message, path: ['presidio'], input: presidio });
   })
   .prefault({})
@@ -104,24 +111,24 @@ export const liveSchema = z
   .strictObject({
     window: durationSchema('5m', '31d')
       .default('24h')
-      .describe('Length of the trailing window of live measures, which are taken every 5 minutes.'),
+      .describe('Length of the trailing window of live measures, which are computed every 5 minutes.'),
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. It is learned once a day: the click-through rate at each rank, and the share of positive opinions.',
+        'Length of the baseline before the window. Once a day, recalld learns from it the click-through rate at each rank and the share of positive feedback.',
       ),
   })
   .prefault({})
-  .describe('How live traffic is measured. Data older than `privacy.retention_days` does not count.');
+  .describe('How live traffic is measured. Data older than `privacy.retention_days` is ignored.');
 
 const sentiment = z.enum(sentiments);
 
 const scale = z
   .strictObject({
-    min: z.number().describe('Lowest value.'),
-    max: z.number().optional().describe('Highest value; default: unlimited.'),
-    positive_from: z.number().describe('Values of at least this are positive.'),
-    negative_to: z.number().describe('Values of at most this are negative.'),
+    min: z.number().describe('Lowest value of the scale.'),
+    max: z.number().optional().describe('Highest value of the scale; default: unlimited.'),
+    positive_from: z.number().describe('Values at or above this are positive.'),
+    negative_to: z.number().describe('Values at or below this are negative.'),
   })
   .superRefine((value, context) => {
     const problem = scaleProblem({
@@ -137,37 +144,35 @@ function capsSchema(group: KindGroup) {
   const { perHour, perDay } = defaultFeedbackCaps[group];
   return z
     .strictObject({
-      per_hour: z.int().min(1).describe('Maximum per hour (UTC).'),
-      per_day: z.int().min(1).describe('Maximum per day (UTC).'),
+      per_hour: z.int().min(1).describe('Maximum number counted per hour (UTC).'),
+      per_day: z.int().min(1).describe('Maximum number counted per day (UTC).'),
     })
     .prefault({ per_hour: perHour, per_day: perDay });
 }
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // The default is the safer mistake. If 0 means "retracted", `negative` makes the ratio too low, which users notice. If
-    // 0 means "down", `neutral` would make the ratio 1 whatever users say, which they would not notice.
+    // The default is the safer mistake. If 0 means "retracted", `negative` makes the ratio too low, which you would
+    // notice. If 0 means "down", `neutral` would make the ratio 1 whatever users say, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')
-      .describe(
-        'What the number 0 means as a thumb: negative where thumbs are 1 and 0, neutral where they are 1, 0 and -1.',
-      ),
+      .describe('Meaning of a thumb value of 0: `negative` if thumbs are 1 and 0, `neutral` if they are 1, 0 and -1.'),
     rating: scale.prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 }).describe('Scale of ratings.'),
     relevance: scale.prefault({ min: 0, positive_from: 1, negative_to: 0 }).describe('Scale of relevance grades.'),
     click: sentiment.default('positive').describe('Sentiment of a click.'),
     copy: sentiment.default('positive').describe('Sentiment of copying an answer.'),
     reformulation: sentiment.default('negative').describe('Sentiment of rephrasing the query.'),
     abandonment: sentiment.default('negative').describe('Sentiment of leaving without an answer.'),
-    no_answer: sentiment.default('negative').describe('Sentiment of "no answer".'),
+    no_answer: sentiment.default('negative').describe('Sentiment of an answer marked as "no answer".'),
     caps: z
       .strictObject({
-        explicit: capsSchema('explicit').describe('Cap of thumb, rating and relevance.'),
-        engagement: capsSchema('engagement').describe('Cap of click and copy.'),
-        struggle: capsSchema('struggle').describe('Cap of reformulation, abandonment and no_answer.'),
+        explicit: capsSchema('explicit').describe('Cap for thumb, rating and relevance.'),
+        engagement: capsSchema('engagement').describe('Cap for click and copy.'),
+        struggle: capsSchema('struggle').describe('Cap for reformulation, abandonment and no_answer.'),
       })
       .prefault({})
-      .describe('How much feedback of one user counts. Feedback beyond the cap is stored but not counted.'),
+      .describe('Caps on the feedback of one user. Feedback beyond a cap is stored but not counted.'),
   })
   .prefault({})
   .describe('How feedback is interpreted.');

@@ -1,4 +1,4 @@
-/** Tables and settings of live traffic in the context. */
+/** Tables and settings for live traffic in the context. */
 import type { Pool } from 'pg';
 import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
@@ -27,7 +27,7 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly livePlans: readonly LivePlan[];
-    /** Maximum number of samples that are read per window. */
+    /** Maximum number of samples read per window. */
     readonly maxSamples: number;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Ingests feedback: validates, anonymizes, applies caps and stores it. It does not matter whether its query is stored, was
- * not sampled, or arrives later.
+ * Ingests feedback: validates, anonymizes, applies caps and stores it. The query of the feedback may be stored, may not
+ * have been sampled, or may arrive later.
  */
 
 import type { Rejection } from '../core/errors.ts';
@@ -21,7 +21,7 @@ import type { TracedFeedback } from './rules/otel/feedback.ts';
 import type { StoredFeedback } from './sql/feedback-rows.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
-/** Settings of a pipeline for its feedback. */
+/** Pipeline settings for feedback. */
 export interface FeedbackPolicy {
   readonly mapping: SentimentMapping;
   readonly caps: FeedbackCaps;
@@ -33,9 +33,9 @@ interface IngestFeedbackDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** Samples a recent query because it has negative feedback. */
+  /** Samples a recent query that received negative feedback. */
   promoteNegativeFeedback(target: FeedbackTarget): Promise<void>;
-  /** Returns null if the config has no pipeline of that name. */
+  /** Returns null if no pipeline of that name is configured. */
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
@@ -57,13 +57,14 @@ export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonl
     if (isNew[position] === true) {
       deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
-    // Concurrently, because each may wait for the redaction service. Repeats too: their first promotion may have failed.
+    // Concurrently, because each call may wait for the redaction service. Includes repeats, because their first
+    // promotion may have failed.
     if (sentiment === 'negative') promotions.push(deps.promoteNegativeFeedback(row));
   }
   await Promise.all(promotions);
   const accepted = isNew.filter(Boolean).length;
   return {
-    /** Number of new, valid feedback items, including those beyond the cap of their user. */
+    /** Number of new, valid feedback items, including items beyond the user's cap. */
     accepted,
     duplicates: rows.length - accepted,
     rejected,

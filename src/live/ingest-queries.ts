@@ -18,7 +18,7 @@ import {
 import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 
-/** Settings of a pipeline for its live queries. */
+/** Pipeline settings for live queries. */
 export interface LivePipeline {
   readonly name: string;
   readonly limits: PipelineLimits;
@@ -30,18 +30,18 @@ interface IngestQueriesDeps {
   readonly traffic: LiveTraffic;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** Returns null if the config has no pipeline of that name. */
+  /** Returns null if no pipeline of that name is configured. */
   livePipeline(name: string): LivePipeline | null;
   readonly recent: RecentQueries;
-  /** Stores the dimensions of the first vector of a pipeline. */
+  /** Stores the dimensions of the first vector that arrives for a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
 }
 
-/** Sampling load of each pipeline in this process, carried from request to request. */
+/** Sampling load per pipeline in this process, carried over between requests. */
 export type SamplingLoads = Map<string, MinuteLoad>;
 
 /**
- * Ingests a batch; each query is validated on its own.
+ * Ingests a batch. Each query is validated separately.
  *
  * @throws RecalldError database_unreachable or overloaded; nothing was stored, and the client may send the batch again
  */
@@ -64,7 +64,7 @@ export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoad
   for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
   const samples = pending.length === 0 ? [] : await Promise.all(pending);
   const { isNew } = await deps.traffic.record({ samples, counts: arrived.counts, levels: arrived.levels });
-  // Metrics are incremented only after the commit, because the client sends a failed batch again.
+  // Metrics are incremented only after the commit, because the client resends a failed batch.
   let [position, duplicates] = [0, 0];
   for (const { query, outcome, sample } of arrivals) {
     if (sample === null || isNew[position++] === true) observe(deps.meter, query, outcome);
@@ -85,7 +85,7 @@ function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): L
   return queries.filter((_, index) => !refused.has(index));
 }
 
-/** Counts the query in its minute, and creates a sample if the draw or a rule selects it. */
+/** Counts the query in its minute, and creates a sample if the random draw or a rule selects it. */
 function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally) {
   const { now } = arrived;
   const pipeline = deps.livePipeline(query.pipeline);
@@ -124,7 +124,9 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
   };
 }
 
-/** Drops text, vector and most results of a stored sample: a later change of its probability does not need them. */
+/**
+ * Removes the text, vector and most results from a stored sample. They are not needed to change its probability later.
+ */
 function outlineOf(query: LiveQuery): LiveQuery {
   return { ...query, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
 }
@@ -190,10 +192,10 @@ function similarityOf({ results }: LiveQuery): number | null {
   return best !== null && best >= -1 && best <= 1 ? best : null;
 }
 
-/** Sums a batch by pipeline and outcome, so that it needs one row each instead of one per query. */
+/** Sums a batch by pipeline and outcome, so that the batch needs one row per sum instead of one per query. */
 class ArrivalTally {
   readonly now: Date;
-  /** Arrays instead of maps, because a batch rarely has more than one pipeline and a few outcomes. */
+  /** Uses arrays instead of maps, because a batch rarely has more than one pipeline and a few outcomes. */
   readonly counts: Mutable<ArrivalCount>[] = [];
   readonly levels: Mutable<MinuteLevel>[] = [];
   private readonly minute: Date;
@@ -217,9 +219,10 @@ class ArrivalTally {
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
- * Samples the recent query (or the queries of the trace) that has negative feedback. If the rate had already selected it,
- * its probability is raised to 1, because from now on it would be sampled in any case. If the query has left the buffer,
- * neither happens, so that estimates stay unbiased. Queries that were erased in the meantime stay erased.
+ * Samples the recent query (or the queries of the trace) that received negative feedback. If the sampling rate had
+ * already selected it, its probability is raised to 1, because from now on it would be sampled in any case. If the
+ * query has left the buffer, neither happens, so that estimates stay unbiased. Queries that were erased in the meantime
+ * stay erased.
  */
 export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: FeedbackTarget): Promise<void> {
   deps.recent.noteNegativeFeedback(target);
@@ -230,7 +233,7 @@ export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: F
   try {
     await storePromoted(deps, pipeline, queries);
   } catch (error) {
-    // The client sends the feedback again, which must find the queries.
+    // The client resends the feedback, which must then find the queries.
     for (const query of queries) deps.recent.add(query);
     throw error;
   }
@@ -250,7 +253,7 @@ async function storePromoted(
   const unsampled: Promise<LiveSample>[] = [];
   const sampled: Promise<LiveSample>[] = [];
   for (const [position, { query, isSampled }] of candidates.entries()) {
-    // Queries past their retention are dropped: the record of their erasure may be gone as well.
+    // Drops queries past their retention: the record of their erasure may be gone too.
     const { retentionDays } = pipeline.limits;
     if (erased[position] === true || checkOccurredAt(query.occurredAt, retentionDays, now) !== null) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);

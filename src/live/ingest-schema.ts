@@ -1,4 +1,4 @@
-/** Schemas and parsers of the bodies of `POST /v1/queries` and `POST /v1/feedback`. */
+/** Schemas and parsers for the bodies of `POST /v1/queries` and `POST /v1/feedback`. */
 import { z } from 'zod';
 import { RecalldError, type Rejection } from '../core/errors.ts';
 import type { RetrievedDocument } from '../core/model.ts';
@@ -29,21 +29,21 @@ import {
 } from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
-  id: identifier.nullish().describe('Idempotency key; default: derived from the content of the feedback.'),
+  id: identifier.nullish().describe('Idempotency key; default: derived from the content.'),
   query_id: identifier.describe('Id of the live query. The query may arrive later, or never.'),
-  pipeline: identifier.describe('Pipeline of the config.'),
-  kind: z.enum(feedbackKinds).describe('What the user did; the config maps each kind to a sentiment.'),
+  pipeline: identifier.describe('Configured pipeline.'),
+  kind: z.enum(feedbackKinds).describe('What the user did. The config maps each kind to a sentiment.'),
   value: z
     .union([z.number(), z.boolean(), shortText])
     .nullish()
     .describe(
-      'thumb: true or false, up or down, 1 or -1; rating: a number on the scale of the config; relevance: a grade.',
+      'thumb: true or false, up or down, 1 or -1; rating: a number on the configured scale; relevance: a grade.',
     ),
   document_id: identifier.nullish().describe('The document that was clicked, copied or graded.'),
-  rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, from 1.'),
-  occurred_at: timestamp.nullish().describe('When it happened; default: the time of receipt.'),
+  rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, starting at 1.'),
+  occurred_at: timestamp.nullish().describe('When the feedback was given; default: the time of receipt.'),
   user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
-  comment: text.nullish().describe('Stored like the text of a query.'),
+  comment: text.nullish().describe('Stored in the same way as query text.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;
@@ -75,7 +75,7 @@ export function readFeedback(body: unknown): ParsedItems<Feedback> {
 /** Maximum number of items in a body. */
 const MAX_ITEMS = 1000;
 
-/** The items of a body. Each item is validated on its own, so that an invalid item does not affect the others. */
+/** Parsed items of a body. Each item is validated separately, so that an invalid item does not affect the others. */
 export interface ParsedItems<Item> {
   readonly items: readonly Item[];
   /** Index of each item in the body. */
@@ -83,13 +83,13 @@ export interface ParsedItems<Item> {
   readonly rejected: readonly (Rejection & { readonly index: number })[];
 }
 
-/** @throws RecalldError body_unreadable if the body is neither an object nor a list of at most 1,000 */
+/** @throws RecalldError body_unreadable unless the body is an object or a list of at most 1,000 objects */
 function parseItems<Item extends object>(
   body: unknown,
   read: (value: unknown) => { readonly item: Item } | { readonly rejection: Rejection },
 ): ParsedItems<Item> {
   if (typeof body !== 'object' || body === null) {
-    throw new RecalldError('body_unreadable', 'The body must be a JSON object, or a list of them.');
+    throw new RecalldError('body_unreadable', 'The body must be a JSON object or a list of JSON objects.');
   }
   if (!Array.isArray(body)) {
     const outcome = read(body);
@@ -127,14 +127,14 @@ const MAX_STAGE_NAME = 64;
 const resultSchema = z
   .strictObject({
     id: identifier.nullish().describe('Document id; default: derived from the text.'),
-    score: z.number().nullish().describe('Score of the retriever.'),
+    score: z.number().nullish().describe('Score from the retriever.'),
     text: z
       .string()
       .nullish()
-      .describe('Text that the pipeline passes to the model. Only its length and its repetitions are stored.'),
+      .describe('Text that is passed to the model. Only its length and its repetitions are stored.'),
   })
   .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
-    error: 'needs an id, or a text to derive it from',
+    error: 'needs an id, or a text from which to derive the id',
   });
 
 type Result = z.infer<typeof resultSchema>;
@@ -142,8 +142,8 @@ type Result = z.infer<typeof resultSchema>;
 const listSchema = z.array(resultSchema).max(MAX_RESULTS);
 
 /**
- * Results make up most of a live query, so they are first validated by hand: validating each with zod would cost as much as
- * all other fields together. Only results that fail go through the schema, which explains what is wrong.
+ * Results make up most of a live query, so they are first validated by hand-written checks: zod would take as long for
+ * them as for all other fields together. Only results that fail are validated by the schema, which explains the error.
  */
 export const resultsSchema = z
   .custom<readonly Result[]>()
@@ -169,7 +169,7 @@ function isResult(value: unknown): boolean {
   );
 }
 
-/** Many clients send null for missing fields. */
+/** Many clients send null for absent fields. */
 function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
@@ -187,27 +187,29 @@ const stagesSchema = z
   )
   .max(MAX_STAGES)
   .refine((stages) => new Set(stages.map(({ name }) => name)).size === stages.length, {
-    error: 'has two stages of the same name',
+    error: 'has two stages with the same name',
   });
 
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Configured pipeline.'),
   occurred_at: timestamp.nullish().describe('When the user asked; default: the time of receipt.'),
-  text: text.nullish().describe('Text of the query.'),
-  embedding: embeddingSchema.nullish().describe('Vector of the query: numbers, or base64 of float32 little-endian.'),
+  text: text.nullish().describe('Query text.'),
+  embedding: embeddingSchema.nullish().describe('Query vector: numbers, or base64 of float32 little-endian.'),
   top_k: z.int().min(1).max(10_000).nullish().describe('Number of requested documents.'),
-  session_id: identifier.nullish().describe('Sessions are sampled whole.'),
-  trace_id: identifier.nullish().describe('Trace of the request, to join its OpenTelemetry data.'),
-  results: resultsSchema.describe('Retrieved documents, best first; empty if there were none.'),
+  session_id: identifier.nullish().describe('Session id. Sessions are sampled as a whole.'),
+  trace_id: identifier.nullish().describe('Trace id of the request, used to join OpenTelemetry data.'),
+  results: resultsSchema.describe('Retrieved documents, best first; empty if none were found.'),
   latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Duration of the retrieval.'),
   stages: stagesSchema
     .nullish()
     .describe(
       'Intermediate stages of the retriever, such as candidates and reranked, in order. Only the ranks of the final results are stored, not the lists.',
     ),
-  error: shortText.nullish().describe('Short error; omit if the retrieval succeeded. Stored like the text.'),
-  segments: segmentsSchema.nullish().describe('Slices of the traffic, such as tenant or language.'),
+  error: shortText
+    .nullish()
+    .describe('Short error message; omit it if the retrieval succeeded. Stored in the same way as query text.'),
+  segments: segmentsSchema.nullish().describe('Segments of the traffic, such as tenant or language.'),
   user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
   versions: z
     .strictObject({
@@ -219,7 +221,7 @@ export const liveQuerySchema = z.strictObject({
     .describe('Versions of the index, the embedder and the retriever.'),
   sampling: z
     .strictObject({
-      probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query.'),
+      probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query to recalld.'),
     })
     .nullish()
     .describe('Required if the service sends only a sample of its queries.'),
@@ -254,7 +256,7 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
 const none: readonly LiveStage[] = [];
 const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
 
-/** Reuses the parsed object if it has no further fields, to save memory: results are most of a buffered query. */
+/** Reuses the parsed object if it has no other fields, to save memory: results make up most of a buffered query. */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own } = result;
   if (typeof id === 'string' && typeof score === 'number' && own === undefined) return result as RetrievedDocument;
@@ -268,7 +270,7 @@ function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly Retrie
   );
 }
 
-/** The schema has rejected results with neither id nor text. */
+/** The schema has already rejected results that have neither an id nor a text. */
 function idOf({ id, text: own }: Result): string {
   return id ?? contentId(own ?? '') ?? '';
 }
@@ -282,10 +284,10 @@ export function readLiveQueries(body: unknown): ParsedItems<LiveQuery> {
 }
 
 /**
- * Fast path: parses a valid live query with hand-written checks. The schema gives the same result at several times the
- * cost.
+ * Fast path: parses a valid live query with hand-written checks. The schema returns the same result but takes several
+ * times as long.
  *
- * @returns null if a check fails; the schema then validates the item and explains what is wrong
+ * @returns null if a check fails; the schema then validates the item and explains the error
  */
 export function plainLiveQuery(value: unknown): LiveQuery | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -301,7 +303,7 @@ export function plainLiveQuery(value: unknown): LiveQuery | null {
   return embedding === null ? null : toLiveQuery(body as LiveQueryBody, embedding);
 }
 
-/** A check of each field. Vectors are validated when they are parsed. */
+/** Hand-written checks per field. Vectors are validated when they are parsed. */
 const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = Object.assign(Object.create(null), {
   id: isIdentifier,
   pipeline: isIdentifier,
@@ -337,5 +339,5 @@ function areFields(value: unknown, isField: (key: string, value: unknown) => boo
   return true;
 }
 
-/** Path parameters of the erasure of a live query. */
+/** Path parameters for erasing a live query. */
 export const erasedQueryParams = z.strictObject({ id: identifier });

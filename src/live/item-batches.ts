@@ -1,12 +1,12 @@
-/** Splits what a worker thread parsed into batches that the main thread ingests one after the other. */
+/** Splits the output of a worker thread into batches that the main thread ingests one after another. */
 import { deserialize, serialize } from 'node:v8';
 import type { Feedback, LiveQuery } from './rules/live-query.ts';
 
 /** Base weight of an item, in retrieved documents. */
 export const ITEM_WEIGHT = 20;
-/** Characters of text that weigh as much as one retrieved document. */
+/** Number of text characters with the same weight as one retrieved document. */
 const CHARACTERS_PER_DOCUMENT = 500;
-/** Maximum weight of a batch: some milliseconds of copying and ingesting. */
+/** Maximum weight of a batch, which limits copying and ingesting to some milliseconds. */
 const MAX_BATCH_WEIGHT = 6000;
 
 export function weightOfQuery({ results, stages, text }: LiveQuery): number {
@@ -17,7 +17,7 @@ export function weightOfFeedback({ comment }: Feedback): number {
   return ITEM_WEIGHT + (comment?.length ?? 0) / CHARACTERS_PER_DOCUMENT;
 }
 
-/** Splits items into batches in their order. An item heavier than a batch gets a batch of its own. */
+/** Splits items into batches, in order. An item heavier than the maximum gets its own batch. */
 export function splitByWeight<Item>(items: readonly Item[], weightOf: (item: Item) => number): Item[][] {
   const batches: Item[][] = [];
   let room = 0;

@@ -1,4 +1,4 @@
-/** Parses JSON bodies that are too large for the main thread in a worker thread. */
+/** Parses large JSON bodies in a worker thread. */
 import { notUtf8, parseJson } from '../platform/http/request-bodies.ts';
 import { createThreadPool, movable } from '../platform/threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
@@ -37,7 +37,7 @@ function packBatches<Item>(
   });
 }
 
-/** Signal of work that continues after the client has disconnected, because its data must still be stored. */
+/** Signal for work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
@@ -45,7 +45,7 @@ export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // The queue is bounded by bytes where the bodies are read.
+    // Not limited here: the reader of request bodies limits the queue by bytes.
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
   });
@@ -55,7 +55,7 @@ export function createJsonBodyReader() {
   ): Promise<Iterable<ParsedItems<Item>>> => unpackEach(await pool.run(name, json, never, json.flatMap(movable)));
   return {
     /**
-     * Parses the live queries of a body into batches that the main thread can ingest at once.
+     * Parses the live queries in a body into batches that the main thread can ingest at once.
      *
      * @param json pieces of the body; they may be transferred to the thread, so the caller must not use them afterwards
      * @throws RecalldError body_unreadable

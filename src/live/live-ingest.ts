@@ -1,4 +1,4 @@
-/** Composes the ingestion of live traffic from the config. */
+/** Builds the ingestion of live traffic from the config. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
@@ -49,22 +49,22 @@ interface FragmentBufferDeps {
   readonly clock: Clock;
   readonly meter: Meter;
   readonly budget: {
-    /** Maximum estimated bytes of this process per minute; fragments beyond it are dropped and counted. */
+    /** Maximum estimated bytes per minute in this process. Fragments beyond it are dropped and counted. */
     readonly bytesPerMinute: number;
-    /** Maximum per trace and export; a service that indexes documents creates thousands of embeddings in one trace. */
+    /** Maximum per trace and export. A service that indexes documents creates thousands of embeddings in one trace. */
     readonly perTrace: number;
   };
-  /** Returns null if the config has no pipeline of that name. */
+  /** Returns null if no pipeline of that name is configured. */
   livePipeline(name: string): { readonly limits: PipelineLimits; readonly personalData: PersonalData } | null;
-  /** For people on spans without a pipeline. */
+  /** Keys for hashing users and sessions of spans without a pipeline. */
   readonly withoutPipeline: PersonalData;
 }
 
 /**
  * Creates a function that buffers the fragments of one export.
  *
- * It drops vectors of the wrong dimensions, and vectors and texts of spans without a pipeline, because the privacy settings
- * of the pipeline decide what may be stored.
+ * Drops vectors with the wrong dimensions. Also drops vectors and texts of spans without a pipeline, because only the
+ * privacy settings of a pipeline allow storing them.
  *
  * @throws RecalldError database_unreachable; something was not stored, and the client may send the export again
  */
@@ -89,7 +89,7 @@ export function createFragmentBuffer(deps: FragmentBufferDeps): (fragments: read
   };
 }
 
-/** Drops vectors that do not fit their pipeline. */
+/** Returns false for vectors that do not match the dimensions of their pipeline. */
 function isUsable(deps: FragmentBufferDeps, fragment: TraceFragment): boolean {
   if (fragment.kind !== 'embedding') return true;
   const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
@@ -147,7 +147,7 @@ function lastOfEachTrace(fragments: readonly TraceFragment[], max: number): Trac
     .toReversed();
 }
 
-/** Numbers the fragments of each span. A retry has the same spans and so gets the same numbers. */
+/** Numbers the fragments of each span. A retry has the same spans and therefore gets the same numbers. */
 function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   const parts = new Map<string, number>();
   return fragments.map((fragment) => {
@@ -158,15 +158,15 @@ function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   });
 }
 
-/** Rough size of a fragment in the database, in bytes. */
+/** Approximate size of a fragment in the database, in bytes. */
 function sizeOf({ text, embedding, results }: BufferedFragment): number {
   return 500 + (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 50 * (results?.length ?? 0);
 }
 
-/** Limits of the buffer of recent queries: some minutes of a busy service. */
+/** Limits of the recent-query buffer, which cover some minutes of a busy service. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
-/** Limits of fragments, which are stored for ten to twenty minutes: at most about 600 MB. */
+/** Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB. */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
 interface LiveIngestParts {
@@ -186,11 +186,11 @@ export interface LiveIngest {
   /** Buffers fragments that may complete earlier or later live queries. */
   bufferFragments(fragments: readonly TraceFragment[]): Promise<void>;
   /**
-   * Records retriever spans that gave no live query, for `recalld doctor`. Repeated kinds are written at most once a minute.
-   * Never rejects, because no user data is lost with them.
+   * Records retriever spans that did not produce a live query, for `recalld doctor`. Writes a repeated kind at most
+   * once a minute. Never rejects, because these records contain no user data.
    */
   recordUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
-  /** Updates the number of replicas that share the sampling cap. Call about every minute. */
+  /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */
   refresh(): Promise<void>;
 }
 

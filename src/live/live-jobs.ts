@@ -114,7 +114,7 @@ const maintainPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, zero results and clicks of live traffic from the samples of the trailing window, and measures feedback and its drop.',
+  does: 'Estimates failures, zero results and clicks of live traffic from samples in the trailing window. Also measures feedback and detects a drop.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) =>

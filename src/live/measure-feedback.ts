@@ -1,4 +1,4 @@
-/** Measures the positive share of opinions in the trailing window by segment, and the e-value of its drop. */
+/** Measures the positive share of feedback in the trailing window by segment, and the e-value of a drop. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -19,10 +19,10 @@ import {
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
-/** Positive share before the window, stored with the counts that the comparison needs. */
+/** Positive share before the window, stored with the counts that later comparisons need. */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
-/** Opinions of each basis, stored with the ratio over both. */
+/** Number of opinions per basis, stored with the combined ratio. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly explicit: OpinionCounts;
   readonly implicit: OpinionCounts;
@@ -33,12 +33,12 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
   readonly baseline_positive_ratio: number;
   /** Positive share of the latest opinions. */
   readonly positive_ratio: number;
-  /** Most likely onset of the drop. */
+  /** Estimated onset of the drop. */
   readonly since: string;
 }
 
 /**
- * Measures the feedback of every pipeline. Idempotent, apart from feedback that arrives in between.
+ * Measures the feedback on every pipeline. Idempotent, apart from feedback that arrives in between.
  *
  * @throws as forEachPipeline
  */
@@ -80,7 +80,7 @@ function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
   return { positive: outcome.positive, negative: outcome.negative };
 }
 
-/** With fewer opinions the bounds are too wide to be useful. */
+/** With fewer opinions, the confidence interval is too wide to be useful. */
 export const MIN_OPINIONS = 10;
 
 type Value = Pick<
@@ -96,9 +96,11 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
-/** A baseline is learned again after a day, or after a quarter of the time that it covers if that is shorter. */
+/** A baseline is relearned after a day, or after a quarter of the period that it covers if that is shorter. */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/** While there are too few opinions for a baseline, it is retried every hour, or once per window if that is shorter. */
+/**
+ * If there are too few opinions for a baseline, recalld tries again every hour, or once per window if that is shorter.
+ */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(
@@ -111,7 +113,7 @@ async function measureDrop(
   const bucketMs = bucketLengthMs(windowMs);
   const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: context.clock.now() };
   const baseline = await currentBaseline(context, plan, known, until);
-  // Only complete buckets count: an incomplete one would be evaluated again with each of its opinions.
+  // Uses only complete buckets. An incomplete bucket would be evaluated again with every new rating.
   const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
   const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;
@@ -132,8 +134,8 @@ async function measureDrop(
 }
 
 /**
- * Returns the stored baseline of a pipeline, or learns a new one if it is too old; null while there are too few opinions.
- * For a service that is younger than two windows, the first half of its history is the baseline.
+ * Returns the stored baseline of a pipeline, or learns a new one if it is too old. Null while there are too few
+ * opinions. If the service is younger than two windows, the first half of its history is the baseline.
  */
 async function currentBaseline(
   { db, clock }: Context,
@@ -167,18 +169,18 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** True also if there is no outcome. */
+/** Also true if there is no outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }
 
 function boundsOf(counts: OpinionCounts) {
   const ratio = positiveRatio(counts);
-  if (ratio.kind !== 'ratio') throw new RangeError('A baseline must have opinions.');
+  if (ratio.kind !== 'ratio') throw new RangeError('A baseline needs opinions.');
   return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
 }
 
-/** Returns null for details of another version of recalld. */
+/** Returns null if another version of recalld wrote the details. */
 function readBaseline({ details, windowEnd }: { details: Readonly<Record<string, unknown>>; windowEnd: Date }) {
   const { positive, negative, phi } = details;
   if (typeof positive !== 'number' || typeof negative !== 'number' || typeof phi !== 'number') return null;
@@ -188,7 +190,7 @@ function readBaseline({ details, windowEnd }: { details: Readonly<Record<string,
 /** The pipeline whose feedback is summarized, and its bounded segments. */
 export type FeedbackSource = Pick<LivePlan, 'pipeline' | 'segmentKeys' | 'maxSegments'>;
 
-/** Keeps the most frequent segments by name, and merges the rest into one. */
+/** Keeps the most frequent segments by name, and merges all others into one. */
 export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: FeedbackSource): OpinionTally[] {
   const sizes = new Map<string, number>();
   for (const { segments, feedback } of tallies) {

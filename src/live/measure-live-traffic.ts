@@ -1,4 +1,4 @@
-/** Measures the live traffic of a trailing window by pipeline and segment. */
+/** Measures live traffic in a trailing window, by pipeline and segment. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -12,22 +12,22 @@ import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
 
-/** How the live traffic and the feedback of a pipeline are measured. */
+/** Pipeline settings for measuring live traffic and feedback. */
 export interface LivePlan {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** Length of the baseline before the window: expected clicks and usual share of positive opinions. */
+  /** Length of the baseline before the window, for expected clicks and the usual share of positive feedback. */
   readonly baselineMs: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** True if every sampling rate of the config is 1. */
+  /** True if all configured sampling rates are 1. */
   readonly samplesAll: boolean;
 }
 
-/** Share of the samples of the window that were read; below 1 if there were too many. */
+/** Share of the window's samples that were read; below 1 if there were too many. */
 export const SAMPLES_READ = 'samples_read_ratio';
 
-/** Number of sampled queries that report stages of their retriever. */
+/** Number of sampled queries that report retriever stages. */
 export const STAGED_QUERIES = 'staged_queries';
 
 /** Details stored with STAGED_QUERIES. */
@@ -36,8 +36,8 @@ export interface StagesDetails {
 }
 
 /**
- * Measures every pipeline, several at a time. Idempotent, apart from data that arrives in between. Pipelines whose
- * measurement is oldest come first, so that a timeout does not skip the same pipeline twice.
+ * Measures every pipeline, several at a time. Idempotent, apart from data that arrives in between. Pipelines with the
+ * oldest measurement come first, so that a timeout does not skip the same pipeline twice.
  *
  * @throws as forEachPipeline
  */
@@ -80,7 +80,7 @@ async function measurePipeline(
       const outcome = name === ALL_SEGMENT ? withArrivals(measured, reading.arrived) : measured;
       const windowEnd = (clickMeasures as readonly string[]).includes(outcome.measure) ? clicksUntil : until;
       outcomes.push({ ...frame, windowEnd, segment: name, details: {}, ...outcome });
-      // Yields to requests, which share this thread: a large window with many segments takes long.
+      // Yields to requests, which share this thread: a large window with many segments takes a long time.
       await context.clock.sleep(0, signal);
     }
   }

@@ -1,4 +1,4 @@
-/** Measures the mix of live queries: the share of the most frequent query, and of the usual language. */
+/** Measures the mix of live queries: the shares of the most frequent query and of the usual language. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -11,10 +11,10 @@ import type { LiveWindow } from './sql/live-windows.ts';
 export const TOP_QUERY = 'top_query_ratio';
 export const MAIN_LANGUAGE = 'main_language_ratio';
 
-/** Maximum number of texts whose language is detected, at about 0.2 ms each. */
+/** Maximum number of texts for language detection, which takes about 0.2 ms per text. */
 const MAX_TEXTS = 300;
 const TEXTS_PER_TURN = 50;
-/** With fewer queries the most frequent one is a matter of chance. */
+/** With fewer queries, the most frequent query is a matter of chance. */
 const MIN_QUERIES = 50;
 
 /** @param latest latest measurements of the pipeline */

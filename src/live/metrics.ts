@@ -1,32 +1,32 @@
-/** Catalogue entries of live traffic, and of how well golden sets represent it. */
+/** Catalogue entries for metrics of live traffic, and of how well golden sets represent it. */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveMeasurementMetrics = {
-  recalld_live_measure_samples: storedGauge('Sampled queries behind a measure of live traffic (its n).', [
+  recalld_live_measure_samples: storedGauge('Number of sampled queries behind a live traffic measure (its n).', [
     'pipeline',
     'segment',
     'measure',
   ]),
-  recalld_live_measure_no_data: storedGauge('1 while a measure of live traffic has no data, with the reason.', [
+  recalld_live_measure_no_data: storedGauge('1 while a live traffic measure has no data, with the reason.', [
     'pipeline',
     'segment',
     'measure',
     'reason',
   ]),
   recalld_feedback_drop_evidence_ratio: storedGauge(
-    'E-value of a drop of the share of positive opinions by more than 5 points within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1; the value is 0 once the latest opinions have recovered. Without a drop it reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
+    'E-value of a drop in the share of positive feedback by more than 5 points within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, it reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
     ['pipeline'],
   ),
   recalld_feedback_latest_positive_ratio: storedGauge(
-    'Share of positive opinions among the latest 50 or slightly more of the trailing window.',
+    'Share of positive feedback among at least the latest 50 items in the trailing window.',
     ['pipeline'],
   ),
   recalld_feedback_baseline_positive_ratio: storedGauge(
-    'Share of positive opinions in the baseline before the trailing window, the reference of recalld_feedback_drop_evidence_ratio.',
+    'Share of positive feedback in the baseline before the trailing window, with which recalld_feedback_drop_evidence_ratio compares.',
     ['pipeline'],
   ),
   recalld_measure_changed: storedGauge(
-    '1 while a measure without an alert of its own is outside its normal range, 0 while inside; absent until the range is known. `segment` is `all`, or the golden set for a measure of golden runs.',
+    '1 while a measure that has no alert of its own is outside its normal range, 0 while it is inside; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
     ['pipeline', 'measure', 'segment'],
   ),
   recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', [
@@ -34,16 +34,17 @@ export const liveMeasurementMetrics = {
     'measure',
     'segment',
   ]),
-  recalld_measure_normal: storedGauge(
-    'Median of the earlier values of a measure over up to 14 days, without times of incidents.',
-    ['pipeline', 'measure', 'segment'],
-  ),
+  recalld_measure_normal: storedGauge('Median of the measure over up to 14 days, excluding incidents.', [
+    'pipeline',
+    'measure',
+    'segment',
+  ]),
   recalld_live_measure_samples_read_ratio: storedGauge(
-    'Share of the stored samples of the window that was read. Below 1 there were too many samples, and the bounds are wider.',
+    'Share of the stored samples in the window that was read. Below 1, there were too many samples to read, and the confidence intervals are wider.',
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(
-    'Time of the last measurement of the live traffic of a pipeline. Values older than 3 intervals of the job are withheld.',
+    'When the live traffic of a pipeline was last measured. Values older than 3 job intervals are withheld.',
     ['pipeline'],
   ),
 } as const;
@@ -52,19 +53,19 @@ const staged = ['pipeline', 'stage'] as const;
 
 export const liveStageMetrics = {
   recalld_live_stage_queries: storedGauge(
-    'Sampled live queries of the trailing window that report this stage of their retriever (n of the other stage metrics); at most 12 stages per pipeline.',
+    'Number of sampled live queries in the trailing window that report this retriever stage (n of the other stage metrics); at most 12 stages per pipeline.',
     staged,
   ),
   ...boundedGauges(
     {
       recalld_live_stage_latency_p95_seconds:
-        'Weighted 95th percentile of the time spent in a stage, over the live queries of the trailing window; absent below 20 queries.',
+        'Weighted 95th percentile of the time spent in a stage, over live queries in the trailing window; absent if there are fewer than 20 queries.',
       recalld_live_stage_documents:
         'Weighted mean number of distinct documents that a stage returns, over the live queries that report them.',
       recalld_live_stage_emptied_ratio:
-        'Weighted share of the live queries for which a stage returns nothing although the previous one returned documents; for the first stage, all queries for which it returns nothing.',
+        'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage: all queries for which it returns nothing.',
       recalld_live_stage_answered_ratio:
-        'Weighted mean share of the final results of a live query that are among as many top documents of the stage: 1 if later stages change nothing. Judgments are needed to tell whether a change is an improvement.',
+        'Weighted mean share of the final results of a live query that are among the same number of top documents of the stage: 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
     },
     staged,
   ),
@@ -77,18 +78,18 @@ export const liveMixMetrics = {
   ...boundedGauges(
     {
       recalld_golden_live_covered_ratio:
-        'Share of the live queries of the last week with a similar golden query, weighted by inclusion probability; absent while unknown.',
+        'Share of live queries in the last week that have a similar golden query, weighted by inclusion probability; absent while unknown.',
     },
     golden,
   ),
   recalld_golden_live_represented_ratio: storedGauge(
-    'Share of live traffic on topics with a golden query, which recalld_golden_live_mix_score represents.',
+    'Share of live traffic in topics that have a golden query. recalld_golden_live_mix_score represents this share.',
     golden,
   ),
   ...boundedGauges(
     {
       recalld_golden_live_mix_score:
-        'Score of the latest completed run, with queries weighted so that topics have their share of live traffic.',
+        'Score of the latest completed run. Queries are weighted so that each topic has the same share as in live traffic.',
     },
     scored,
   ),

@@ -1,4 +1,4 @@
-/** Exports the latest measurements of live traffic and feedback as gauges. Values that are too old are withheld. */
+/** Exports the latest live traffic and feedback measurements as gauges. Values that are too old are withheld. */
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
@@ -15,9 +15,9 @@ import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
 
 interface LiveSchedule {
-  /** Pipelines of the config; others are not exported. */
+  /** Configured pipelines; others are not exported. */
   readonly pipelines: readonly string[];
-  /** Longest time between two scheduled measurements. */
+  /** Longest interval between two scheduled measurements. */
   readonly intervalSeconds: number;
 }
 
@@ -88,7 +88,7 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
 
 const exported: ReadonlySet<string> = new Set([...liveMeasures, TOP_QUERY, MAIN_LANGUAGE]);
 
-/** Returns the gauges of feedback: over all feedback, and over explicit and implicit feedback separately. */
+/** Returns the feedback gauges: over all feedback, and over explicit and implicit feedback separately. */
 export function feedbackGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const own = measurements.filter(({ pipeline }) => pipelines.includes(pipeline));
   return (now) => {
@@ -140,7 +140,7 @@ function ratioSamples(
   return [...missing, ...shares];
 }
 
-/** False for details of another version of recalld. */
+/** False if another version of recalld wrote the details. */
 function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
   return 'explicit' in details && 'implicit' in details;
 }

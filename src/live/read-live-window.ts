@@ -1,4 +1,4 @@
-/** Reads the sampled queries of a window with their clicks, in bounded memory. */
+/** Reads the sampled queries in a window with their clicks, in bounded memory. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -15,18 +15,18 @@ import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
-/** Measure under which the baseline is stored. Its value is the raw click-through rate. */
+/** Name of the measure that stores the baseline. Its value is the raw click-through rate. */
 export const BASELINE_CTR = 'baseline_click_through_ratio';
 
-/** A baseline is learned again after a day, and used for at most three days. */
+/** A baseline is relearned after a day, and used for at most three days. */
 const BASELINE_INTERVAL_MS = 24 * HOUR_MS;
 const BASELINE_INTERVALS_TO_TRUST = 3;
-/** While there are too few clicks for a baseline, it is retried every hour. */
+/** If there are too few clicks for a baseline, recalld tries again every hour. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 /**
- * Returns the stored click-through rates of the baseline, or learns them from the time before `until` if they are a day
- * old; null while there are too few clicks.
+ * Returns the stored click-through rates of the baseline. If they are a day old, learns new rates from the period
+ * before `until`. Null while there are too few clicks.
  *
  * @param known latest measurement of BASELINE_CTR
  * @throws as readLiveWindow
@@ -46,7 +46,7 @@ export async function currentBaselineCtr(
   const from = new Date(until.getTime() - plan.baselineMs);
   const series = { pipeline: plan.pipeline, measure: BASELINE_CTR, segment: ALL_SEGMENT };
   const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: context.clock.now() };
-  // Avoids reading all baseline queries every hour for a service that sends no clicks.
+  // Avoids reading all baseline queries every hour if the service sends no clicks.
   if (!(await context.db.live.windows.hasClicks(plan.pipeline, from))) {
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
     return stored;
@@ -81,19 +81,19 @@ function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, 
 
 export interface WindowReading {
   readonly queries: readonly SampledQuery[];
-  /** Live queries counted in the window, sampled or not; 0 if nothing was counted. */
+  /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
   readonly arrived: number;
-  /** True if every query that was read had a sampling rate and a probability of 1. */
+  /** True if all queries that were read had a sampling rate and a probability of 1. */
   readonly isCertain: boolean;
-  /** How often the samples were halved to fit the limit; 0 if all were read. */
+  /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
   readonly halvings: number;
-  /** Number of samples in the window; `queries` are all or part of them. */
+  /** Number of samples in the window. `queries` contains all of them, or a part. */
   readonly samples: number;
   readonly clicks: {
     readonly counted: number;
-    /** Clicks on documents that were not shown, or without document and rank. */
+    /** Clicks on documents that were not shown, or without a document and rank. */
     readonly notShown: number;
-    /** Clicks that came too long after their query. */
+    /** Clicks that arrived too long after their query. */
     readonly late: number;
   };
 }
@@ -104,9 +104,9 @@ const MAX_HALVINGS = 40;
 const none: readonly number[] = [];
 
 /**
- * Reads the samples of a window. If there are more than `maxSamples`, draws sessions with repeatedly halved probability
- * until the expected number fits, so that measures stay unbiased and only their bounds widen. The number of halvings
- * depends only on the number of samples, unless large sessions still exceed twice the limit.
+ * Reads the samples in a window. If there are more than `maxSamples`, selects sessions with repeatedly halved
+ * probability until the expected number fits. Measures stay unbiased, and only their confidence intervals widen. The
+ * number of halvings depends only on the number of samples, unless large sessions still exceed twice the limit.
  *
  * @param segmentKeys segment keys to read; others are dropped
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable

@@ -1,6 +1,6 @@
 /**
- * Buffers recent live queries in memory, so that a query with negative feedback can still be sampled. Raw texts are kept
- * only here, and never written to disk.
+ * Buffers recent live queries in memory, so that a query that receives negative feedback can still be sampled. Raw
+ * texts exist only here and are never written to disk.
  */
 import type { LiveQuery } from './rules/live-query.ts';
 
@@ -9,15 +9,15 @@ export type RecentQueries = ReturnType<typeof createRecentQueries>;
 export interface RecentQuery {
   readonly query: LiveQuery;
   readonly receivedAt: Date;
-  /** True if the sampling rate selected it, so that it is already stored. */
+  /** True if the sampling rate selected the query, so that it is already stored. */
   readonly isSampled: boolean;
 }
 
-/** The query that negative feedback is about. */
+/** The query that received negative feedback. */
 export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
-  /** Set if `queryId` may be a span that is not a live query; then it means the queries of this trace. */
+  /** Set if `queryId` may be a span that is not a live query; the feedback is then about the queries of this trace. */
   readonly traceId: string | null;
 }
 
@@ -104,7 +104,7 @@ function traceKeyOf(pipeline: string, traceId: string): string {
   return `trace ${pipeline}\0${traceId}`;
 }
 
-/** Rough size of a query in memory, in bytes. */
+/** Approximate size of a query in memory, in bytes. */
 function sizeOf({ text, embedding, results }: LiveQuery): number {
   let bytes = 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;

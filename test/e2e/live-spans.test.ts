@@ -207,7 +207,7 @@ it('retrievers that cannot be read are counted apart, and the doctor says what t
   expect(after.map((count, index) => count - (before[index] ?? 0))).toEqual([2, 1, 1]);
   const { stdout } = await installed.recalld('doctor');
   expect(stdout).toMatch(
-    /support-docs spans: \d+ retriever spans? of test gave no live query.*no documents reported.*openinference\.span\.kind.*OPENINFERENCE_HIDE_OUTPUTS/,
+    /support-docs spans: \d+ retriever spans? of test produced no live query.*no documents reported.*openinference\.span\.kind.*OPENINFERENCE_HIDE_OUTPUTS/,
   );
   expect(stdout).toMatch(/output truncated.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/);
   expect(stdout).not.toContain('nothing flattened');

@@ -1,4 +1,4 @@
-/** Alerts on the verdicts of checks. The config holds the thresholds; these rules only report the verdicts. */
+/** Alerts on check verdicts. The thresholds are set in the config; these rules only report the verdicts. */
 
 import type { Verdict } from '../../core/model.ts';
 import {
@@ -26,7 +26,7 @@ function isOneOf(...kinds: readonly CheckKind[]): string {
   return `and ${onCheck} ${maxBy(check, 'recalld_check_info', { kind: kinds })}`;
 }
 
-/** Excludes checks that fail only because the retriever is down, which has an alert of its own. */
+/** Excludes checks that fail only because the retriever is down, which has a separate alert. */
 const unlessOutage = `unless ${onCheck} ${maxBy(check, 'recalld_check_outage')} == 1`;
 
 const silentWhileCritical = { alerts: ['RecalldCheckCritical'], on: check };
@@ -74,7 +74,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: unmeasured,
       dashboard: 'health',
       summary: `${name}: a check has no data`,
-      description: `${numbers}. ${theCheck} has had no data for 30 minutes and cannot fail until it has.`,
+      description: `${numbers}. ${theCheck} has had no data for 30 minutes. Until it has data, it cannot fail.`,
     },
     {
       alert: 'RecalldCheckBlind',
@@ -111,7 +111,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
     {
       alert: 'RecalldDensityDriftTicket',
       severity: 'warning',
-      // Density alerts are evaluated even if no check is configured.
+      // Density alerts fire even if no check is configured.
       expr: `max by (pipeline) (${inState('warning')} ${isOneOf('density_drift')})
 or ${maxBy(['pipeline'], 'recalld_density_incident')} == 1
 unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'density_drift' })}`,
@@ -120,7 +120,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
       summary: `${name}: live queries are covered worse`,
-      description: `${coverage}: drift confirmed at the level of a ticket, or no critical check is configured.`,
+      description: `${coverage}: drift confirmed, but only at ticket level, or no critical check is configured.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };
@@ -142,9 +142,9 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
 const since = (word: string): string => ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
 
 /**
- * Makes the sentence of `alertText` from metrics, for the check that the labels `pipeline` and `check` name. Only replicas
- * that see the check fail count, so that one which already knows of its recovery does not put its value into the text.
- * The past tense keeps the text true if Alertmanager sends it again after the recovery.
+ * Builds the sentence of `alertText` from metrics, for the check in the labels `pipeline` and `check`. Uses only
+ * replicas that see the check fail, so that a replica that has already seen the recovery does not put its value into
+ * the text. The past tense keeps the text true if Alertmanager sends it again after the recovery.
  */
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');

@@ -1,4 +1,4 @@
-/** `recalld backtest`: how often the configured checks would have fired on stored history. */
+/** `recalld backtest`: shows how often the configured checks would have fired on stored history. */
 
 import type { Command } from 'commander';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
@@ -33,7 +33,7 @@ export function backtestCommand(command: Command, signal: AbortSignal): Command 
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
     .requiredOption('--from <time>', 'start: only runs that ended at or after this time', parseTime)
     .option('--to <time>', 'end: only runs that ended before this time (default: now)', parseTime)
-    .option('--pipeline <name>', 'only the checks of this pipeline')
+    .option('--pipeline <name>', 'only checks of this pipeline')
     .action(async (options: BacktestOptions) => {
       const { config, pipeline = null, from, to: until = new Date() } = options;
       const { sets, notes } = await runBacktest(commandSettings(config, signal), pipeline, from, until);
@@ -43,10 +43,10 @@ export function backtestCommand(command: Command, signal: AbortSignal): Command 
     });
 }
 
-/** Formats a table of what would have fired, with an example for each row below it. */
+/** Formats a table of the checks that would have fired, with an example below each row. */
 export function formatBacktest(sets: readonly BacktestedChecks[]): string {
   const rows = sets.flatMap(({ pipeline, checks }) => checks.flatMap((check) => rowsOf(pipeline, check)));
-  if (rows.length === 0) return 'No checks were evaluated in that time.';
+  if (rows.length === 0) return 'No checks were evaluated in this period.';
   const examples = sets.flatMap(({ pipeline, checks }) =>
     checks.flatMap(({ name, firings }) =>
       firings.map(({ verdict, example }) => `${pipeline}, ${name}, ${verdict}: ${example}`),
@@ -74,22 +74,22 @@ const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 export interface BacktestedChecks {
   readonly pipeline: string;
-  /** Null for checks on other data than golden runs. */
+  /** Null for checks on data other than golden runs. */
   readonly goldenSet: string | null;
   readonly checks: readonly CheckBacktest[];
 }
 
 export interface Backtest {
   readonly sets: readonly BacktestedChecks[];
-  /** Sentences that explain what was left out. */
+  /** Sentences that explain what was not replayed. */
   readonly notes: readonly string[];
 }
 
 /**
- * Evaluates the checks of the config on all golden runs and measurements from `from` to before `until`.
+ * Evaluates the configured checks on all golden runs and measurements from `from` to before `until`.
  *
  * @param only name of a pipeline; null for all
- * @throws RecalldError usage when the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
+ * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
  */
 export async function runBacktest(
   settings: CommandSettings,
@@ -128,19 +128,19 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
     .filter(({ checks }) => checks.length === 0)
     .map(({ pipeline, goldenSet }) =>
       goldenSet === null
-        ? `The thresholds of ${pipeline} had no measurements in that time; \`recalld checks\` shows their present state.`
-        : `No run of ${goldenSet} on ${pipeline} ended in that time, or it has no checks; \`recalld runs list\` shows the stored runs.`,
+        ? `The thresholds of ${pipeline} had no measurements in this period; \`recalld checks\` shows their current state.`
+        : `No run of ${goldenSet} on ${pipeline} ended in this period, or it has no checks; \`recalld runs list\` shows the stored runs.`,
     );
 }
 
-/** Names the checks that cannot be replayed from stored data. */
+/** Lists the checks that cannot be replayed from stored data. */
 function notReplayed(pipelines: Config['pipelines']): string[] {
   return pipelines.flatMap(({ name, checks }) => [
     ...(checks.some((check) => 'density_drift' in check)
       ? [`Density drift on ${name} is not replayed; \`recalld checks --history\` shows its past alerts.`]
       : []),
     ...(checks.some((check) => isThreshold(check) && check.measure.endsWith('_age_seconds'))
-      ? [`Thresholds on ages of ${name} are not replayed, since ages are not stored.`]
+      ? [`Thresholds on ages of ${name} are not replayed, because ages are not stored.`]
       : []),
   ]);
 }

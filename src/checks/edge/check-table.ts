@@ -1,4 +1,4 @@
-/** Table of configured checks with their verdict, its explanation and since when it has lasted. */
+/** Table of configured checks: verdict, explanation, and time of the last change. */
 import { checkHistory, pipelinePath } from '../../report/console/links.ts';
 import type { Table } from '../../report/model/content.ts';
 import { age, link, missing, note, quiet, table, time, value, verdictBadge, why } from '../../report/model/show.ts';

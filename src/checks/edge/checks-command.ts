@@ -26,7 +26,7 @@ interface ChecksOptions extends ConfiguredOptions {
 export function checksCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only checks of this pipeline')
-    .option('--history', 'list changes of verdicts, newest first')
+    .option('--history', 'list verdict changes, newest first')
     .option('--check <name>', 'with --history: only this check')
     .option('--since <time>', 'with --history: only changes at or after this time', parseTime)
     .option('--limit <n>', 'with --history: maximum number of changes', parseCount, 20)
@@ -43,7 +43,7 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
         };
         const found = await withCommandStore(settings, ({ db }) => db.checks.transitions(filter));
         if (options.json === true) printJson(toWire(z.array(transitionSchema), found));
-        else if (found.length === 0) printLine('No check changed its verdict in that time.');
+        else if (found.length === 0) printLine('No check changed its verdict in this period.');
         else printLine(terminalText(transitionTable(found, null), systemClock.now()));
         return;
       }
@@ -57,9 +57,9 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
 }
 
 /**
- * Returns the state of every check, in the order of the config.
+ * Returns the state of every check, in config order.
  *
- * @param pipeline null for all
+ * @param pipeline null for all pipelines
  * @throws RecalldError pipeline_unknown, and as withCommandStore
  */
 export async function listChecks(settings: CommandSettings, pipeline: string | null): Promise<CheckState[]> {

@@ -1,4 +1,4 @@
-/** Expected false pages of a config, which `recalld config check` prints as a table or as JSON. */
+/** Expected false pages of a config, printed by `recalld config check` as a table or as JSON. */
 import { type CommandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { periodBudget } from '../../app/config/alerts.ts';
 import { formatTable } from '../../cli/output.ts';
@@ -36,7 +36,7 @@ interface ExpectationInputs {
   readonly now: Date;
   readonly densityPlans: readonly DensityPlan[];
   readonly liveIntervalSeconds: number;
-  /** Latest runs, whose scores give the margins of score thresholds; null if they were not read. */
+  /** Latest runs, whose scores determine the margins of score thresholds; null if they were not read. */
   readonly latest: readonly LatestRun[] | null;
   /** Accepted false pages of one pipeline. */
   readonly budget: FalsePageBudget;
@@ -45,7 +45,7 @@ interface ExpectationInputs {
 const UNSCHEDULED = 'because no golden run is scheduled';
 const NOISY = 'if the retriever returns different results for the same query; otherwise none';
 
-/** Computes the expected false pages of one pipeline. Warnings do not page and are left out. */
+/** Computes the expected false pages of one pipeline. Excludes warnings, which do not page. */
 export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipeline): PipelineExpectation {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
   const checks = [
@@ -126,7 +126,7 @@ function expectScore(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && measure === key.measure && k === key.k,
   );
   if (score === undefined) return { ...withMargin(bounded, 'score', 'above the threshold'), fix };
-  // The threshold of a rotated set is shifted.
+  // The threshold of a rotated golden set is shifted.
   const threshold = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
   const above = score.mean - threshold;
   const half = score.ciHigh - score.mean;
@@ -137,7 +137,7 @@ function expectScore(
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
   const widths = Number.isFinite(margin) ? `${decimal(margin)} half-widths of its 95 % interval` : 'certainly';
-  const assumption = `while the score stays at the latest, ${known}, ${widths} above the threshold`;
+  const assumption = `while the score stays at the latest value, ${known}, ${widths} above the threshold`;
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
 
@@ -174,14 +174,14 @@ function expectThreshold(
       fix,
     };
   }
-  // Over several segments, the intervals of shares hold together; those of other measures hold for each segment.
+  // For shares, the intervals hold for all segments together; for other measures, they hold for each segment.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
   const values = check.segments === 'each' && watched.unit !== 'share' ? 1 + (plan?.maxSegments ?? 0) : 1;
   const where = `${watched.worse === 'below' ? 'above' : 'below'} the threshold`;
   return { evaluations, fix, ...withMargin({ evaluations, confirm: check.confirm, values }, 'value', where) };
 }
 
-/** Returns the time between two measurements, derived from how long one is trusted. */
+/** Returns the time between two measurements, derived from how long a measurement is trusted. */
 function intervalSeconds(
   { densityPlans, liveIntervalSeconds }: ExpectationInputs,
   pipeline: string,
@@ -192,10 +192,10 @@ function intervalSeconds(
   return measurementTrustSeconds({ measure, ...window }, liveIntervalSeconds) / INTERVALS_TO_TRUST;
 }
 
-/** With more scheduled runs a week than this (more than one an hour), one week stands for all others. */
+/** If there are more scheduled runs per week than this (more than one an hour), one week represents all others. */
 const DENSE = 200;
 
-/** Counts the full runs that the schedule starts in the next 90 days, without manual runs and runs after sentinels. */
+/** Counts the full runs that the schedule starts in the next 90 days. Excludes manual runs and runs after sentinels. */
 function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>
@@ -206,7 +206,7 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 }
 
 /**
- * Computes the expected false pages of each pipeline of the config.
+ * Computes the expected false pages of each configured pipeline.
  *
  * @param useRuns reads the latest runs from the database for the margins of score thresholds
  * @throws RecalldError as withCommandStore, with `useRuns`
@@ -228,8 +228,8 @@ export async function expectFalsePagesOf(
 }
 
 /**
- * Formats a table of the checks that page, the assumptions behind the numbers, and a warning for each pipeline above its
- * budget; empty if no check pages.
+ * Formats a table of the checks that page, the assumptions behind the numbers, and a warning for each pipeline above
+ * its budget. Empty if no check pages.
  */
 export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);
@@ -257,13 +257,13 @@ export function formatFalsePages(pipelines: readonly PipelineExpectation[], budg
   ].join('\n');
 }
 
-/** Returns a warning with a fix if more false pages are expected than accepted, else null. */
+/** Returns a warning with a fix if more false pages are expected than accepted, otherwise null. */
 function warningOf({ pipeline, checks, expected, accepted }: PipelineExpectation, budget: string): string | null {
   if (expected <= accepted) return null;
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (
     `${pipeline} will cause about ${format(expected)} false pages in ${COUNTED_DAYS} days, more than ` +
-    `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix} or make it a warning.`
+    `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix}, or make it a warning.`
   );
 }
 

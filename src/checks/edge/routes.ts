@@ -20,7 +20,7 @@ export const checkStateSchema = z.object({
   name: z.string(),
   severity: severityField,
   threshold: z.number(),
-  verdict: verdictField.describe('no_data if there is no evaluation that is fresh enough to trust.'),
+  verdict: verdictField.describe('`no_data` if no recent evaluation can be trusted.'),
   value: z.number().nullable(),
   ...detectableShape,
   explanation: z.string().nullable().describe('Explanation of the last evaluation.'),
@@ -30,16 +30,16 @@ export const checkStateSchema = z.object({
   quiet: z
     .boolean()
     .describe(
-      'True if there is no data for a harmless reason: too little traffic, or a baseline that is still being learnt.',
+      'True if data is missing for a harmless reason: too little traffic, or a baseline that is still being learned.',
     ),
 });
 
 export type CheckStateJson = z.infer<typeof checkStateSchema>;
 
 export const transitionListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only checks of this pipeline.'),
-  check: z.string().min(1).max(300).optional().describe('Only changes of the check with this name.'),
-  since: z.iso.datetime({ offset: true }).optional().describe('Only changes at or after this time.'),
+  pipeline: nameSchema.optional().describe('Return only checks of this pipeline.'),
+  check: z.string().min(1).max(300).optional().describe('Return only changes of the check with this name.'),
+  since: z.iso.datetime({ offset: true }).optional().describe('Return only changes at or after this time.'),
   ...numberedPageShape,
 });
 
@@ -54,13 +54,13 @@ export const transitionSchema = z.object({
   ended_at: z.iso.datetime().nullable().describe('When the verdict changed again; null if it has not.'),
   threshold: z.number(),
   value: z.number().nullable(),
-  segment: z.string().nullable().describe('The segment that decided the verdict, if there were several.'),
+  segment: z.string().nullable().describe('The segment that decided the verdict; null unless there were several.'),
   explanation: z.string(),
 });
 
 export const checkListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only checks of this pipeline.'),
-  verdict: verdictField.optional().describe('Only checks with this verdict.'),
+  pipeline: nameSchema.optional().describe('Return only checks of this pipeline.'),
+  verdict: verdictField.optional().describe('Return only checks with this verdict.'),
   ...numberedPageShape,
 });
 

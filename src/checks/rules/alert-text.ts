@@ -1,6 +1,6 @@
 /**
- * Texts of a failing check: a title for a lock screen, a sentence with its numbers, and what it recovered to. The alert
- * rules (checks/edge/alerts.ts) make the same sentence from metrics.
+ * Texts for a failing check: a title for a lock screen, a sentence with its numbers, and the recovery. The alert rules
+ * (checks/edge/alerts.ts) build the same sentence from metrics.
  */
 
 import { formatBeside, formatValue, interval, signed, type Unit } from '../../core/format.ts';
@@ -8,7 +8,7 @@ import { ALL_SEGMENT } from '../../core/model.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
-/** The words of a check's sentence, which are also labels of `recalld_check_info`. */
+/** The words in a check's sentence, which are also labels of `recalld_check_info`. */
 export interface AlertWords {
   /** Subject of the sentence. */
   readonly what: string;
@@ -17,7 +17,7 @@ export interface AlertWords {
   readonly unit: 'seconds' | 'share' | 'number';
 }
 
-/** How the numbers of a sentence are written; Prometheus can only write them with its own template functions. */
+/** How numbers in a sentence are formatted. Prometheus can only format them with its own template functions. */
 export interface NumberStyle {
   value(value: number, unit: AlertWords['unit']): string;
   interval(low: number, high: number, unit: AlertWords['unit']): string;
@@ -32,7 +32,7 @@ const forPeople: NumberStyle = {
 
 /**
  * Describes a failing check: "ndcg@10 dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on
- * 2026-11-20". Unknown parts are left out. The past tense keeps it true after a recovery.
+ * 2026-11-20". Omits unknown parts. The past tense keeps the sentence true after a recovery.
  */
 export function alertText(check: CheckState, style: NumberStyle = forPeople): string {
   const { what, limit, unit } = alertWords(check);
@@ -50,7 +50,7 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
   return `${what} ${change} ${format(value)}${spread(check, unit, style)}, ${limit} ${format(threshold)}${at}`;
 }
 
-/** Titles a failing check: "nDCG@10 on faq 0.55, below 0.7". */
+/** Title for a failing check: "nDCG@10 on faq 0.55, below 0.7". */
 export function alertHeadline(check: CheckState): string {
   const { value, threshold, kind } = check;
   const { limit, unit } = alertWords(check);
@@ -68,7 +68,7 @@ export function alertHeadline(check: CheckState): string {
  * Describes a recovery: "nDCG@10 on faq recovered to 0.82". Null if no measurement shows it. A check that passes only
  * because another baseline was pinned has not recovered.
  *
- * @param breachedAgainst baseline that the check failed against; null if it was not compared with a baseline
+ * @param breachedAgainst baseline against which the check failed; null if it was not compared with a baseline
  */
 export function recoveryText(check: CheckState, breachedAgainst: string | null): string | null {
   const { kind, value, verdict, comparedWith } = check;
@@ -132,7 +132,7 @@ export function alertWords({
   }
 }
 
-/** Returns the time of the first bad measurement, or the time since which there is no data. */
+/** Returns the time of the first bad measurement, or the time since which data has been missing. */
 export function alertSince({
   verdict,
   since,

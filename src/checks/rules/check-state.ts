@@ -1,26 +1,26 @@
-/** Status of a check: as its last evaluation stored it, and how much of it can be trusted at the time of reading. */
+/** Check status: as stored by the last evaluation, and how much of it can be trusted at the time of reading. */
 
 import type { Severity, Verdict } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
-/** Status of a threshold after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
+/** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
 export interface ThresholdStatus extends SteadyVerdict {
-  /** True if there is too little data to evaluate, and the config does not alert on that. */
+  /** True if there is too little data to evaluate and the check is configured not to alert on that. */
   readonly isQuiet: boolean;
   readonly evidenceAt: Date | null;
-  /** The sentence of the finding, and the reason if the verdict differs from the finding. */
+  /** The sentence from the finding, and the reason if the verdict differs from the finding. */
   readonly explanation: string;
 }
 
 /**
- * Returns the status of a threshold after a finding. A measurement that was evaluated before, because of a retry or
- * because no newer one exists, changes nothing. If something is broken, `no_data` needs no confirmation: the values had
- * to become too old to trust first, which took long enough.
+ * Returns the threshold status after a finding. A measurement that was evaluated before, because of a retry or because
+ * there is no newer one, changes nothing. `no_data` caused by a fault needs no confirmation: the values first had to
+ * become too old to trust, which took long enough.
  *
  * A check that was failing when its traffic ended is not quiet, because its recovery is unknown.
  *
- * @param evidenceAt time of the measurement; null without one
+ * @param evidenceAt time of the measurement; null if there is none
  */
 export function nextStatus(
   { confirm, noData }: Pick<ThresholdCheck, 'confirm' | 'noData'>,
@@ -62,11 +62,11 @@ function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, con
 /** State of a verdict between two measurements. */
 export interface SteadyVerdict {
   readonly verdict: Verdict;
-  /** When the verdict changed to its present value. */
+  /** When the verdict last changed. */
   readonly since: Date;
   /** The last verdict other than `no_data`; null if there was none. */
   readonly lastKnown: Exclude<Verdict, 'no_data'> | null;
-  /** The verdict that the latest measurements show instead; null if they agree. */
+  /** A different verdict that the latest measurements show; null if they agree with the current verdict. */
   readonly candidate: Verdict | null;
   /** Number of consecutive measurements that show the candidate. */
   readonly seen: number;
@@ -82,11 +82,12 @@ export interface ShownVerdict {
 /**
  * Applies hysteresis and confirmation to one new measurement.
  *
- * - The verdict changes after `confirm` consecutive measurements that show the change, for the worse or the better.
- *   Changes of different size in the same direction count together, as the smaller change.
- * - Critical lasts until the value is on the good side of the threshold. A bound that no longer proves the breach is not
- *   a recovery.
- * - A breach ends when the value is better than the threshold by a margin; between threshold and margin it is a warning.
+ * - The verdict changes after `confirm` consecutive measurements show the change, for the worse or the better. Changes
+ *   of different size in the same direction count together, as the smaller change.
+ * - Critical lasts until the value is on the good side of the threshold. A bound that no longer proves the breach is
+ *   not a recovery.
+ * - A breach ends when the value is better than the threshold by a margin; between threshold and margin it is a
+ *   warning.
  * - The first measurement of a check sets the verdict, unless it is a breach, which needs confirmation.
  */
 export function steadyVerdict(
@@ -120,7 +121,7 @@ function firstVerdict(verdict: Verdict, at: Date, confirm: number): SteadyVerdic
   return { verdict: 'no_data', since: at, lastKnown: null, candidate: verdict, seen: 1 };
 }
 
-/** Returns the verdict that a measurement calls for, given the present one. */
+/** Returns the verdict that follows from a measurement and the current verdict. */
 function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): Verdict {
   if (shown.verdict === 'no_data') return 'no_data';
   const last = verdict === 'no_data' ? lastKnown : verdict;
@@ -130,7 +131,7 @@ function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): V
 
 const badness = { ok: 0, warning: 1, critical: 2 } as const;
 
-/** True if both verdicts are worse than `from` or both are better; `no_data` only matches itself. */
+/** True if both verdicts are worse than `from` or both are better; `no_data` only matches `no_data`. */
 function isSameDirection(from: Verdict, a: Verdict, b: Verdict): boolean {
   if (a === b) return true;
   if (a === 'no_data' || b === 'no_data') return false;
@@ -161,7 +162,7 @@ export type CheckKind = (typeof checkKinds)[number];
 
 export interface ConfiguredCheck {
   readonly kind: CheckKind;
-  /** For example `ndcg@10` or `error_ratio`. */
+  /** Measure, for example `ndcg@10` or `error_ratio`. */
   readonly measure: string;
   readonly pipeline: string;
   /** Golden set whose runs the check evaluates; null for other checks. */
@@ -169,7 +170,7 @@ export interface ConfiguredCheck {
   readonly name: string;
   readonly severity: Severity;
   readonly threshold: number;
-  /** True if a check that was never evaluated does not alert for lack of data. */
+  /** True if the check does not alert on missing data before its first evaluation. */
   readonly isQuietAtFirst: boolean;
 }
 
@@ -180,7 +181,7 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly severity: Severity;
   readonly threshold: number;
   readonly measure: string;
-  /** The segment that decided the verdict, if there were several; else null. */
+  /** The segment that decided the verdict; null unless there were several. */
   readonly segment: string | null;
   /** One sentence that explains the verdict; null before the first evaluation. */
   readonly explanation: string | null;
@@ -188,20 +189,20 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly smallestDetectableDrop: number | null;
   /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** True if there is no data for a harmless reason: too little traffic, or a baseline that is still being learnt. */
+  /** True if data is missing for a harmless reason: too little traffic, or a baseline that is still being learned. */
   readonly isQuiet: boolean;
-  /** Time of the evaluated measurement; null without one. */
+  /** Time of the evaluated measurement; null if there is none. */
   readonly evidenceAt: Date | null;
   /** End of the run, window or reading that the explanation describes; null if there was none. */
   readonly evaluatedAt: Date | null;
-  /** After this time the status is too old to trust; null: never. */
+  /** Time after which the status is too old to trust; null: never. */
   readonly trustedUntil: Date | null;
   readonly updatedAt: Date;
 }
 
 /**
- * Present status of a configured check. If it is too old to trust, `verdict` is `no_data` and `value` is null.
- * `threshold` includes the shift of a golden set that was rotated.
+ * Current status of a configured check. If it is too old to trust, `verdict` is `no_data` and `value` is null.
+ * `threshold` includes the shift for a rotated golden set.
  */
 export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
@@ -219,16 +220,16 @@ export interface CheckState
       | 'smallestDetectableDrop'
       | 'comparedWith'
     > {
-  /** When the verdict changed to its present value; null before the first evaluation. */
+  /** When the verdict last changed; null before the first evaluation. */
   readonly since: Date | null;
   readonly isTooOld: boolean;
 }
 
 /**
- * Returns the state of a check at the time of reading: a status that is too old to trust is `no_data`, even if no worker
- * evaluates the check any more.
+ * Returns the state of a check at the time of reading: a status that is too old to trust is `no_data`, even if no
+ * worker evaluates the check any more.
  *
- * @param status null for a check that was never evaluated
+ * @param status null if the check was never evaluated
  */
 export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now: Date): CheckState {
   const { isQuietAtFirst, ...configured } = check;
@@ -275,33 +276,34 @@ export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now:
 export interface Breach {
   /** Last value while the check was OK; null if there was none. */
   readonly before: number | null;
-  /** Time of the first measurement beyond the threshold; null if the check does not fail. */
+  /** Time of the first measurement beyond the threshold; null if the check passes. */
   readonly breachedSince: Date | null;
-  /** End of the last known retriever outage, if only outages made the check fail; else null. */
+  /** End of the last known retriever outage if only outages made the check fail; otherwise null. */
   readonly outageUntil: Date | null;
 }
 
 const NO_BREACH: Breach = { before: null, breachedSince: null, outageUntil: null };
 
-/** Outcome of one evaluation, as far as a breach depends on it. */
+/** The parts of an evaluation's outcome that affect a breach. */
 export interface Evaluation {
   /** Verdict after confirmation. */
   readonly verdict: Verdict;
   /** True if the measurement itself is beyond the threshold. */
   readonly isBeyond: boolean;
   readonly value: number | null;
-  /** Time span of the measurement; null without one. */
+  /** Time span of the measurement; null if there is none. */
   readonly evidence: TimeSpan | null;
-  /** When the retriever of the pipeline was last found down; null if it answers. */
+  /** When the pipeline's retriever was last found down; null if it responds. */
   readonly outageAt: Date | null;
 }
 
 /**
- * Updates the breach of a check. A breach lasts from the first bad measurement until the verdict is OK on a good one.
+ * Updates the breach of a check. A breach lasts from the first bad measurement until the verdict is OK on a good
+ * measurement.
  *
- * A breach belongs to an outage while each of its bad measurements overlaps a retriever outage: the outage has an alert
- * of its own, and the check must not add a second one. The first bad measurement entirely after the outage makes it a
- * breach of its own.
+ * A breach belongs to an outage while each of its bad measurements overlaps a retriever outage: the outage has a
+ * separate alert, and the check must not add a second one. The first bad measurement entirely after the outage makes it
+ * an independent breach.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;
@@ -318,7 +320,7 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
   };
 }
 
-/** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */
+/** Returns the value before the breach. Null for a difference from another baseline, which is not comparable. */
 export function comparableBefore(
   { before, comparedWith }: Pick<CheckStatus, 'before' | 'comparedWith'>,
   judged: Pick<CheckStatus, 'comparedWith'>,

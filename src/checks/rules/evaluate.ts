@@ -1,4 +1,4 @@
-/** Evaluates a check: facts and previous status in, new status out. */
+/** Evaluates a check: maps facts and the previous status to a new status. */
 import type { Verdict } from '../../core/model.ts';
 import {
   type CheckStatus,
@@ -20,29 +20,29 @@ import {
   type ThresholdFinding,
 } from './threshold.ts';
 
-/** Facts about a check from the latest golden run, window of query density or measurements. */
+/** Facts about a check from the latest golden run, query density window or measurements. */
 export interface CheckFacts extends Omit<CheckOutcome, 'explanation'> {
   readonly evidence: Evaluation['evidence'];
-  /** Null: the previous threshold, or that of the config. Thresholds shift when a golden set gets a new version. */
+  /** Null means the previous or the configured threshold. Thresholds shift when a golden set gets a new version. */
   readonly threshold: number | null;
   readonly explanation: string | null;
   readonly evaluatedAt: Date | null;
-  /** After this time the facts are too old to trust; null: never. */
+  /** Time after which the facts are too old to trust; null: never. */
   readonly trustedUntil: Date | null;
   /** Pinned run that the value is compared with; null for an absolute value. */
   readonly comparedWith: string | null;
-  /** True if there is no data for a harmless reason. */
+  /** True if data is missing for a harmless reason. */
   readonly isQuiet: boolean;
   /** A threshold and its finding; null if golden runs or windows have already confirmed the verdict. */
   readonly unconfirmed: { readonly rule: ThresholdCheck; readonly found: ThresholdFinding } | null;
 }
 
 /**
- * Evaluates a check: after a golden run, after a window of query density, every minute, and in a backtest. Facts that
- * were evaluated before change nothing, unless they have become too old to trust.
+ * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that were
+ * evaluated before change nothing, unless they have become too old to trust.
  *
- * @param stored previous status; null for a check that was never evaluated
- * @param outageAt when the retriever of its pipeline was last found down; null if it answers
+ * @param stored previous status; null if the check was never evaluated
+ * @param outageAt when the pipeline's retriever was last found down; null if it responds
  */
 export function evaluate(
   check: ConfiguredCheck,
@@ -76,7 +76,7 @@ export function evaluate(
     evidence,
     outageAt,
   });
-  // No spread, which costs a microsecond per field: a backtest calls this a million times.
+  // Avoids a spread, which takes a microsecond per field: a backtest calls this a million times.
   return {
     pipeline: check.pipeline,
     name: check.name,
@@ -131,17 +131,21 @@ function asFound(
 
 /** A golden run that ended. */
 export interface EvaluatedRun {
-  /** Results of its checks; empty if it failed. */
+  /** Results of the run's checks; empty if the run failed. */
   readonly checks: readonly CheckResult[];
   readonly evidence: NonNullable<Evaluation['evidence']>;
-  /** One sentence that explains why it failed; null if it did not. */
+  /** One sentence that explains why the run failed; null if it did not fail. */
   readonly failure: string | null;
-  /** Run that it was compared with; null if there was none. */
+  /** Run that this run was compared with; null if there was none. */
   readonly baseline: string | null;
   readonly trustedSeconds: number;
 }
 
-/** Returns the facts about a check from a golden run. @param run null if no run has ended */
+/**
+ * Returns the facts about a check from a golden run.
+ *
+ * @param run null if no run has ended
+ */
 export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): CheckFacts {
   const judged = run?.checks.find(({ name }) => name === check.name) ?? null;
   const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
@@ -166,10 +170,14 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** Thresholds are evaluated every minute; after this time without an evaluation they have no data. */
+/** Thresholds are evaluated every minute. Without an evaluation for this long, they have no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
-/** Returns the facts about a threshold from the newest measurements. @param evidence their time span; null without any */
+/**
+ * Returns the facts about a threshold from the newest measurements.
+ *
+ * @param evidence their time span; null if there are none
+ */
 export function factsOfReadings(
   rule: ThresholdCheck,
   readings: readonly Reading[],

@@ -1,4 +1,4 @@
-/** Expected number of false pages: pages of the configured checks in 90 days in which nothing is wrong. */
+/** Expected number of false pages: pages by the configured checks in 90 days in which nothing is wrong. */
 
 import { DAY_MS } from '../../core/time.ts';
 import type { FalsePageBudget } from '../../density/rules/alert.ts';
@@ -18,15 +18,15 @@ export interface CheckExpectation {
   readonly evaluations: number | null;
   /** False pages in 90 days; null if unknown. */
   readonly expected: number | null;
-  /** Condition under which the number holds, such as `while the usual score ...`; empty if there is none. */
+  /** Condition under which the number is valid, such as `while the usual score ...`; empty if there is none. */
   readonly assumption: string;
-  /** How to lower the number, other than by making the check a warning; empty if it is 0. */
+  /** How to lower the number, other than by making the check a warning; empty if the number is 0. */
   readonly fix: string;
 }
 
 export interface PipelineExpectation {
   readonly pipeline: string;
-  /** Critical checks, which are the ones that page. */
+  /** Critical checks; only these page. */
   readonly checks: readonly CheckExpectation[];
   /** Sum over the checks with a known number. */
   readonly expected: number;
@@ -38,16 +38,16 @@ export interface PipelineExpectation {
  * retriever after one baseline. Deterministic retrievers cause none.
  *
  * Runs are not independent: each is compared with the same baseline, and a baseline that is high by chance makes every
- * run look like a drop. Let run x and baseline b be standard normal, and z the alpha quantile. A run is significant when
- * x <= b + sqrt(2) z. Given b, the runs are independent, each is significant with probability p(b) = Phi(b + sqrt(2) z),
- * and any two comparisons have a correlation of 1/2. The check becomes critical after `runs` consecutive significant
- * runs, until as many consecutive runs are not significant. The expected number of such changes is computed run by run
- * for each b, and averaged over b.
+ * run look like a drop. Let run x and baseline b be standard normal, and z the alpha quantile. A run is significant
+ * when x <= b + sqrt(2) z. Given b, the runs are independent, each is significant with probability p(b) = Phi(b +
+ * sqrt(2) z), and any two comparisons have a correlation of 1/2. The check becomes critical after `runs` consecutive
+ * significant runs, until the same number of consecutive runs is not significant. The expected number of such changes
+ * is computed run by run for each b, and averaged over b.
  *
- * The number is too high if the noise is smaller than `drop`, since such noise is never significant, and if ten or more
- * reruns measured the noise, since runs are then compared with its upper bound. Fewer than ten reruns estimate the noise
- * too poorly for the test to keep its level. Whatever the dependence, the number is at most evaluations * alpha / runs,
- * since each page needs `runs` significant runs of its own.
+ * The number is too high if the noise is smaller than `drop`, because such noise is never significant. It is also too
+ * high if ten or more reruns measured the noise, because runs are then compared with its upper bound. Fewer than ten
+ * reruns estimate the noise too poorly for the test to keep its level. Whatever the dependence, the number is at most
+ * evaluations * alpha / runs, because each page needs `runs` significant runs of its own.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */
@@ -62,7 +62,8 @@ export function falseRegressions(
 
 /** Expected number of changes to critical, if each evaluation is significant with probability p. */
 function expectedPages(p: number, runs: number, evaluations: number): number {
-  // Probabilities by the number of consecutive significant runs while OK, and of insignificant ones while critical.
+  // Probabilities by the number of consecutive significant runs while OK, and of consecutive insignificant runs while
+  // critical.
   const ok = new Float64Array(runs);
   const critical = new Float64Array(runs);
   ok[0] = 1;
@@ -78,7 +79,11 @@ function expectedPages(p: number, runs: number, evaluations: number): number {
   return pages;
 }
 
-/** Moves every probability up by one place, times `likely`. @returns the probability that leaves the last place */
+/**
+ * Moves every probability up by one place, times `likely`.
+ *
+ * @returns the probability that leaves the last place
+ */
 function shift(shares: Float64Array, likely: number): number {
   const out = (shares.at(-1) ?? 0) * likely;
   for (let i = shares.length - 1; i > 0; i--) shares[i] = (shares[i - 1] ?? 0) * likely;
@@ -91,19 +96,21 @@ export interface BoundedEvaluations {
   readonly evaluations: number;
   /** Consecutive measurements that must show a breach; 1 for golden scores. */
   readonly confirm: number;
-  /** Values with a 95 % interval of their own in one evaluation; 1 if the intervals hold for all values together. */
+  /**
+   * Number of values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together.
+   */
   readonly values: number;
 }
 
 /**
- * Maximum number of times that a check on a confidence bound becomes critical while nothing is wrong: the usual value is
- * on the good side of the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the threshold
- * with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
+ * Maximum number of times that a check on a confidence bound becomes critical while nothing is wrong: the usual value
+ * is on the good side of the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the
+ * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
- * Evaluations may depend on each other in any way (windows overlap, a set runs again and again): each page needs
- * `confirm` evaluations of its own, so there are at most evaluations / confirm chances for one. Hysteresis only lowers
- * the number, and a breach before and after a gap is one page. Noise that all queries of an evaluation share is neither
- * in the interval nor in this number.
+ * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). Each page needs
+ * `confirm` evaluations of its own, so there are at most evaluations / confirm chances for a page. Hysteresis only
+ * lowers the number, and a breach before and after a gap is one page. Noise that all queries of an evaluation share is
+ * neither in the interval nor in this number.
  *
  * @param margin >= 0
  */
@@ -118,7 +125,7 @@ export function marginNeeded({ evaluations, confirm, values }: BoundedEvaluation
   return Math.max(0, -normalQuantile(perEvaluation) / HALF_WIDTH - 1);
 }
 
-/** Returns the false pages that a budget accepts in a time span of that length. */
+/** Returns the number of false pages that a budget accepts in a time span of this length. */
 export function acceptedFalsePages({ count, periodMs }: FalsePageBudget, spanMs: number): number {
   return (count * spanMs) / periodMs;
 }

@@ -18,7 +18,7 @@ import {
   shiftOf,
 } from './threshold.ts';
 
-/** A configured check on golden runs, evaluated for every golden set of its pipeline. */
+/** A configured check on golden runs, evaluated for every golden set in its pipeline. */
 export type GoldenCheck =
   | ({ readonly kind: 'floor' } & FloorCheck)
   | ({ readonly kind: 'regression' } & RegressionCheck)
@@ -32,7 +32,7 @@ export function ofKind<Kind extends GoldenCheck['kind']>(
   return checks.filter((check): check is Extract<GoldenCheck, { readonly kind: Kind }> => check.kind === kind);
 }
 
-/** Returns the name of a check in metrics and reports, which includes the golden set. */
+/** Returns the name of a check in metrics and reports. It includes the golden set. */
 export function goldenCheckName(check: GoldenCheck, goldenSet: string): string {
   return `${check.name ?? expectationOf(check)} on ${goldenSet}`;
 }
@@ -64,23 +64,23 @@ function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   }
 }
 
-/** Data of a run that its checks are evaluated on. */
+/** Data of a run, on which its checks are evaluated. */
 export interface RunEvidence {
   readonly scores: readonly SegmentScore[];
   /** Comparison with the baseline, or a sentence that explains why there is none. */
   readonly compared: ComparedWithBaseline | string;
   /** Completed runs before this one, oldest first. */
   readonly history: readonly ComparedWithBaseline[];
-  /** Check results of the latest of these runs; left out if there was none. */
+  /** Check results of the latest of these runs; omitted if there was no run. */
   readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
-  /** Null if the set forbids no documents. */
+  /** Null if the golden set forbids no documents. */
   readonly forbidden: ForbiddenResults | null;
-  /** Shifts of thresholds by newer versions of the set; left out if there were none. */
+  /** Threshold shifts caused by newer versions of the golden set; omitted if there are none. */
   readonly shifts?: CheckShifts;
 }
 
-/** Evaluates every check of a pipeline on a run of one of its golden sets. */
+/** Evaluates every check of a pipeline on a run of one golden set. */
 export function evaluateGoldenRun(
   checks: readonly GoldenCheck[],
   goldenSet: string,
@@ -139,9 +139,9 @@ export function historyNeeded(checks: readonly GoldenCheck[]): number {
   return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
 
-/** A minimum of a golden measure. */
+/** A minimum for a golden measure. */
 export interface FloorCheck {
-  /** Name from the config, which stays the same if the threshold changes. */
+  /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
@@ -153,11 +153,11 @@ export interface FloorCheck {
 const ROUNDING = 1e-12;
 
 /**
- * Evaluates a minimum on the scores of all queries. A check of severity critical is critical only if even the upper 95 %
- * bound is below the threshold, so that the choice of queries does not page by chance; if only the mean is, it is a
- * warning. Without a score the verdict is `no_data`.
+ * Evaluates a minimum on the scores of all queries. A check with severity critical becomes critical only if even the
+ * upper 95 % bound is below the threshold, so that it does not page because of the choice of queries. If only the mean
+ * is below, it is at warning. Without a score, the verdict is `no_data`.
  *
- * @param shift of the threshold by new versions of the set
+ * @param shift threshold shift by new versions of the golden set
  */
 function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift: CheckShift): CheckOutcome {
   const key = parseMetricKey(check.measure);
@@ -182,21 +182,21 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/** A maximum share of superseded judged documents. Lost documents count in the scores instead. */
+/** A maximum for the share of superseded judged documents. Lost documents affect the scores instead. */
 export interface StaleLabelsCheck {
-  /** Name from the config, which stays the same if the threshold changes. */
+  /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
-  /** Maximum share of the judged documents that may be superseded, 0..1. */
+  /** Maximum share of judged documents that may be superseded, 0 to 1. */
   readonly above: number;
   readonly severity: Severity;
 }
 
-/** Numbers of probed, superseded and lost judged documents, or why the store could not be probed. */
+/** Number of probed, superseded and lost judged documents, or the reason why the store could not be probed. */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
 
-/** Evaluates the share of judged documents that are superseded. Without a probe of the store the verdict is `no_data`. */
+/** Evaluates the share of judged documents that are superseded. Without a store probe, the verdict is `no_data`. */
 function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: LabelCounts): CheckOutcome {
   if (probe.kind === 'unknown') {
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
@@ -211,7 +211,7 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
   return { ...measured, verdict: check.severity, explanation: `${counts} ${fix}` };
 }
 
-/** A check that no query returns a document that is forbidden to it. */
+/** A check that no query returns a document that is forbidden for it. */
 export interface ForbiddenCheck {
   readonly name?: string | undefined;
   readonly severity: Severity;
@@ -220,7 +220,7 @@ export interface ForbiddenCheck {
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/** Evaluates forbidden documents that were returned twice. One is a breach; this needs no statistics. */
+/** Evaluates forbidden documents that were returned twice. One document is a breach; no statistics are needed. */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const counted = { ciLow: null, ciHigh: null };
   if (found === null) {
@@ -241,7 +241,7 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
   if (asked === 0 || unconfirmed > 0) {
     const explanation =
       unconfirmed > 0
-        ? `${plural(unconfirmed, 'forbidden document')} returned once; the retriever failed when recalld asked again.`
+        ? `${plural(unconfirmed, 'forbidden document')} returned once; the retriever failed when recalld repeated the query.`
         : `The retriever failed all ${plural(failed, 'query', 'queries')} with forbidden documents.`;
     return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }

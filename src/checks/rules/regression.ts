@@ -1,4 +1,4 @@
-/** Check for a drop of a golden measure against its pinned baseline. */
+/** Check for a drop in a golden measure relative to its pinned baseline. */
 
 import { decimal, interval, probability, signed } from '../../core/format.ts';
 import type { Severity, Verdict } from '../../core/model.ts';
@@ -16,25 +16,25 @@ import { normalQuantile } from '../../math/stats/distributions.ts';
 import { type CheckOutcome, type CheckResult, type CheckShift, isBreach, NO_SHIFT, NO_VALUE } from './threshold.ts';
 
 export interface RegressionCheck {
-  /** Name from the config, which stays the same if the threshold changes. */
+  /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
-  /** Smallest drop that matters, >= 0. */
+  /** Smallest relevant drop, >= 0. */
   readonly drop: number;
-  /** Level of the one-sided test: the probability that chance alone makes one run look like a drop. */
+  /** Significance level of the one-sided test: the probability that a single run looks like a drop by chance alone. */
   readonly alpha: number;
   readonly severity: Severity;
-  /** Consecutive runs that must show the drop, and that must show none before it is resolved. */
+  /** Number of consecutive runs that must show the drop, and that must show no drop before the check is resolved. */
   readonly runs: number;
 }
 
-/** A check that cannot detect a drop of this multiple of its own is blind: its OK means little. */
+/** A check is blind if it cannot detect a drop of this multiple of its configured drop: its OK means little. */
 const BLIND_FROM = 2;
 
 /**
- * Returns the smallest drop that a check detects in one run with 80 % power. It is that of the comparison, rescaled from
- * the level of the comparison to that of the check by normal quantiles, and at least the configured drop.
+ * Returns the smallest drop that a check detects in one run with 80 % power. Rescales the smallest detectable drop of
+ * the comparison to the level of the check by normal quantiles. At least the configured drop.
  *
  * @returns null if the comparison has none
  */
@@ -63,7 +63,7 @@ export function isBlind({
   );
 }
 
-/** Comparison of a run with the baseline over the queries whose judgments are up to date. */
+/** Comparison of a run with the baseline over queries whose judgments are up to date. */
 export type BaselineDifference = Pick<
   MetricComparison,
   | 'key'
@@ -81,20 +81,20 @@ export type BaselineDifference = Pick<
 export interface ComparedWithBaseline {
   readonly runId: string;
   readonly baselineRunId: string;
-  /** Over all queries, one per metric. */
+  /** Differences over all queries, one per metric. */
   readonly metrics: readonly BaselineDifference[];
 }
 
 /**
- * Evaluates a drop against the baseline: it must be as large as `drop`, significant at `alpha`, and shown by `runs`
- * consecutive runs against the same baseline. It is resolved when as many consecutive runs show none, so that an index
- * which is rebuilt well only every other night is one incident. Without a baseline, or without queries to compare, the
- * verdict is `no_data`.
+ * Evaluates a drop relative to the baseline. The drop must be as large as `drop`, significant at `alpha`, and shown by
+ * `runs` consecutive runs against the same baseline. It is resolved when the same number of consecutive runs show no
+ * drop, so that an index that is only rebuilt correctly every other night is one incident. Without a baseline, or
+ * without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
  * @param history completed runs before it, oldest first
- * @param shift of the minimum drop by new versions of the set
- * @param previous verdict of the check on the latest of these runs; null without one
+ * @param shift shift of the minimum drop by new versions of the golden set
+ * @param previous verdict of the check on the latest of these runs; null if there is none
  */
 export function evaluateRegression(
   configured: RegressionCheck,
@@ -108,7 +108,7 @@ export function evaluateRegression(
   if (typeof current === 'string') return { ...noData, explanation: current };
   const found = differenceOn(check, current);
   if (found === null) {
-    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that has.`;
+    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that has it.`;
     return { ...noData, explanation };
   }
   const runs = [...history, current].flatMap((run): ComparedRun[] => {
@@ -119,7 +119,9 @@ export function evaluateRegression(
   });
   const confirmation = confirmRegression(runs, check.runs);
   const since =
-    shift.mean === 0 ? '' : `; ${decimal(-shift.mean)} of it comes from the new version of the set and does not count`;
+    shift.mean === 0
+      ? ''
+      : `; ${decimal(-shift.mean)} of it comes from the new version of the golden set and does not count`;
   const numbers = `${describe(found)}${since}`;
   const { difference: value, ciLow, ciHigh, n } = found;
   const smallestDetectableDrop = detectableBy(check, found);
@@ -150,13 +152,13 @@ export function evaluateRegression(
 
 function powerOf(smallest: number | null, drop: number): string {
   if (smallest === null || smallest <= drop) return '';
-  const detects = `the check can only detect drops of ${decimal(smallest)} or more, and ${decimal(drop)} is configured`;
+  const detects = `the check can only detect drops of ${decimal(smallest)} or more, but ${decimal(drop)} is configured`;
   return isBlind({ verdict: 'ok', threshold: drop, smallestDetectableDrop: smallest })
     ? ` Blind: ${detects}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
     : ` Note: ${detects}.`;
 }
 
-/** Counts the latest consecutive runs that show no drop against the baseline of the last one. */
+/** Counts the latest consecutive runs that show no drop relative to the baseline of the last run. */
 function goodRuns(runs: readonly ComparedRun[]): number {
   const latest = runs.toReversed();
   const baseline = latest[0]?.baselineRunId;
@@ -170,7 +172,7 @@ export function differenceOn(check: RegressionCheck, run: ComparedWithBaseline):
   return run.metrics.find((metric) => formatMetricKey(metric.key) === key) ?? null;
 }
 
-/** Returns true if a single run shows the drop that a check is configured for. */
+/** Returns true if a single run shows the drop for which a check is configured. */
 export function isRegression(check: RegressionCheck, found: BaselineDifference): boolean {
   return verdictOn(check, found) === 'regression';
 }

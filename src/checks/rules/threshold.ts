@@ -1,4 +1,4 @@
-/** Results of checks, the shifts of their thresholds, and the evaluation of thresholds on measures. */
+/** Check results, threshold shifts, and the evaluation of thresholds on measures. */
 
 import { formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
@@ -8,15 +8,15 @@ import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../
 
 /** Correction of a configured threshold after a golden set got a new version. */
 export interface CheckShift {
-  /** Added to the threshold of the mean, or to the minimum drop of a regression (then <= 0). */
+  /** Added to the threshold for the mean, or to the minimum drop of a regression check (then <= 0). */
   readonly mean: number;
-  /** Added to the threshold of the upper bound; never above `mean`. Unused by regressions. */
+  /** Added to the threshold for the upper bound; never above `mean`. Not used by regression checks. */
   readonly upper: number;
 }
 
 export const NO_SHIFT: CheckShift = { mean: 0, upper: 0 };
 
-/** Shifts by the name of the check. */
+/** Shifts by check name. */
 export type CheckShifts = Readonly<Record<string, CheckShift>>;
 
 /** Sums the shifts of consecutive rotations. */
@@ -29,7 +29,7 @@ export function addShifts(rotations: readonly CheckShifts[]): CheckShifts {
   return sums;
 }
 
-/** Returns the shift of a check; a check that was added after the rotation has none. */
+/** Returns the shift for a check. A check added after the rotation has none. */
 export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }
@@ -39,7 +39,7 @@ export interface MeasuredValue {
   /** 95 % confidence interval; null if the value is exact or has no interval. */
   readonly ciLow: number | null;
   readonly ciHigh: number | null;
-  /** Number of queries, opinions or documents; null if the value is not an estimate. */
+  /** Number of queries, feedback items or documents; null if the value is not an estimate. */
   readonly n: number | null;
 }
 
@@ -50,9 +50,9 @@ export interface CheckResult extends MeasuredValue {
   readonly severity: Severity;
   readonly verdict: Verdict;
   readonly threshold: number;
-  /** True if this measurement itself is beyond the threshold, confirmed or not. */
+  /** True if this measurement is beyond the threshold, confirmed or not. */
   readonly isBeyond: boolean;
-  /** Drop that a regression check detects with 80 % power; left out if unknown. */
+  /** Drop that a regression check detects with 80 % power; omitted if unknown. */
   readonly smallestDetectableDrop?: number | null;
   /** One sentence that explains the verdict with its numbers. */
   readonly explanation: string;
@@ -65,25 +65,25 @@ export function isBreach(verdict: Verdict | null): verdict is Severity {
   return verdict === 'warning' || verdict === 'critical';
 }
 
-/** Returns the worst verdict; `ok` for none. `no_data` is worse than `warning` and better than `critical`. */
+/** Returns the worst verdict; `ok` for an empty list. `no_data` is worse than `warning` and better than `critical`. */
 export function worstVerdict(verdicts: readonly Verdict[]): Verdict {
   const order: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
   return order.find((verdict) => verdicts.includes(verdict)) ?? 'ok';
 }
 
 export interface ThresholdCheck {
-  /** Name from the config, which stays the same if the threshold changes. */
+  /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
   readonly measure: ThresholdMeasureName;
   readonly threshold: number;
   readonly severity: Severity;
-  /** `each`: every segment is evaluated and the worst decides; `all`: all traffic together. */
+  /** `each`: every segment is evaluated, and the worst segment decides. `all`: all traffic is evaluated together. */
   readonly segments: 'all' | 'each';
-  /** Minimum number of queries, opinions or sessions of an evaluated value. */
+  /** Minimum number of queries, feedback items or sessions behind an evaluated value. */
   readonly minN: number;
   /** Consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Whether too little data alerts. A measure that is not measured at all always does. */
+  /** Whether too little data fires an alert. A measure that is not measured at all always does. */
   readonly noData: 'alert' | 'silent';
 }
 
@@ -98,22 +98,25 @@ export type Reading =
       readonly ciHigh: number | null;
       readonly n: number;
     }
-  /** Measured, but with too little data; the reason is in words. */
+  /** Measured, but with too little data; the reason is a sentence. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** Not measured, or the measurement failed; the reason is in words. */
+  /** Not measured, or the measurement failed; the reason is a sentence. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
 
-/** Verdict on the readings of one moment, before hysteresis and confirmation. */
+/** Verdict on simultaneous readings, before hysteresis and confirmation. */
 export interface ThresholdFinding extends CheckResult {
-  /** The segment that decided the verdict; null without one. */
+  /** The segment that decided the verdict; null if there is none. */
   readonly segment: string | null;
   /** True if every value is better than the threshold by the margin that ends a breach. */
   readonly isClear: boolean;
-  /** True if `no_data` comes from too little traffic and not from a fault. */
+  /** True if `no_data` is due to too little traffic rather than a fault. */
   readonly isQuiet: boolean;
 }
 
-/** A breach ends when the value is better than the threshold by this share of it, and its bound is better too. */
+/**
+ * A breach ends when the value is better than the threshold by this share of the threshold, and its bound is better
+ * too.
+ */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
 
@@ -126,10 +129,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
 /**
  * Evaluates a threshold on the latest readings.
  *
- * A critical check is critical only if the whole 95 % confidence interval is beyond the threshold, so that chance does
- * not page; if only the value is, it is a warning. With several segments the intervals hold for all of them together
- * (Bonferroni), so that the worst of m healthy segments does not page m times as often. A value without an interval is
- * its own bound. Values with fewer than `minN` queries are not evaluated.
+ * A check with severity critical becomes critical only if the whole 95 % confidence interval is beyond the threshold,
+ * so that chance does not page. If only the value is, the check is at warning. With several segments, the intervals
+ * hold for all of them together (Bonferroni), so that the worst of m healthy segments does not page m times as often. A
+ * value without an interval serves as its own bound. Values with fewer than `minN` queries are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */
@@ -142,7 +145,7 @@ export function evaluateThreshold(check: ThresholdCheck, readings: readonly Read
   if (worst === undefined) return { name, severity, threshold, ...withoutValue(check, readings) };
   const others =
     evaluated.length === 1 ? '' : ` It is the worst of ${evaluated.length} segments${countBeyond(evaluated)}.`;
-  // No spread, which costs a microsecond per field: a backtest calls this a million times.
+  // Avoids a spread, which takes a microsecond per field: a backtest calls this a million times.
   return {
     name,
     severity,
@@ -215,12 +218,15 @@ function evaluateValue(
   };
 }
 
-/** True if no value could be better. 0 failures in 40 queries do not prove a share below 0.03, and waiting never would. */
+/**
+ * True if no value could be better. 0 failures in 40 queries do not prove a share below 0.03, and waiting longer never
+ * would.
+ */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Returns the bounds of one of several values, at 95 % for all of them together. */
+/** Returns the bounds of one of several values, at 95 % for all values together. */
 function boundsOf(
   { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
   { unit }: ThresholdPolicy,
@@ -249,7 +255,10 @@ function withoutValue(
   return { ...none, isQuiet: true, explanation: sentence(`${subject}: no data yet (${reason})`) };
 }
 
-/** Returns the base of the margin. For a share it is the smaller of share and rest, so that 0.99 has a margin of 0.001. */
+/**
+ * Returns the base for the margin. For a share, it is the smaller of the share and its complement, so that 0.99 has a
+ * margin of 0.001.
+ */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   return unit === 'share' ? Math.min(threshold, 1 - threshold) : threshold;
 }

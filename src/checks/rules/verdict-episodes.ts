@@ -6,16 +6,16 @@ import type { CheckResult } from './threshold.ts';
 
 export type EvaluatedCheck = Pick<CheckStatus, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
 
-/** Consecutive evaluations with the same verdict, until the first with another one. */
+/** Consecutive evaluations with the same verdict, until the first evaluation with another verdict. */
 export interface VerdictEpisode {
   readonly verdict: Verdict;
   readonly from: Date;
   readonly until: Date;
-  /** Explanation of its first evaluation. */
+  /** Explanation from the first evaluation. */
   readonly explanation: string;
 }
 
-/** Totals of all episodes with one verdict. */
+/** Totals over all episodes with one verdict. */
 export interface Firings {
   readonly verdict: Exclude<Verdict, 'ok'>;
   readonly episodes: number;
@@ -24,22 +24,22 @@ export interface Firings {
   readonly firstAt: Date;
   /** Start of the last episode. */
   readonly lastAt: Date;
-  /** Explanation of the longest episode, the first of several. */
+  /** Explanation of the longest episode; of the first one if several are equally long. */
   readonly example: string;
 }
 
 export interface CheckBacktest extends Pick<CheckResult, 'name' | 'severity' | 'threshold'> {
   readonly evaluations: number;
-  /** Number of verdict changes, including those to and from `no_data`. */
+  /** Number of verdict changes, including changes to and from `no_data`. */
   readonly transitions: number;
-  /** Worst verdict first; without `ok` and verdicts that did not occur. */
+  /** Worst verdict first; excludes `ok` and verdicts that did not occur. */
   readonly firings: readonly Firings[];
 }
 
 export interface BacktestPeriod {
   /** End of the history, which also ends the last episode. */
   readonly until: Date;
-  /** How long a verdict is valid. After that the state is `no_data`, as in the daemon. */
+  /** How long a verdict is valid. After that, the state is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
 
@@ -47,9 +47,9 @@ const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
 /** Backtest of one check, in constant memory. */
 export interface CheckReplay {
-  /** Adds the next evaluation, oldest first; ignores those at or after the end of the period. */
+  /** Adds the next evaluation, oldest first. Ignores evaluations at or after the end of the period. */
   add(at: Date, result: EvaluatedCheck): void;
-  /** Returns the result for the period; null without evaluations. Nothing may be added afterwards. */
+  /** Returns the result for the period; null if there were no evaluations. Must be called last. */
   end(): CheckBacktest | null;
 }
 
@@ -71,7 +71,7 @@ export function replayCheck(
       firings.set(episode.verdict, withEpisode(firings.get(episode.verdict), episode.verdict, episode));
     }
   };
-  /** Extends the episode if the verdict is the same, else starts another. */
+  /** Extends the episode if the verdict is the same, otherwise starts a new one. */
   const extend = (verdict: Verdict, from: Date, to: Date, explanation: string): void => {
     if (episode?.verdict === verdict) {
       episode = { ...episode, until: to };

@@ -1,4 +1,6 @@
-/** Reads topics with negative feedback, and why their queries did not return documents that other users liked. */
+/**
+ * Reads topics with negative feedback, and explains why their queries did not return documents that other users liked.
+ */
 
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -6,13 +8,13 @@ import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipelin
 import { type Explained, explainAll, filtersOf, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
-/** Explained queries per topic; each takes about five requests. */
+/** Number of explained queries per topic; each takes about five requests. */
 const EXPLAINED = 3;
 /** Number of topics with explained queries, largest first. */
 const EXPLAINED_TOPICS = 10;
 /** Maximum number of explained queries per report. */
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Used if the service did not record the number of requested documents. */
+/** Used if the service did not report the number of requested documents. */
 const USUAL_K = 10;
 
 export interface ComplaintsRequest {
@@ -22,7 +24,7 @@ export interface ComplaintsRequest {
   readonly filters: readonly string[] | null;
 }
 
-/** A topic with explanations why its queries missed liked documents; null if not requested. */
+/** A topic, with explanations of why its queries missed liked documents; null if explanations were not requested. */
 export interface ExplainedComplaint {
   readonly topic: NamedComplaint;
   readonly why: readonly Explained[] | null;
@@ -104,9 +106,9 @@ export function complaintsJson({ pipeline, days, found, topics }: ComplaintsRepo
   };
 }
 
-/** Explains missing results; null if there are results. */
+/** Explains why there are no results; null if there are results. */
 export function lackingSentence({ found, days }: ComplaintsReport): string | null {
   if (found.kind === 'topics') return null;
   const whose = found.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
-  return `Not enough data: ${found.have} sessions ${whose} and with a vector in ${days} days; at least ${found.need} are needed.`;
+  return `Not enough data: ${found.have} sessions ${whose} and with a vector in ${days} days; at least ${found.need} are required.`;
 }

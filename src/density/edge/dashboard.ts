@@ -1,4 +1,4 @@
-/** The Grafana dashboard "density and topics": coverage of live queries, and changes of the store and the embedder. */
+/** The Grafana dashboard "density and topics": coverage of live queries, and changes in the store and the embedder. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { deploymentsTable } from '../../golden/edge/panels/drill-down.ts';
@@ -28,7 +28,7 @@ const coverage: readonly MeasurePanel[] = [
     unit: 'percentunit',
     min: 0,
     max: 1,
-    note: 'Below 1, there are more live queries than the search budget allows. Each query is weighted by its probability.',
+    note: 'Below 1, there are more live queries than the search budget allows. Each query is weighted by its sampling probability.',
   },
 ];
 
@@ -38,7 +38,7 @@ const drift: readonly MeasurePanel[] = [
     title: 'Drift, relative to the alert threshold',
     unit: 'none',
     min: 0,
-    note: 'From 1 on, drift is confirmed and the check fails.',
+    note: 'At 1 or above, drift is confirmed and the check fails.',
   },
   { metric: 'recalld_density_incident', title: 'Density alert is firing', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_density_baseline_age_seconds', title: 'Baseline age', unit: 's', min: 0 },
@@ -173,7 +173,7 @@ export function densityDashboard(settings: DashboardSettings): Dashboard {
 function unmeasuredSamples(): Builder<Panel> {
   return graph({
     title: 'Samples beyond the budget',
-    description: 'Sampled live queries per second that were not measured, because they exceed the search budget.',
+    description: 'Sampled live queries per second that were not measured because they exceed the search budget.',
     unit: 'ops',
     min: 0,
     width: 8,

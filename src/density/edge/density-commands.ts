@@ -50,8 +50,8 @@ function complaintsCommand(signal: AbortSignal): Command {
     'Show topics that are more frequent in sessions with negative feedback than in others.',
     'recalld topics complaints --pipeline support-docs --days 14 --why',
   )
-    .requiredOption('--pipeline <name>', 'pipeline of the config')
-    .option('--days <n>', 'days of live queries', parseCount, 14)
+    .requiredOption('--pipeline <name>', 'configured pipeline')
+    .option('--days <n>', 'number of days of live queries', parseCount, 14)
     .option('--why', 'explain why queries of a topic missed documents that users with similar queries liked', false)
     .action((options: ComplaintOptions) => complaints(commandSettings(options.config, signal), options));
 }
@@ -88,7 +88,7 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
       'Show the baseline, the latest values and the events.',
       'recalld density show --pipeline support-docs',
     )
-      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--segment <segment>', '`all`, or key=value of a tag', 'all')
       .action(async ({ pipeline, segment, config, json }: ShowOptions) => {
         const found = await showDensity(commandSettings(config, signal), pipeline, segment);
@@ -102,7 +102,7 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
       'Discard the baseline and learn a new one, so that current coverage becomes the standard.',
       'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
     )
-      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--reason <text>', 'short reason')
       .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
       .action(async ({ pipeline, config, json, ...options }: RebaselineOptions) => {
@@ -114,7 +114,7 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
           printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
         else
           printLine(
-            `The daemon learns a new baseline of ${pipeline} within a minute, or as soon as there is enough traffic.`,
+            `The daemon starts a new baseline of ${pipeline} within a minute, or as soon as there is enough traffic.`,
           );
       }),
   );

@@ -22,18 +22,18 @@ interface DriftOptions {
 }
 
 /**
- * Command `recalld drift`: compares three vector files, without a database, and reports whether current queries are
- * covered worse by the store than reference queries. Sets exit code 1 if they are.
+ * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
+ * queries worse than reference queries, and sets exit code 1 if it does.
  *
- * Its action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
+ * The action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
  * `interrupted`.
  *
  * @param output stream for the report
  */
 export function driftCommand(command: Command, signal: AbortSignal, output: Writable = process.stdout): Command {
   return command
-    .requiredOption('--store <file>', 'vectors of the chunks')
-    .requiredOption('--reference <file>', 'vectors of the queries to compare with')
+    .requiredOption('--store <file>', 'vectors of the stored chunks')
+    .requiredOption('--reference <file>', 'vectors of the reference queries')
     .requiredOption('--current <file>', 'vectors of the queries to test')
     .option(
       '--sessions <file>',
@@ -51,7 +51,7 @@ export function driftCommand(command: Command, signal: AbortSignal, output: Writ
         '(default: reference queries / 300, at most 32, 1 below 600)',
     )
     .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
-    .option('--seed <number>', 'seed of regions, subsamples and permutations', '1')
+    .option('--seed <number>', 'seed for regions, subsamples and permutations', '1')
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
     .action(async (options: DriftOptions) => {
@@ -112,7 +112,8 @@ Example:
 function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
   const neighbours = wholeNumber('--k', k ?? '5', 1);
   if (name === 'mean-top-k') return { name, k: neighbours };
-  if (k !== undefined) throw new RecalldError('usage', '--k needs --score mean-top-k. Remove --k, or set that score.');
+  if (k !== undefined)
+    throw new RecalldError('usage', '--k requires --score mean-top-k. Remove --k, or set that score.');
   return { name };
 }
 
@@ -132,7 +133,7 @@ function level(text: string): number {
   return value;
 }
 
-/** Command line settings repeated in the report. */
+/** Command line settings that the report repeats. */
 interface DriftSettings {
   readonly score: ScoreChoice;
   readonly alpha: number;
@@ -237,13 +238,15 @@ function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
   ];
   if (isSubsampled(drift)) {
     lines.push(
-      `MMD and energy distance use ${embedding.sampled.reference} reference and ${embedding.sampled.current} current queries, drawn at random.`,
+      `MMD and energy distance use a random sample of ${embedding.sampled.reference} reference and ${embedding.sampled.current} current queries.`,
     );
   }
   if (density.sessions < MIN_SESSIONS) {
     lines.push(`With fewer than ${MIN_SESSIONS} sessions, only a large loss of coverage can be detected.`);
   }
-  lines.push('The vector measures show whether the queries changed. A change alone is not a loss of coverage.');
+  lines.push(
+    'The vector measures show whether the queries changed. Such a change is not necessarily a loss of coverage.',
+  );
   return lines;
 }
 

@@ -105,25 +105,28 @@ async function findTopic(topics: TopicsTable, id: string): Promise<UncoveredTopi
 }
 
 const complaintsQuery = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
-  days: z.coerce.number().int().min(1).max(90).default(14).describe('Days of live queries.'),
+  pipeline: identifier.describe('Configured pipeline.'),
+  days: z.coerce.number().int().min(1).max(90).default(14).describe('Number of days of live queries.'),
   why: z
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Explains why queries of a topic missed documents that users with similar queries liked. Takes up to a minute, and needs scope admin.',
+      'Explain why queries of a topic missed documents that users with similar queries liked. Takes up to a minute, and requires scope admin.',
     ),
 });
 
 const reportSchema = z.object({
   pipeline: z.string(),
   days: z.int(),
-  negative_sessions: z.int().nullable().describe('Sampled sessions with negative feedback and a vector.'),
-  other_sessions: z.int().nullable().describe('Sampled sessions with a query without negative feedback.'),
+  negative_sessions: z
+    .int()
+    .nullable()
+    .describe('Number of sampled sessions that have negative feedback and a vector.'),
+  other_sessions: z.int().nullable().describe('Number of sampled sessions with a query without negative feedback.'),
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('What there is too little data of; null if there is enough.'),
+    .describe('Which data is insufficient; null if there is enough data.'),
   topics: z.array(
     z.object({
       label: z.array(z.string()),
@@ -133,14 +136,14 @@ const reportSchema = z.object({
       share_high: z.number(),
       others_share: z.number(),
       adjusted_p: z.number().describe('p-value, adjusted for all tested clusters.'),
-      failed: z.int().describe('Number of its failed queries.'),
-      empty: z.int().describe('Number of its empty queries.'),
+      failed: z.int().describe('Number of failed queries in the topic.'),
+      empty: z.int().describe('Number of queries with empty results in the topic.'),
       examples: z.array(z.object({ id: z.string(), text: z.string().nullable() })),
       days: z.array(
         z.object({
           day: z.iso.date(),
-          negative: z.int().describe('Sessions with negative feedback.'),
-          sessions: z.int().describe('Of these, sessions of the topic.'),
+          negative: z.int().describe('Number of sessions with negative feedback.'),
+          sessions: z.int().describe('Number of these sessions that belong to the topic.'),
         }),
       ),
       liked_documents: z.array(z.string()),
@@ -165,11 +168,11 @@ export const complaintEndpoints: readonly Endpoint[] = [
     path: '/v1/complaint-topics',
     tag: 'density',
     summary:
-      'Topics that are more frequent in sessions with negative feedback, and why they missed documents that others liked.',
+      'Topics that are more frequent in sessions with negative feedback, and why their queries missed documents that other users liked.',
     scope: 'read',
     query: complaintsQuery,
     body: null,
-    responses: { '200': { description: 'The topics, largest excess first.', body: reportSchema } },
+    responses: { '200': { description: 'Topics, largest excess first.', body: reportSchema } },
   },
 ];
 
@@ -177,7 +180,7 @@ export function addComplaints(app: FastifyInstance, context: Context, authentica
   app.get('/v1/complaint-topics', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
     if (why === 'true') {
-      // Explanations query the retriever and the store.
+      // Explanations send queries to the retriever and the store.
       assertCallerMay('admin', request, '`why=true` needs');
       context.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
     }

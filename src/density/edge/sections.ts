@@ -1,4 +1,4 @@
-/** Report sections: uncovered topics with advice on what to add, and topics with negative feedback. */
+/** Report sections: uncovered topics with suggested content, and topics with negative feedback. */
 import { compact, count, decimal, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
@@ -85,7 +85,9 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       part(
         'Example queries',
         examples.map((text) => verbatim(text)),
-        showsText ? 'Their texts are no longer stored.' : 'Texts are not shown: this pipeline has privacy.text: hash.',
+        showsText
+          ? 'The query texts are no longer stored.'
+          : 'Texts are not shown because this pipeline has privacy.text: hash.',
       ),
       part(
         'Nearest chunks',
@@ -117,7 +119,7 @@ function part(title: string, items: readonly Content[], none = ''): ContentNode 
 
 const asInBaseline = (at: number): TrendLevel => ({ value: at, text: 'as in the baseline', isThreshold: false });
 
-/** Charted measures of density, with their reference levels. */
+/** Charted density measures with their reference levels. */
 export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
   query_density: [asInBaseline(1)],
   query_uncovered_ratio: [asInBaseline(0.05)],
@@ -148,7 +150,7 @@ export function eventTable(caption: string, events: readonly ShownEvent[]): Tabl
 
 const MAX_EVENTS = 30;
 
-/** Section of the weekly report on query density. */
+/** Section on query density in the weekly report. */
 export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark[]): Section {
   const { series, events, isWatched } = density;
   if (!isWatched && events.length === 0 && series.query_density.length === 0) {
@@ -176,7 +178,7 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
       ),
     ),
     events.length === 0
-      ? lead('No alert fired or was resolved in this period.')
+      ? lead('No alert fired or resolved in this period.')
       : eventTable('Events, newest first', events.slice(0, MAX_EVENTS)),
   );
 }
@@ -191,7 +193,7 @@ export function complaintsSection(report: ComplaintsReport | null, showsText: bo
       ? ask(
           'complaints',
           'Find topics',
-          'Clusters the sampled queries of two weeks, and asks the retriever why it did not return documents that others liked.',
+          'Clusters the sampled queries of two weeks, and finds out why the retriever did not return documents that other users liked.',
         )
       : found(report, showsText),
   );
@@ -223,7 +225,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
   const unanswered =
     failed + answeredEmpty === 0
       ? ''
-      : ` Of its ${plural(members.length, 'query', 'queries')} ${failed} failed and ${answeredEmpty} returned nothing.`;
+      : ` Of its ${plural(members.length, 'query', 'queries')}, ${failed} failed and ${answeredEmpty} returned nothing.`;
   const content = [
     group('topic-head', heading(3, verbatim(name))),
     paragraph(
@@ -250,7 +252,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
             ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
             ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
           ],
-          'They were returned for these examples.',
+          'The documents were returned for these examples.',
         ),
     ),
   ];

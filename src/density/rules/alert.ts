@@ -1,4 +1,4 @@
-/** The two levels of the density alert, and their thresholds. */
+/** The two levels of the density alert and their thresholds. */
 
 import { DAY_MS } from '../../core/time.ts';
 import type { DetectorSettings } from '../../math/stats/sequential.ts';
@@ -28,15 +28,15 @@ export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, DensityThresholds>>
   ticket: { global: 0.97, region: 0.5 },
 };
 
-/** Accepts `count` false pages per `periodMs`. */
+/** Allows `count` false pages per `periodMs`. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
 }
 
 /**
- * E-value at which an alert fires: the number of windows per accepted false page, times the monitors that share the
- * budget. For one per year of hourly windows and one monitor: 8,760.
+ * E-value at which an alert fires: the number of windows per accepted false page, times the number of monitors that
+ * share the budget. For one false page per year, hourly windows and one monitor: 8,760.
  */
 export function alertThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
   return (budget.periodMs / windowMs / budget.count) * monitors;
@@ -48,7 +48,7 @@ export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
   return grade === 'provisional' ? ['ticket'] : [];
 }
 
-/** Detectors of a level for a baseline, with null means and overdispersions. */
+/** Detectors of an alert level for a baseline, with null means and overdispersions. */
 export function detectorsOf(
   baseline: Pick<Baseline, 'global' | 'monitored'>,
   floors: DensityThresholds,
@@ -66,13 +66,13 @@ function settingsOf(spread: BaselineSpread, floor: number): DetectorSettings {
   return { nullMean: nullMean(spread.meanXUpper, floor), phi: spread.phi };
 }
 
-// The density alert of one level as a state machine: takes a closed window and a state, returns an event and the next
-// state. It has no clock; the time is the end of the window. To freeze an alert, do not step it.
+// The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
+// state. It has no clock; the time is the end of the window. An alert is frozen by not stepping it.
 
 export interface AlertPolicy {
   readonly detectors: CombinedSettings;
   readonly floors: DensityThresholds;
-  /** E-value at which the alert fires, see `alertThreshold`. */
+  /** E-value at which the alert fires (see `alertThreshold`). */
   readonly threshold: number;
 }
 
@@ -81,7 +81,9 @@ export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
   readonly closedMs: number;
-  /** End of the last window after which each detector's e-value was below 1; densities are measured from there on. */
+  /**
+   * End of the last window after which each detector's e-value was below 1. Densities are measured from this time on.
+   */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
   readonly incident: AlertIncident | null;
@@ -90,9 +92,9 @@ export interface AlertState {
 interface AlertIncident {
   readonly scope: Scope;
   readonly openedMs: number;
-  /** When it last fired. */
+  /** When the alert last fired. */
   readonly raisedMs: number;
-  /** Upper bound of the 95 % CI of the density that fired it. */
+  /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
 }
 
@@ -110,8 +112,8 @@ export type AlertEvent =
   | { readonly kind: 'resolved'; readonly scope: Scope; readonly size: PooledDensity };
 
 /**
- * `calm`: the e-value is below its threshold. `unconfirmed`: it is above, but the density is not yet confirmed to be
- * below its own. `silent`: within a day after an alert, when nothing is tested.
+ * `calm`: the e-value is below its threshold. `unconfirmed`: the e-value is above its threshold, but the density is not
+ * yet confirmed to be below its threshold. `silent`: within a day after an alert, when no tests run.
  */
 type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }
@@ -126,14 +128,14 @@ export interface AlertStep {
   readonly state: AlertState;
   readonly event: AlertEvent | null;
   readonly status: AlertStatus;
-  /** Combined e-value relative to the threshold, finite. At 1 or more, the alert fires once the density confirms it. */
+  /** Combined e-value relative to the threshold; finite. At 1 or more, the alert fires once the density confirms it. */
   readonly evidenceRatio: number;
   /** Scope with the largest contribution to the e-value. */
   readonly leading: Scope;
 }
 
 const SILENCE_MS = DAY_MS;
-/** Longest period of a density, and so the history that a step needs. */
+/** Longest period of a density, which is also the history that a step needs. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
 /** e^700 is near the largest double. */
@@ -151,16 +153,17 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
 }
 
 /**
- * Tests one closed window. Windows must come in order, each once, including those without sessions.
+ * Tests one closed window. Windows must come in order, each exactly once, including windows without sessions.
  *
- * The alert fires when the combined e-value reaches its threshold and a density since the detector was last calm (at
- * least 200 sessions, at most 7 days), of all traffic or of the leading region, has its 95 % upper bound below the
- * threshold. A day without tests follows, so that a drop fixed meanwhile does not fire again; then the test starts
- * over. An open incident is resolved when the density of at least a day after the alert, with at least 200 sessions, is
- * above the threshold, and its lower bound is above the upper bound that fired the alert.
+ * The alert fires if the combined e-value reaches its threshold and the 95 % upper bound of a density is below the
+ * density threshold. The density covers the time since the detector was last calm (at least 200 sessions, at most 7
+ * days), of all traffic or of the leading region. A day without tests follows, so that a drop that has been fixed does
+ * not fire again; then the test starts over. An open incident is resolved when the density of at least a day after the
+ * alert, with at least 200 sessions, is above the threshold, and its lower bound is above the upper bound at which the
+ * alert fired.
  *
- * @param scores of the sessions of the window
- * @param history totals of the windows of the last 7 days in order, the closed one last
+ * @param scores of the sessions in the window
+ * @param history totals of the windows of the last 7 days in order; the closed window is last
  * @throws RangeError for a window that was tested before: repeat a step from the state before it
  */
 export function stepAlert(
@@ -171,7 +174,7 @@ export function stepAlert(
 ): AlertStep {
   const closed = history.at(-1);
   if (closed === undefined || closed.startMs < state.closedMs) {
-    throw new RangeError('Each window is tested once, in the order of time.');
+    throw new RangeError('Each window must be tested exactly once, in the order of time.');
   }
   const nowMs = closed.endMs;
   if (state.silentUntilMs !== null && nowMs <= state.silentUntilMs) {
@@ -229,7 +232,7 @@ function calmAfter(step: CombinedStep, calmMs: AlertState['calmMs'], nowMs: numb
   };
 }
 
-/** All traffic and the leading region, the one with the larger contribution first. */
+/** All traffic and the leading region; the scope with the larger contribution comes first. */
 function scopesByContribution({ logGlobal, logRegions }: CombinedStep): readonly Scope[] {
   const leading = logRegions.toSorted((a, b) => b.logEvidence - a.logEvidence || a.region - b.region)[0];
   if (leading === undefined) return ['global'];
@@ -258,7 +261,7 @@ function resolution(
 ): AlertEvent | null {
   if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
   const { scope, raisedHigh } = incident;
-  // A day of a small region may have too few sessions; then as many earlier windows as needed, back to the alert.
+  // A day of a small region may have too few sessions. Then earlier windows are added as needed, back to the alert.
   const starts = history
     .map(({ startMs }) => startMs)
     .filter((startMs) => startMs >= incident.raisedMs && startMs <= nowMs - MIN_RESOLVE_MS)

@@ -1,6 +1,6 @@
 /**
- * Regions (groups of similar baseline queries, so that each live query is compared with similar ones), and the spread
- * of the baseline's session means, in total and by region.
+ * Regions (groups of similar baseline queries, so that each live query is compared with similar queries), and the
+ * spread of session means in the baseline, in total and by region.
  */
 import { moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
@@ -10,9 +10,9 @@ import { BASELINE_MEAN_X, type QueryDensity } from './query-density.ts';
 import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';
 
-/** Statistics of the baseline that a detector needs. */
+/** Baseline statistics that a detector needs. */
 export interface BaselineSpread {
-  /** Sum of the sessions of all windows. */
+  /** Number of sessions, summed over all windows. */
   readonly sessions: number;
   /** Mean and variance of the session means of x, cross-fitted. */
   readonly meanX: number;
@@ -31,7 +31,7 @@ const MIN_FOR_DETECTOR = 200;
 const GLOBAL_Z = normalQuantile(0.99);
 const REGION_Z = 3;
 
-/** @param windows mean surprises of the sessions of each window, at least one session in all */
+/** @param windows mean surprises of the sessions in each window, with at least one session in total */
 export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
   return spreadOf(
     windows.map(({ all }) => all),
@@ -39,7 +39,7 @@ export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
   );
 }
 
-/** Regions with enough sessions for a detector of their own. None if there is only one region, which is all traffic. */
+/** Regions with enough sessions for a separate detector. Empty if there is only one region, which is all traffic. */
 export function regionSpreads(windows: readonly SessionMeans[], regionCount: number): RegionSpread[] {
   if (regionCount < 2) return [];
   return Array.from({ length: regionCount }, (_, region) => {
@@ -71,7 +71,7 @@ function spreadOf(windows: readonly Float64Array[], z: number): BaselineSpread {
 
 interface WindowMean {
   readonly sessions: number;
-  /** Mean of x over the sessions of the window. */
+  /** Mean of x over the sessions in the window. */
   readonly meanX: number;
 }
 
@@ -104,7 +104,7 @@ export function overdispersion(windows: readonly WindowMean[], pooled: PooledSur
 }
 
 /**
- * Upper bound of the baseline's true mean of x: max(0.99, mean) + z sqrt(phi variance / sessions). It passes the
+ * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). It passes the
  * uncertainty of the baseline on to the detectors.
  */
 export function meanXUpper(pooled: PooledSurprise, phi: number, sessions: number, z: number): number {
@@ -128,21 +128,21 @@ export interface Regions {
 }
 
 const MAX_REGIONS = 32;
-/** Baseline queries per region: with fewer, the tail of the region is lost. */
+/** Baseline queries per region. With fewer queries, the tail of the region would be lost. */
 const QUERIES_PER_REGION = 300;
-/** Rows used to fit the centroids; more change little and take proportionally longer. */
+/** Rows used to fit the centroids; more rows would change little and take proportionally longer. */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;
 
-/** R = min(32, floor(N / 300)), 1 below N = 600. */
+/** R = min(32, floor(N / 300)), or 1 if N < 600. */
 export function regionCount(baselineQueries: number): number {
   return Math.max(1, Math.min(MAX_REGIONS, Math.floor(baselineQueries / QUERIES_PER_REGION)));
 }
 
 /**
- * Finds the regions of baseline queries by spherical k-means of their vectors. Fits every n-th of more than 20,000
- * rows. Equal rows and seeds give equal regions.
+ * Finds the regions of baseline queries by spherical k-means of their vectors. If there are more than 20,000 rows, fits
+ * every n-th row. Equal rows and seeds produce equal regions.
  *
  * @param count number of regions; `regionCount` by default
  */
@@ -165,10 +165,10 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * The region with the largest cosine to each row; ties go to the lowest number.
+ * The region with the largest cosine to each row; the lowest number if there is a tie.
  *
- * @param lengths of the rows, if known
- * @throws RangeError for another dimension
+ * @param lengths row lengths, if known
+ * @throws RangeError if the dimensions differ
  */
 export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {
   if (vectors.rows > 0 && vectors.columns !== regions.columns) {
@@ -181,21 +181,21 @@ export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float
 
 export interface RegionRow {
   readonly region: number;
-  /** Share of the current traffic, and of the baseline; 0 to 1. */
+  /** Share of the current traffic and of the baseline; 0 to 1. */
   readonly share: number;
   readonly baselineShare: number;
   /** Null if the window has no query in the region. */
   readonly density: number | null;
   /**
-   * share * -ln D: contribution of the region to -ln D of all traffic; 0 without queries, negative if it is covered
-   * better.
+   * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if the region is
+   * covered better.
    */
   readonly explained: number;
 }
 
 /**
- * Contributions of the regions to a drop of density, largest first. If all queries are in regions, they add up to -ln D
- * of the whole.
+ * Contributions of the regions to a drop in density, largest first. If all queries are in regions, they add up to -ln D
+ * of all traffic.
  *
  * @param baselineShares by region number
  */

@@ -1,4 +1,4 @@
-/** Builds the density baseline: the frozen statistics of known traffic against the store. */
+/** Builds the density baseline: frozen statistics of how well the store covers known traffic. */
 
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
@@ -37,11 +37,11 @@ export interface Baseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
   readonly global: BaselineSpread;
-  /** Regions with enough sessions for a detector of their own. */
+  /** Regions with enough sessions for a separate detector. */
   readonly monitored: readonly RegionSpread[];
   /** Share of the session weights by region. */
   readonly regionShares: readonly number[];
-  /** The worst covered 10 %, cross-fitted, for the search for uncovered topics. */
+  /** The worst covered 10 %, cross-fitted, used to search for uncovered topics. */
   readonly tail: readonly BaselineTailQuery[];
 }
 
@@ -56,7 +56,7 @@ interface BaselineTailQuery {
   readonly surprise: number;
 }
 
-/** The period has no queries, or only in alternate blocks of hours, so that they cannot be compared. */
+/** The period has no queries, or has queries only in alternate blocks of hours, so that they cannot be compared. */
 export interface InsufficientBaseline {
   readonly kind: 'insufficient_data';
   readonly of: 'days';
@@ -69,11 +69,11 @@ export interface BaselineSettings {
   /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
-  /** Days and sessions required for both alert levels; 14 and 2,000 by default. */
+  /** Days and sessions that both alert levels require; 14 and 2,000 by default. */
   readonly pageNeeds?: BaselineNeeds;
 }
 
-/** Queries at or below this percentile form the tail that is searched for uncovered topics. */
+/** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
 /** If ties span the limit, the larger part decides. */
@@ -82,10 +82,10 @@ export function isInTail(ranks: TiedRanks): boolean {
 }
 
 /**
- * Builds the baseline of a period: its regions, scores and spread. Of a period of two weeks or more, only whole weeks
- * count. Equal queries and settings give equal baselines, in any order.
+ * Builds the baseline of a period: its regions, scores and spread. In a period of two weeks or more, only whole weeks
+ * count. Equal queries and settings produce equal baselines, in any order.
  *
- * @param vectors matrix that the rows of the queries refer to
+ * @param vectors matrix whose rows the queries refer to
  */
 export function buildBaseline(
   queries: readonly ScoredQuery[],
@@ -160,8 +160,8 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 const WEEK_MS = 7 * DAY_MS;
 
 /**
- * The last whole weeks of a period of at least two; a shorter one unchanged. Otherwise the weekdays at its ends would
- * have more weight, in whatever time zone the users are.
+ * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. Otherwise the weekdays at its
+ * ends would have more weight, whatever the time zone of the users.
  */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
@@ -169,7 +169,7 @@ export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
 }
 
 /**
- * Number of 24-hour days, counted back from the end of the period, between the first and the last query, including days
+ * Number of 24-hour days between the first and the last query, counted back from the end of the period, including days
  * without queries.
  */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
@@ -183,7 +183,7 @@ export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): nu
   return times.length === 0 ? 0 : first - last + 1;
 }
 
-/** @param pageNeeds requirements of both alert levels; tickets never need more */
+/** @param pageNeeds requirements of both alert levels; tickets never require more */
 export function baselineGrade(days: number, sessions: number, pageNeeds: BaselineNeeds = PAGE_NEEDS): BaselineGrade {
   const has = (needs: BaselineNeeds): boolean => days >= needs.days && sessions >= needs.sessions;
   if (has(pageNeeds)) return 'page';
@@ -196,15 +196,15 @@ interface DatedScore {
   readonly occurredAt: Date;
 }
 
-/** A third of a day: each hour changes sides daily, so that no time of day is compared with itself alone. */
+/** A third of a day: each hour changes sides daily, so that no time of day is only compared with itself. */
 const BLOCK_MS = 8 * HOUR_MS;
 
 /**
- * Cross-fitted ranks of the baseline's own queries: those in odd blocks of eight hours among the scores of even blocks,
- * and vice versa. Comparing a query with itself or its own hour would make the baseline look better covered than live
- * traffic can be.
+ * Cross-fitted ranks of the baseline queries: queries in odd blocks of eight hours are ranked among the scores of even
+ * blocks, and vice versa. Comparing a query with itself or with its own hour would make the baseline look better
+ * covered than live traffic can be.
  *
- * @returns in the order of the queries; null if all are in odd or all in even blocks
+ * @returns ranks in query order; null if all queries are in odd blocks or all are in even blocks
  */
 export function crossFitRanks(queries: readonly DatedScore[], regionCount: number): TiedRanks[] | null {
   const isOdd = ({ occurredAt }: DatedScore): boolean => Math.floor(occurredAt.getTime() / BLOCK_MS) % 2 !== 0;
@@ -224,9 +224,9 @@ export function crossFitRanks(queries: readonly DatedScore[], regionCount: numbe
 
 interface BaselineWindow {
   readonly startMs: number;
-  /** Indices of its queries. */
+  /** Indices of the queries. */
   readonly indices: readonly number[];
-  /** Their session numbers. */
+  /** Session numbers of the queries. */
   readonly sessions: Int32Array;
   /** Session names; null for sessions inferred from similarity. */
   readonly names: readonly (string | null)[];
@@ -263,7 +263,7 @@ function baselineWindows(
     });
 }
 
-/** Number of sessions in the period; one that spans two windows counts once. */
+/** Number of sessions in the period; a session that spans two windows counts once. */
 function sessionCount(windows: readonly BaselineWindow[]): number {
   const sessions = new Set<string>();
   for (const { startMs, sessions: numbers, names } of windows) {

@@ -1,4 +1,4 @@
-/** Infers why coverage changed, from density, traffic, golden queries and the canary together. */
+/** Infers why coverage changed from density, traffic, golden queries and the canary together. */
 
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { Matrix } from '../../math/vector/matrix.ts';
@@ -6,42 +6,43 @@ import { meanSimilarities, nearestNeighbours } from '../../math/vector/nearest-n
 import type { CanaryVerdict } from './measurement-change.ts';
 
 /**
- * `embedding_changed`: another model; densities before and after are not comparable. `content_gap`: users ask for
+ * `embedding_changed`: another model, so densities before and after are not comparable. `content_gap`: users ask for
  * content that the store never had. `lost_content`: the store or the index lost content. `topic_mix`: other topics, all
- * covered; no action needed. `steady`: no change.
+ * of them covered; no action needed. `steady`: no change.
  */
 export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
 
-/** `high`: all signs agree. `medium`: most do. `low`: the decisive signs are unknown or contradictory. */
+/** `high`: all signs agree. `medium`: most signs agree. `low`: the decisive signs are unknown or contradictory. */
 type ReadingConfidence = 'high' | 'medium' | 'low';
 
 export interface CauseReading {
   readonly cause: CoverageCause;
   /** Null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
-  /** True if the golden queries, which never change, confirm it; null if they say nothing about it. */
+  /** True if the golden queries, which never change, confirm the cause; null if they are not conclusive. */
   readonly confirmed: boolean | null;
 }
 
 /**
- * Combines the signs. A changed embedding takes precedence. If density dropped, golden queries that dropped too point
- * to the store, since they have not changed; otherwise changed traffic means a content gap.
+ * Combines the signs. A changed embedding takes precedence. If density dropped and golden queries dropped too, the
+ * store is at fault, because golden queries never change. If golden queries did not drop, changed traffic means a
+ * content gap.
  *
- * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. Then
- * the store answers as before, and the poorly covered queries are new ones close to old ones that the traffic test
- * cannot distinguish: also a content gap, with low confidence. Changed traffic at steady density is a change of the
- * topic mix.
+ * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. In that
+ * case the store works as before, and the poorly covered queries are new queries similar to old ones, which the traffic
+ * test cannot distinguish. This is also a content gap, with low confidence. Changed traffic at steady density is a
+ * change of the topic mix.
  */
 export function readCause(signs: {
-  /** The upper bound of the density is below the threshold. */
+  /** True if the upper bound of the density is below the threshold. */
   readonly densityDropped: boolean;
-  /** A test between baseline and live queries shows that the queries changed. */
+  /** True if a test between baseline and live queries shows that the queries changed. */
   readonly trafficChanged: boolean;
-  /** Golden queries score worse than before; null without golden queries. */
+  /** True if golden queries score worse than before; null if there are none. */
   readonly goldenDropped: boolean | null;
-  /** Chunks that baseline queries found are missing in the store; null if unknown. */
+  /** True if chunks that baseline queries found are missing from the store; null if unknown. */
   readonly chunksMissing: boolean | null;
-  /** Null without a canary. */
+  /** Null if there is no canary. */
   readonly canary: CanaryVerdict | null;
 }): CauseReading {
   const { densityDropped, trafficChanged, goldenDropped, chunksMissing, canary } = signs;
@@ -60,16 +61,16 @@ export function readCause(signs: {
   };
 }
 
-/** `new_demand`: not asked in the baseline. `lost_content`: asked in the baseline, and covered. */
+/** `new_demand`: users did not ask about it in the baseline. `lost_content`: they did, and the store covered it. */
 export const topicCauses = ['new_demand', 'lost_content'] as const;
 
 export type TopicCause = (typeof topicCauses)[number];
 
 /**
- * Cause of an uncovered topic: new demand if more than half of its queries are novel to the baseline.
+ * Cause of an uncovered topic: new demand if more than half of its queries are novel relative to the baseline.
  *
- * @param familiarity of each member: mean cosine to its 10 nearest baseline queries; at least one
- * @param novelBelow the 5 % quantile of this measure among the baseline queries themselves
+ * @param familiarity of each member: mean cosine to its 10 nearest baseline queries; at least one member
+ * @param novelBelow the 5 % quantile of familiarity among the baseline queries
  */
 export function topicCause(familiarity: readonly number[], novelBelow: number): TopicCause {
   const novel = familiarity.filter((value) => value < novelBelow).length;
@@ -91,7 +92,7 @@ export function familiarity(queries: Matrix, baseline: Matrix): Float64Array {
 /**
  * The 5 % quantile of familiarity among the baseline queries; a query below it is novel.
  *
- * @returns null with fewer than 12 queries
+ * @returns null if there are fewer than 12 queries
  */
 export function novelBelow(baseline: Matrix): number | null {
   if (baseline.rows < MIN_SAMPLED) return null;
@@ -100,7 +101,7 @@ export function novelBelow(baseline: Matrix): number | null {
     const own = similarities.subarray(row * k, (row + 1) * k);
     const itself = indices.subarray(row * k, (row + 1) * k).indexOf(row);
     const sum = own.reduce((total, similarity) => total + similarity, 0);
-    // Among many duplicates, the query itself may not be found; then a duplicate takes its place.
+    // Among many duplicates, the search may not return the query itself; then a duplicate takes its place.
     return (sum - (own[Math.max(0, itself)] ?? 0)) / NEIGHBOURS;
   }).toSorted();
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;
@@ -109,8 +110,8 @@ export function novelBelow(baseline: Matrix): number | null {
 export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
- * Tests whether uncovered queries are new. Content that the store never had makes queries both uncovered and novel;
- * lost content makes old queries uncovered; and other times or users bring other, covered topics.
+ * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
+ * content was lost, old queries become uncovered. Other times or users bring other, covered topics.
  *
  * @param values familiarity of one query per session, at least one
  * @param uncoveredExcess share of traffic uncovered beyond the baseline, see `UncoveredShare`

@@ -10,46 +10,46 @@ import { type TailClusters, type TailQuery, type TailSide, tailClusters } from '
 /** A live query with a vector. */
 export interface RatedQuery {
   readonly id: string;
-  /** Identifies its session. */
+  /** Identifies the session. */
   readonly session: string;
-  /** YYYY-MM-DD, UTC. */
+  /** Day of the query: YYYY-MM-DD, UTC. */
   readonly day: string;
-  /** True if it has negative feedback. */
+  /** True if the query has negative feedback. */
   readonly isNegative: boolean;
 }
 
 export interface ComplaintDay {
   readonly day: string;
-  /** Sessions with negative feedback, and those of them in the topic. */
+  /** Number of sessions with negative feedback, in total and in the topic. */
   readonly negative: number;
   readonly sessions: number;
 }
 
 export interface ComplaintTopic {
-  /** Ids of its queries with negative feedback, one per session, most typical first. */
+  /** Ids of queries with negative feedback in the topic, one per session, most typical first. */
   readonly members: readonly string[];
   readonly examples: readonly string[];
-  /** Ids of queries without negative feedback that are as close to it as its own. */
+  /** Ids of queries without negative feedback that are as close to the topic as its members. */
   readonly alike: readonly string[];
   /** Clusters with several subjects are not topics. */
   readonly subjects: Exclude<Subjects, 'several'>;
   readonly sessions: number;
-  /** Share of the sessions with negative feedback, with a 95 % CI, and share of the others. */
+  /** Share of the sessions with negative feedback, with a 95 % CI, and share of all other sessions. */
   readonly share: { readonly value: number } & Bounds;
   readonly othersShare: number;
-  /** Adjusted for all tested clusters. */
+  /** p-value, adjusted for all tested clusters. */
   readonly adjustedP: number;
-  /** All days with negative feedback, ascending. */
+  /** All days with negative feedback, in ascending order. */
   readonly days: readonly ComplaintDay[];
 }
 
 export type ComplaintTopics =
   | {
       readonly kind: 'topics';
-      /** Numbers of sessions with negative feedback, and with queries without. */
+      /** Number of sessions with negative feedback, and number of sessions with queries without it. */
       readonly negative: number;
       readonly others: number;
-      /** Largest excess first. */
+      /** Topics, largest excess first. */
       readonly topics: readonly ComplaintTopic[];
     }
   | {
@@ -61,14 +61,14 @@ export type ComplaintTopics =
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Tested numbers of clusters: too many split frequent topics, too few hide rare ones. */
+/** Tested numbers of clusters. Too many clusters split frequent topics; too few hide rare topics. */
 const granularities = [16, 8, 4] as const;
 
 /**
- * Clusters queries with and without negative feedback together, blind to the feedback, and returns the clusters with a
- * larger share of the sessions with negative feedback than of the others (see `tailClusters`, also used for uncovered
- * topics) that do not mix several subjects. Uses the clearest result of 16, 8 and 4 clusters, each at a third of the
- * significance level. The result does not depend on the order of the queries.
+ * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters that
+ * have a larger share of the sessions with negative feedback than of the other sessions (see `tailClusters`, also used
+ * for uncovered topics) and do not mix several subjects. Uses the clearest result of 16, 8 and 4 clusters, each at a
+ * third of the significance level. The result does not depend on the order of the queries.
  *
  * @param queries one per row of `vectors`
  */

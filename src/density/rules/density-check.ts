@@ -17,7 +17,7 @@ export const DENSITY_CHECK_THRESHOLD = 1;
 /** Number of missing windows after which the density is stale. */
 const WINDOWS_TO_TRUST = 3;
 
-/** Until when the results of a window are trusted. */
+/** Time until which the results of a window are trusted. */
 export function trustedUntil(
   { windowMs, graceMs }: Pick<WatchSettings, 'windowMs' | 'graceMs'>,
   windowEndMs: number,
@@ -25,22 +25,22 @@ export function trustedUntil(
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
 
-/** True if a window that ended then is stale. */
+/** True if a window that ended at this time is stale. */
 export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windowEndMs: number, now: Date): boolean {
   return now > trustedUntil(plan, windowEndMs);
 }
 
-/** Explains why a density check has no data once windows no longer close. */
+/** Explains why a density check has no data when windows no longer close. */
 export function staleSentence(windowEndMs: number): string {
   return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the jobs measure-query-coverage and evaluate-density.`;
 }
 
 /**
- * Verdict of the check from the density alerts: an open page has the severity of the check, an open ticket is a
- * warning. Without a baseline, or while one is replaced, it is `no_data`.
+ * Verdict of the check from the density alerts: a firing page has the severity of the check, a firing ticket is a
+ * warning. `no_data` if there is no baseline, or while the baseline is being replaced.
  *
  * @param state null before the first step
- * @param evidenceRatio e-value ratio of the page alert in the last window; null before the first
+ * @param evidenceRatio e-value ratio of the page alert in the last window; null before the first window
  */
 export function evaluateDensityDrift(
   severity: Severity,
@@ -86,7 +86,7 @@ function watchedVerdict(
   const provisional = grade === 'provisional' ? ' The baseline is provisional, so only tickets can fire.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
-    ? 'Drift not confirmed yet: the alert fires once query density is certainly below its threshold.'
+    ? 'Drift not confirmed yet: the alert fires once query density is significantly below its threshold.'
     : 'Drift not confirmed: live queries are covered as in the baseline.';
   return { verdict: 'ok', explanation: `${status}${ratio}${provisional}` };
 }

@@ -1,4 +1,4 @@
-/** One e-detector for all traffic and one per region, so that a local loss is not diluted. */
+/** One e-detector for all traffic and one for each region, so that a local loss is not diluted. */
 import { logAdd, logMean } from '../../math/stats/distributions.ts';
 import { type DetectorSettings, type DetectorState, newDetector, stepDetector } from '../../math/stats/sequential.ts';
 import type { SessionScores } from './sessions.ts';
@@ -11,7 +11,7 @@ export interface CombinedSettings {
 
 export interface CombinedState {
   readonly global: DetectorState;
-  /** In the order of the settings. */
+  /** In settings order. */
   readonly regions: readonly DetectorState[];
 }
 
@@ -24,8 +24,8 @@ export function newCombinedDetector({ global, regions }: CombinedSettings): Comb
 }
 
 /**
- * Adds one window to all detectors. The combined e-value is M_global / 2 + mean of M_region / 2, or M_global alone
- * without monitored regions; an average of e-values keeps their guarantee.
+ * Adds one window to all detectors. The combined e-value is M_global / 2 + mean of M_region / 2, or M_global if there
+ * are no monitored regions. An average of e-values keeps their guarantee.
  */
 export function stepCombinedDetector(settings: CombinedSettings, state: CombinedState, scores: SessionScores) {
   const global = stepDetector(settings.global, state.global, scores.all);

@@ -1,6 +1,6 @@
 /**
- * Differences between the vectors of two sets of queries. Descriptive only: a change of topics alone is not a loss of
- * coverage.
+ * Differences between the vectors of two sets of queries. Descriptive only: a change of topics is not necessarily a
+ * loss of coverage.
  */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';
 import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';
@@ -16,9 +16,9 @@ import {
 
 /** Maximum mean discrepancy with Gaussian kernels, Gretton et al. 2012. */
 interface MaximumMeanDiscrepancy {
-  /** Without self-pairs: 0 on average without drift, and then negative as often as positive. */
+  /** Excludes self-pairs: 0 on average without drift, and then negative as often as positive. */
   readonly unbiased: number;
-  /** With self-pairs: never negative. */
+  /** Includes self-pairs: never negative. */
   readonly biased: number;
 }
 
@@ -45,14 +45,15 @@ export function medianHeuristic(medianSquaredDistance: number): number {
 }
 
 /**
- * Ratio of the second kernel's gamma to the first: detects changes in few rows, which the median bandwidth smooths
- * away.
+ * Ratio of the second kernel's gamma to the first. The narrower kernel detects changes in few rows, which the median
+ * bandwidth smooths away.
  */
 const NARROW = 6;
 
 /**
  * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and 6
- * gamma. Evaluates (n + m)^2 / 2 kernels, and half the square of the smaller sample in operations per permutation.
+ * gamma. Evaluates (n + m)^2 / 2 kernels, and takes half the square of the smaller sample in operations per
+ * permutation.
  *
  * @param assignments for each permutation, the indices of the n pooled rows (x first) that act as x, in any order
  * @throws RangeError if a sample has fewer than two rows
@@ -64,7 +65,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   const kernel: PairTable = { n, m, values: values.map(mix) };
   const { totals, total } = marginalsOf(kernel);
   const statistic = (playX: Uint32Array): number => {
-    // Sums the pairs of the smaller side; those of the other follow from the total.
+    // Sums the pairs of the smaller side; the sums of the larger side follow from the total.
     const rows = n <= m ? playX.toSorted() : othersThan(playX, n + m);
     const within = sumWithin(kernel, rows);
     const touching = rows.reduce((sum, row) => sum + (totals[row] ?? 0), 0);
@@ -81,21 +82,24 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   return {
     /** Unbiased squared discrepancy of the two samples. */
     observed,
-    /** Discrepancy of each permutation. */
+    /** Discrepancy in each permutation. */
     permuted,
     /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
     p: (1 + reached) / (permuted.length + 1),
   };
 }
 
-/** Draws which n of n + m pooled rows act as x, uniformly, once per permutation. Equal seeds give equal draws. */
+/**
+ * Selects at random which n of n + m pooled rows act as x, uniformly, once per permutation. Equal seeds produce equal
+ * selections.
+ */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
   for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);
 }
 
 /**
- * Draws `count` of `size` rows without replacement, by a partial Fisher-Yates shuffle; unordered.
+ * Selects `count` of `size` rows without replacement, by a partial Fisher-Yates shuffle; unordered.
  *
  * @param count at most `size`
  */
@@ -120,7 +124,7 @@ function requirePairs(n: number, m: number): void {
   if (n < 2 || m < 2) throw new RangeError('The discrepancy needs at least two rows in each sample.');
 }
 
-/** Rows from 0 to size that are not given, ascending. */
+/** Rows from 0 to size that are not in the list, ascending. */
 function othersThan(rows: Uint32Array, size: number): Uint32Array {
   const isGiven = new Uint8Array(size);
   for (const row of rows) isGiven[row] = 1;
@@ -163,7 +167,7 @@ const MAX_PAIRED_ROWS = 2000;
 const PERMUTATIONS = 199;
 
 /**
- * Compares two samples of vectors. Equal rows and seeds give equal results.
+ * Compares two samples of vectors. Equal rows and seeds produce equal results.
  *
  * @param reference at least two nonzero rows
  * @param current at least two nonzero rows
@@ -187,7 +191,7 @@ export function compareEmbeddings(
   return {
     /** Squared maximum mean discrepancy, unbiased, with gamma = 1 / median squared distance of the pooled rows. */
     mmdUnbiased: maximumMeanDiscrepancy(distances, gamma).unbiased,
-    /** p value of the permutation test with the bandwidths of gamma and 6 gamma. */
+    /** p-value of the permutation test with the bandwidths gamma and 6 gamma. */
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
     /** In the U form. */
     energyDistance: energyDistance(distances).u,
@@ -211,9 +215,9 @@ export function centroidShift(x: Vectors, y: Vectors) {
   const lengthY = Math.sqrt(dotProduct(b, b));
   const difference = a.map((value, i) => value - (b[i] ?? 0));
   return {
-    /** Euclidean distance of the means, from 0 to 2. */
+    /** Euclidean distance between the means, from 0 to 2. */
     distance: Math.sqrt(dotProduct(difference, difference)),
-    /** 1 - cosine of the means, from 0 to 2; 1 if a mean is zero. */
+    /** 1 - cosine between the means, from 0 to 2; 1 if a mean is zero. */
     cosineDistance: lengthX === 0 || lengthY === 0 ? 1 : 1 - dotProduct(a, b) / (lengthX * lengthY),
     /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows equal). */
     resultantLengthX: lengthX,
@@ -237,7 +241,7 @@ function meanDirection({ rows, columns, data }: Vectors): Float64Array {
 // Energy distance, Szekely and Rizzo 2013.
 
 /**
- * Energy distance of two samples of vectors, 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units of the vectors.
+ * Energy distance between two samples of vectors, 2 E|X - Y| - E|X - X'| - E|Y - Y'|, in units of the vectors.
  *
  * @throws RangeError if a sample has fewer than two rows
  */
@@ -247,9 +251,9 @@ export function energyDistance(distances: PairTable) {
   const sums = sumOverPairs(distances, Math.sqrt);
   const between = (2 * sums.between) / (n * m);
   return {
-    /** Over all pairs, including self-pairs: never negative. */
+    /** Includes self-pairs: never negative. */
     v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
-    /** Without self-pairs: 0 on average without drift, and then negative as often as positive. */
+    /** Excludes self-pairs: 0 on average without drift, and then negative as often as positive. */
     u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Searches for uncovered topics by comparing live queries with the tail and a sample of the baseline, and tests whether
- * the queries of a cluster share one subject, since clusters also collect queries that resemble nothing else.
+ * Searches for uncovered topics by comparing live queries with the tail and a sample of the baseline. Also tests
+ * whether the queries of a cluster share one subject, because clusters also collect queries that resemble nothing else.
  */
 import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
@@ -17,23 +17,23 @@ import {
   type UncoveredCluster,
 } from './tail-clusters.ts';
 
-/** Number of parts that a cluster is split into: enough to separate a mix of subjects. */
+/** Number of parts into which a cluster is split: enough to separate a mix of subjects. */
 const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
 /**
- * Two parts share a subject if their similarity, above that of any two queries, is at least this share of the
- * similarity within them.
+ * Two parts share a subject if the similarity between them is at least this share of the similarity within them. Both
+ * are measured above the similarity of any two queries.
  */
 const MIN_SIMILARITY = 0.5;
 /** Parts must be tighter than any two queries by this share of the distance to identical queries. */
 const MIN_TIGHT = 0.05;
 /** Minimum share of queries with one subject for a topic. */
 const MIN_SHARE = 2 / 3;
-/** Minimum silhouette of separate parts. Below it, the vectors are sparse and all queries are far from each other. */
+/** Minimum silhouette of separate parts. Below it, the vectors are sparse, and all queries are far from each other. */
 const APART = 0.25;
 
-/** `unclear`: the vectors do not tell; the words may. */
+/** `unclear`: the vectors do not decide; the words may. */
 export type Subjects = 'one' | 'several' | 'unclear';
 
 interface Part {
@@ -47,13 +47,14 @@ interface Part {
 
 /**
  * Tests whether the queries share one subject, for vectors of any model. Splits them into four parts by spherical
- * k-means. Two parts share a subject if the mean cosine between their queries, minus that of any two queries, is at
- * least half of the mean cosine within the parts, minus the same; parts linked through others do too. If two thirds of
- * the queries are in such parts, they share one subject. Otherwise they have several, if the mean silhouette of the
- * parts (Rousseeuw 1987, with 1 - mean cosine as distance, and 0 for a part of one vector) is at least 0.25.
+ * k-means. Two parts share a subject if the mean cosine between their queries is at least half of the mean cosine
+ * within the parts; the mean cosine of any two queries is subtracted from both first. Parts that are linked through
+ * other parts also share a subject. If two thirds of the queries are in such parts, they share one subject. Otherwise
+ * they have several subjects if the mean silhouette of the parts (Rousseeuw 1987, with 1 - mean cosine as distance, and
+ * 0 for a part of one vector) is at least 0.25.
  *
  * @param members queries of one cluster
- * @param sample of all queries, which shows how similar any two are
+ * @param sample of all queries, which shows how similar any two queries are
  */
 export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
   const parts = partsOf(members, seed);
@@ -109,7 +110,7 @@ function cosineBetween(one: Part, other: Part): number {
   return dotProduct(one.sum, other.sum) / (one.rows * other.rows);
 }
 
-/** Mean cosine of any two of these directions, from their sum; 1 for fewer than two. */
+/** Mean cosine of any two of these directions, from their sum; 1 if there are fewer than two. */
 function meanCosine(rows: number, sum: Float64Array): number {
   return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
 }
@@ -129,13 +130,13 @@ function directionSum(rows: Matrix): Float64Array {
 export interface TopicBaseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
-  /** The worst covered 10 % of its queries, and the number of sessions that they represent. */
+  /** The worst covered 10 % of the baseline queries, and the number of sessions that they represent. */
   readonly tail: {
     readonly vectors: Matrix;
     readonly queries: readonly BaselineTail[];
     readonly sessions: number;
   };
-  /** Vectors of a random sample of its queries. */
+  /** Vectors of a random sample of the baseline queries. */
   readonly sample: Matrix;
 }
 
@@ -150,11 +151,11 @@ export interface LocatedTopic extends UncoveredCluster {
 type FoundTopics =
   | {
       readonly kind: 'topics';
-      /** All sessions of the period. */
+      /** Number of all sessions in the period. */
       readonly sessions: number;
       /** Number of tested clusters. */
       readonly tested: number;
-      /** Largest excess first. */
+      /** Topics, largest excess first. */
       readonly topics: readonly LocatedTopic[];
     }
   | {
@@ -165,11 +166,11 @@ type FoundTopics =
     };
 
 /**
- * Ranks the queries in the baseline, clusters those at or below its 10 % percentile together with the baseline tail,
- * and infers the cause of each cluster that is more frequent than the baseline explains and does not mix several
- * subjects. Queries without a vector are ignored. The result does not depend on the order of the queries.
+ * Ranks the queries in the baseline, and clusters the queries at or below its 10 % percentile together with the
+ * baseline tail. Infers the cause of each cluster that is more frequent than the baseline explains and does not mix
+ * several subjects. Ignores queries without a vector. The result does not depend on the order of the queries.
  *
- * @throws RangeError if the vectors have another dimension than the baseline
+ * @throws RangeError if the dimensions of the vectors differ from the baseline
  */
 export function findTopics(
   queries: readonly ScoredQuery[],

@@ -1,10 +1,13 @@
-/** Compares the coverage of queries with that of the most similar reference queries, independent of the topic mix. */
+/**
+ * Compares the coverage of queries with the coverage of the most similar reference queries, independent of the topic
+ * mix.
+ */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 import { sessionWeights } from './sessions.ts';
 
-/** Number of similar reference queries that define the expected surprise of a query. */
+/** Number of similar reference queries that determine the expected surprise of a query. */
 export const MATCHED_QUERIES = 5;
 
 /** Maximum number of reference queries; more are slow to compare and add little. */
@@ -12,8 +15,8 @@ const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 
 /**
- * Splits the reference rows, at most 10,000, into two halves of alternating blocks (twentieths), so that consecutive
- * queries, which may come from one person, are not compared with each other.
+ * Splits the reference rows, at most 10,000, into two halves of alternating blocks (twentieths). Consecutive queries,
+ * which may come from one user, are therefore not compared with each other.
  */
 export function referenceHalves(rows: number): readonly [readonly number[], readonly number[]] {
   const step = Math.ceil(rows / MOST_REFERENCE);
@@ -63,7 +66,7 @@ export function matchedDensity(
   const difference = sum / weighted.sessions - usual.mean;
   const error = usual.standardDeviation * Math.sqrt(1 / weighted.sessions + 1 / reference.length);
   return {
-    /** exp(-d): 1 if covered as the similar reference queries, lower if worse. */
+    /** exp(-d): 1 if covered as well as the similar reference queries, lower if covered worse. */
     density: Math.exp(-difference),
     /** One-sided upper limit with confidence 1 - alpha. */
     upperLimit: Math.exp(-difference - normalQuantile(alpha) * error),

@@ -22,7 +22,7 @@ import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 export interface PlacedQuery extends MeasuredQuery {
   /** Session number within the window. */
   readonly sessionNumber: number;
-  /** `NO_REGION` without a vector. */
+  /** `NO_REGION` if the query has no vector. */
   readonly region: number;
   readonly ranks: TiedRanks;
   readonly surprise: number;
@@ -34,8 +34,8 @@ export type WindowMeasurement = ReturnType<typeof measureWindow>;
  * Measures one window. The result does not depend on the order of the queries, down to the last digit. Takes about 2 *
  * queries * regions * columns floating-point operations.
  *
- * @param vectors matrix that the rows of the queries refer to
- * @throws RangeError if the vectors have another dimension than the baseline
+ * @param vectors matrix whose rows the queries refer to
+ * @throws RangeError if the dimensions of the vectors differ from the baseline
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],
@@ -52,7 +52,7 @@ export function measureWindow(
   const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
-    /** Ordered by id. */
+    /** Measured queries, ordered by id. */
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
@@ -61,18 +61,18 @@ export function measureWindow(
       surprise: surprises[i] ?? 0,
     })),
     dropped,
-    /** Null without a measurable query. */
+    /** Null if no query is measurable. */
     density,
-    /** Set if the window has too few sessions for a density; it is still used for the drift test. */
+    /** Set if the window has too few sessions for a density. The window is still used for the drift test. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
-    /** Input of the detectors. */
+    /** Input for the detectors. */
     scores: detectorScores(means),
   };
 }
 
 /**
- * Region of each query; `NO_REGION` without a vector or without regions.
+ * Region of each query; `NO_REGION` if the query has no vector or there are no regions.
  *
  * @param lengths of the vectors
  */
@@ -88,7 +88,7 @@ export function regionsOfQueries(
 }
 
 /**
- * Totals of all traffic, of the most frequent segment values, and of the rest combined.
+ * Totals for all traffic, for the most frequent segment values, and for all other values combined.
  *
  * @param segmentsOf tags of each query
  */

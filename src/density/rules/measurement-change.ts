@@ -1,12 +1,12 @@
 /**
- * Decides when a baseline becomes invalid: with another embedding model, another index, or a store that grew. A canary
- * detects changes: fixed texts and queries that are embedded and searched again.
+ * Decides when a baseline becomes invalid: because of another embedding model, another index, or a store that grew. A
+ * canary detects changes: fixed texts and queries that are embedded and searched again.
  */
 import { mean, median } from '../../math/stats/descriptive.ts';
 import { binomialUpperTail } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 
-/** `changed` takes precedence over every drift alert: it is another embedding model, not worse coverage. */
+/** `changed` takes precedence over every drift alert: the embedding model changed, so coverage cannot be compared. */
 export type CanaryVerdict = 'same' | 'noisy' | 'changed';
 
 const CHANGED_MEDIAN = 0.995;
@@ -15,11 +15,11 @@ const NOISY_MEDIAN = 0.9995;
 
 /**
  * Compares stored and recomputed embeddings in pairs. `changed`: median < 0.995 or minimum < 0.98. `noisy`: median <
- * 0.9995, as for non-deterministic providers.
+ * 0.9995, as with non-deterministic providers.
  *
- * Pairs with different dimensions, or a vector without direction, have cosine 0.
+ * A pair with different dimensions, or with a vector that has no direction, has cosine 0.
  *
- * @throws RangeError without pairs, since a missing canary is not a changed one
+ * @throws RangeError without pairs, because a missing canary is not a changed canary
  */
 export function embeddingCanary(
   pairs: readonly { readonly stored: ArrayLike<number>; readonly recomputed: ArrayLike<number> }[],
@@ -71,21 +71,21 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
   const worse = changes.filter((change) => change < 0).length;
   const changed = changes.filter((change) => change !== 0).length;
   return {
-    /** Share of the k chunks in both results, for each query. */
+    /** Share of the k chunks in both results, per query. */
     overlaps,
     meanOverlap: mean(overlaps),
     /** Mean of score after minus score before. */
     meanScoreChange: mean(changes),
     /** Share of queries whose score dropped. */
     shareWorse: worse / changes.length,
-    /** One-sided sign test of no change: P(Bin(changed, 1/2) >= dropped). */
+    /** One-sided sign test of the null hypothesis "no change": P(Bin(changed, 1/2) >= dropped). */
     signTestP: binomialUpperTail(worse, changed, 0.5),
   };
 }
 
 /**
- * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed, since
- * vectors are compared over years, and vary in language, length and kind, since a change may affect one kind only.
+ * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed because
+ * vectors are compared over years. They vary in language, length and kind because a change may affect only one kind.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',
@@ -110,7 +110,7 @@ export const canaryTexts: readonly string[] = [
   'Newton\u2019s second law of motion',
 ];
 
-/** What scores depend on beside queries and content. Values are short texts; unknown ones are empty. */
+/** What scores depend on other than queries and content. Values are short texts; unknown values are empty. */
 export interface MeasurementFingerprint {
   readonly embeddingModel: string;
   readonly embeddingRevision: string;
@@ -129,7 +129,7 @@ export interface MeasurementFingerprint {
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/** A change of one of these makes vectors or scores incomparable, so a replay cannot save the baseline. */
+/** A change in one of these fields makes vectors or scores incomparable, so a replay cannot save the baseline. */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -143,7 +143,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** The fields that differ, by name. Changed content is not a difference. */
+/** The names of the fields that differ. Changed content is not a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
@@ -155,7 +155,7 @@ export function fingerprintDifferences(
 export interface Replay {
   /** Mean of score after minus score before. */
   readonly meanScoreChange: number;
-  /** Mean share of the k nearest chunks that stayed. */
+  /** Mean share of the k nearest chunks that are unchanged. */
   readonly meanOverlap: number;
 }
 
@@ -169,7 +169,7 @@ export function replayAgrees({ meanScoreChange, meanOverlap }: Replay): boolean 
 
 /**
  * `keep`: continue. `replay`: freeze the detectors until the baseline queries have been searched again. `rebaseline`:
- * freeze them until there is a new baseline. A freeze is one annotated change, never drift.
+ * freeze the detectors until there is a new baseline. A freeze is recorded as one annotated change, never as drift.
  */
 interface RebaselineDecision {
   readonly action: 'keep' | 'replay' | 'rebaseline';
@@ -178,10 +178,10 @@ interface RebaselineDecision {
 }
 
 /**
- * Decides the consequence of a changed fingerprint or canary. A new embedding always requires a new baseline; a new
- * index of the same model keeps the old one if a replay agrees.
+ * Decides the consequence of a changed fingerprint or canary. A new embedding always requires a new baseline. A new
+ * index with the same model keeps the old baseline if a replay agrees.
  *
- * @param replay null if none was made
+ * @param replay null if there was no replay
  */
 export function rebaselineDecision(
   changed: readonly FingerprintField[],
@@ -202,8 +202,8 @@ export const GROWTH_DAYS = 14;
  * True if live queries are covered so much better than in the baseline that losing the gain would go unnoticed: density
  * above 1.1 times the baseline on each of the last 14 days. A day without a density breaks the streak.
  *
- * @param dailyDensities in order
- * @param baselineDensity of the baseline itself, cross-fitted: near 1, and above 1 if few queries repeat
+ * @param dailyDensities in chronological order
+ * @param baselineDensity density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat
  */
 export function outgrewBaseline(dailyDensities: readonly (number | null)[], baselineDensity: number): boolean {
   const last = dailyDensities.slice(-GROWTH_DAYS);
@@ -219,9 +219,9 @@ interface MeasuredConnectors {
   readonly embedder: Traits | null;
 }
 
-/** Traits of the content rather than of the measurement. */
+/** Traits of the content, not of the measurement. */
 const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
-/** Index traits with their own fingerprint field. */
+/** Index traits that have their own fingerprint field. */
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /** Fingerprint of the current measurement; unknown fields are empty. */
@@ -246,7 +246,7 @@ export function measurementFingerprint({ index, embedder }: MeasuredConnectors):
   };
 }
 
-/** Fields that changed from one known value to another. A value that becomes known is not a change. */
+/** Fields that changed from one known value to another. An unknown value that becomes known is not a change. */
 export function knownDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

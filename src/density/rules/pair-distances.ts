@@ -15,11 +15,11 @@ export interface PairTable {
   readonly n: number;
   /** Rows of y. */
   readonly m: number;
-  /** Pair (i, j), i < j, of the n + m pooled rows is at `pairOffset(n + m, i) + j`. */
+  /** The value of pair (i, j), i < j, of the n + m pooled rows is at `pairOffset(n + m, i) + j`. */
   readonly values: Float64Array;
 }
 
-/** Offset of the pairs of row i: add j > i for the index of (i, j). */
+/** Offset of the pairs of row i: add j > i to get the index of (i, j). */
 export function pairOffset(size: number, i: number): number {
   return i * size - (i * (i + 1)) / 2 - i - 1;
 }
@@ -40,7 +40,7 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   return { rows, columns, data: scaled };
 }
 
-/** Blocks of rows and partners fit into the second-level cache together with their products. */
+/** Sized so that blocks of rows and partners fit into the second-level cache together with their products. */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 
@@ -121,7 +121,7 @@ export function sumOverPairs({ n, m, values }: PairTable, quantity: (value: numb
 }
 
 /**
- * Median of the squared distances; the mean of the two middle values if their number is even.
+ * Median of the squared distances; if their number is even, the mean of the two middle values.
  *
  * @param pairs `x` for the pairs within x, `pooled` for all pairs
  * @throws RangeError without a pair

@@ -1,9 +1,9 @@
 /**
- * Windows of live queries, and densities pooled over several of them.
+ * Windows of live queries, and densities pooled over several windows.
  *
- * A window closes once, a grace period after its end. Windows close in order, including empty ones. Queries that
- * arrived by then are tested for drift, in whatever order and by whichever worker. Later ones count in the metrics of
- * the window but never in its drift test, so that no alert fires or is withdrawn retroactively.
+ * A window closes once, a grace period after its end. Windows close in order, including empty windows. Queries that
+ * have arrived by then are tested for drift, in any order and by any worker. Queries that arrive later count in the
+ * metrics of the window but never in its drift test, so that no alert fires or is withdrawn retroactively.
  */
 
 import { DAY_MS } from '../../core/time.ts';
@@ -36,11 +36,11 @@ export function windowAt(timeMs: number, windowMs: number): WindowSpan {
 }
 
 /**
- * Windows that may close now, oldest first: those that ended at least `graceMs` ago and directly follow the last closed
- * one.
+ * Windows that may close now, oldest first: windows that ended at least `graceMs` ago and directly follow the last
+ * closed window.
  *
  * @param closedUntilMs end of the last closed window, or the time from which windows count
- * @param most maximum number; after a long downtime the rest follows in the next call
+ * @param most maximum number; after a long downtime, the remaining windows follow in the next call
  */
 export function windowsToClose(
   closedUntilMs: number,
@@ -86,7 +86,7 @@ export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotal
 }
 
 /**
- * Density of the windows that start at or after `fromMs`, with equal weight for each session of each window. The
+ * Density of the windows that start at or after `fromMs`, with equal weight for each session in each window. The
  * interval is for windows of one baseline, compared with each other and with a threshold that already allows for the
  * baseline's error.
  *
@@ -122,7 +122,7 @@ export function pooledDensity(
 export interface CoverageTotals {
   readonly sessions: number;
   readonly queries: number;
-  /** Sums over sessions of their means over queries. */
+  /** Sums over sessions of the session means. */
   readonly sumX: number;
   readonly sumXSquared: number;
   readonly sumUncovered: number;
@@ -152,10 +152,10 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
 
 /**
  * Coverage of the fewest latest windows that together have 200 sessions, at most one day. If some sessions are poorly
- * covered, they vary more than in the baseline, which the interval of the density takes into account.
+ * covered, sessions vary more than in the baseline, which the interval of the density takes into account.
  *
  * @param windows in order, latest last; totals are null for windows without such queries
- * @param baseline overdispersion and number of its sessions
+ * @param baseline overdispersion and number of baseline sessions
  */
 export function pooledCoverage(
   windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],

@@ -18,20 +18,20 @@ import { sessionWeights } from './sessions.ts';
 export interface QueryDensity {
   readonly queries: number;
   readonly sessions: number;
-  /** Weighted mean surprise X, in nats: 0.99 in the baseline, more is worse. */
+  /** Weighted mean surprise X, in nats: 0.99 in the baseline, higher if covered worse. */
   readonly meanX: number;
-  /** Variance of X between the sessions. */
+  /** Variance of X between sessions. */
   readonly varianceX: number;
-  /** D = exp(0.99 - X): 1 in the baseline, lower is covered worse; from 0.027 to 2.69. */
+  /** D = exp(0.99 - X): 1 in the baseline, lower if covered worse; from 0.027 to 2.69. */
   readonly density: number;
   readonly uncovered: UncoveredShare;
-  /** Ascending; only regions with queries. */
+  /** Region numbers with queries, ascending. */
   readonly regions: readonly RegionDensity[];
 }
 
 interface RegionDensity {
   readonly region: number;
-  /** Sum of the session weights of its queries. */
+  /** Sum of the session weights of the queries in the region. */
   readonly weight: number;
   /** Share of the traffic, 0 to 1. */
   readonly share: number;
@@ -59,7 +59,7 @@ export interface InsufficientSessions {
   readonly need: number;
 }
 
-/** Mean surprise of the baseline's own queries, E[min(-ln u, ln 100)] for uniform u. */
+/** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
 
 /** Number of sessions that determine a density to about 13 %. */
@@ -79,7 +79,7 @@ const CONFIDENCE = 0.95;
  * X = sum w x / sum w        D = exp(0.99 - X)
  *
  * @param ranks of the queries, from `tiedRanks`
- * @param regions of the queries, `NO_REGION` for none
+ * @param regions of the queries, `NO_REGION` if a query has none
  * @param sessions session numbers of the queries
  * @returns null without queries
  */
@@ -134,7 +134,7 @@ export function densityOf(meanX: number): number {
 }
 
 /**
- * Variance of X between sessions covered as in the baseline.
+ * Variance of X between sessions that are covered as in the baseline.
  *
  * @param phi overdispersion of the baseline, >= 1
  */
@@ -147,7 +147,7 @@ export function surpriseVariance(phi: number): number {
  *
  * @param variance s^2 of X between sessions
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when comparing densities of one baseline, which share its error
+ * @param baselineSessions N; infinity when comparing densities of one baseline, because they share its error
  */
 export function densityInterval(density: number, variance: number, sessions: number, baselineSessions: number): Bounds {
   const error = Math.sqrt(variance * (1 / sessions + 1 / baselineSessions));
@@ -174,11 +174,12 @@ function uncoveredShare(
 }
 
 /**
- * Confidence intervals of an uncovered share and of its excess over the baseline. They are Wilson's for 1 / (1/n + 1/N)
- * sessions, since the threshold is a percentile estimated from N sessions, whose error is about that of a share of N.
+ * Confidence intervals of an uncovered share and of its excess over the baseline. They are Wilson intervals for 1 /
+ * (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, whose error is about the error of a
+ * share of N.
  *
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when comparing shares of one baseline, which share its error
+ * @param baselineSessions N; infinity when comparing shares of one baseline, because they share its error
  */
 export function uncoveredShareOf(
   share: number,
@@ -199,7 +200,7 @@ export function uncoveredShareOf(
   };
 }
 
-/** Null if there are enough sessions for a density, else the number required. */
+/** Null if there are enough sessions for a density, otherwise the required number. */
 export function tooFewSessions(have: number, need: number = MIN_SESSIONS): InsufficientSessions | null {
   return have >= need ? null : { kind: 'insufficient_data', of: 'sessions', have, need };
 }
@@ -210,18 +211,18 @@ export interface CoverageVerdict {
   readonly densityUpperLimit: number;
 }
 
-/** Lowest acceptable density: smaller drops do not deserve an alert, however certain. */
+/** Lowest acceptable density. A smaller drop does not deserve an alert, however certain it is. */
 export const DENSITY_THRESHOLD = 0.95;
 
 /**
  * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
- * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries covered as well as
- * the reference: slightly above 1, since few reference queries leave few ranks below them.
+ * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries that are covered as
+ * well as the reference queries. It is slightly above 1, because few reference queries leave few ranks below them.
  *
  * e = sum share^2 / N over the score lists of the percentiles. It is the error of percentiles estimated from N
  * reference queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally
- * (Hajek 1968). Valid for a single test of a window; monitoring many windows needs the e-detector. Reference queries
- * are assumed to be independent.
+ * (Hajek 1968). Valid for a single test of a window; monitoring many windows requires the e-detector. Assumes that
+ * reference queries are independent.
  *
  * @param alpha in (0, 0.5]
  * @param baseline the scores that the percentiles of the window are based on
@@ -239,7 +240,7 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
   };
 }
 
-/** Score lists that the window was ranked in: their sizes, and the share of the window ranked in each. */
+/** Score lists in which the window was ranked: their sizes, and the share of the window ranked in each. */
 function listsOf(
   { regions }: QueryDensity,
   baseline: BaselineScores,
@@ -264,7 +265,7 @@ export interface ScorePair {
 }
 
 export interface RepeatDensity {
-  /** exp(-mean change of surprise): 1 in the baseline, lower is covered worse. */
+  /** exp(-mean change of surprise): 1 in the baseline, lower if covered worse. */
   readonly density: number;
   readonly ciLow: number;
   readonly ciHigh: number;
@@ -274,17 +275,17 @@ export interface RepeatDensity {
   readonly dropped: number;
 }
 
-/** With fewer changes, the spread of the values says too little. */
+/** With fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
 /**
- * Density of replayed baseline queries. Each query is its own control: an unchanged store gives exactly 1, whatever the
- * traffic, and a loss shows as soon as an affected query is replayed. The interval is that of the mean change over all
- * queries that the baseline sample represents. With fewer than five changed queries, it is at least as wide as Wilson's
- * interval of the share that changed, at the maximum surprise, since values that are nearly all 0 would claim
- * certainty.
+ * Density of replayed baseline queries. Each query is its own control: an unchanged store results in exactly 1,
+ * whatever the traffic, and a loss shows as soon as an affected query is replayed. The interval is for the mean change
+ * over all queries that the baseline sample represents. With fewer than five changed queries, the interval is at least
+ * as wide as Wilson's interval of the share that changed, at the maximum surprise: values that are nearly all 0 would
+ * claim certainty.
  *
- * @param pairs of queries of different sessions, drawn at random from the baseline
+ * @param pairs of queries from different sessions, sampled at random from the baseline
  * @param scores of the whole baseline, in which both scores are ranked
  * @throws RangeError without queries
  */

@@ -1,4 +1,4 @@
-/** Coverage score of a query, from its nearest chunk. */
+/** Coverage score of a query, computed from its nearest chunk. */
 import { firstWhere } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
@@ -9,11 +9,11 @@ const NOTHING_FOUND = -1;
 /** Tolerance for float32 rounding of a cosine. */
 const ROUNDING = 1e-4;
 
-/** Weight of a query's mean similarity to the store, which it would find anyway. */
+/** Weight of a query's mean similarity to the store, which does not depend on coverage. */
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine of the nearest chunk found; -1 without one.
+ * Cosine of the nearest chunk found; -1 if none was found.
  *
  * Null if a similarity is not a cosine (not finite, or outside [-1, 1]): distances, or dot products of vectors that are
  * not scaled to length 1, are not comparable.
@@ -25,9 +25,9 @@ export function nearestSimilarity(found: readonly { readonly similarity: number 
 
 /**
  * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store. Some
- * queries are near to everything and others to nothing; the mean is what a query finds whether it is covered or not.
+ * queries are close to everything and others to nothing; the mean removes this part, which does not depend on coverage.
  *
- * @param storeMean mean direction of the chunks, from `meanDirection`; empty if unknown, and then nothing is subtracted
+ * @param storeMean mean direction of the chunks, from `meanDirection`; if it is empty (unknown), nothing is subtracted
  */
 export function coverageScore(similarity: number, vector: ArrayLike<number>, storeMean: Float64Array): number {
   if (storeMean.length === 0) return similarity;
@@ -48,16 +48,16 @@ export function coverageScores(
 
 export interface ScoredQuery {
   readonly id: string;
-  /** Queries of one session share one vote; null if the session is unknown. */
+  /** All queries of one session share one vote; null if the session is unknown. */
   readonly session: string | null;
-  /** From `coverageScore`; null if not measurable. */
+  /** Score from `coverageScore`; null if not measurable. */
   readonly score: number | null;
-  /** Row of its vector in the accompanying matrix; null without a vector. */
+  /** Row of the query vector in the accompanying matrix; null if there is no vector. */
   readonly row: number | null;
   readonly occurredAt: Date;
 }
 
-/** Queries and the matrix of their vectors, which is shared with the worker and must not change meanwhile. */
+/** Queries and the matrix of their vectors, which is shared with the worker and must not change in the meantime. */
 export interface VectorisedQueries {
   readonly queries: readonly ScoredQuery[];
   readonly vectors: Matrix;
@@ -67,19 +67,19 @@ export interface MeasuredQuery extends ScoredQuery {
   readonly score: number;
 }
 
-/** Excluded queries, each counted once by the first matching reason. */
+/** Excluded queries, each counted once under the first matching reason. */
 export interface DroppedQueries {
-  /** No finite score. */
+  /** The score is not finite. */
   readonly notMeasurable: number;
-  /** A vector with NaN or infinity. */
+  /** The vector contains NaN or infinity. */
   readonly notFiniteVector: number;
-  /** A vector of length 0. */
+  /** The vector has length 0. */
   readonly zeroVector: number;
 }
 
 /**
- * Measurable queries in order, and the number of others. A query without a vector is kept: it has no region and is
- * compared with the whole baseline.
+ * Measurable queries in order, and the number of other queries. Includes queries without a vector: they have no region
+ * and are compared with the whole baseline.
  *
  * @param lengths of the vectors, from rowLengths
  */
@@ -110,19 +110,19 @@ export interface BaselineScores {
   readonly regions: readonly Float64Array[];
 }
 
-/** A query without a vector belongs to no region. */
+/** Region number of a query without a vector. */
 export const NO_REGION = -1;
 
-/** Smaller regions say too little about their tail; their queries are ranked in the whole baseline. */
+/** Smaller regions have too few tail queries; their queries are ranked in the whole baseline. */
 export const MIN_IN_REGION = 50;
 
-/** -ln u of the worst 1 %, within which queries count equally. */
+/** -ln u of the worst 1 %, within which all queries count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
 /**
  * Builds the score lists of a baseline.
  *
- * @param regions region of each score, `NO_REGION` for none
+ * @param regions region of each score; `NO_REGION` if it has none
  */
 export function baselineScores(
   scores: ArrayLike<number>,
@@ -146,18 +146,19 @@ export function baselineScores(
   return { all: Float64Array.from(scores).toSorted(), regions: lists.map((list) => list.toSorted()) };
 }
 
-/** Ranks of a score among the scores of a baseline and itself: all ranks that it shares with equal scores. */
+/** Ranks of a score among the baseline scores and itself: all ranks that it shares with equal scores. */
 export interface TiedRanks {
-  /** Starts at 1, the worst covered. */
+  /** First rank, starting at 1, the worst covered. */
   readonly first: number;
   readonly last: number;
-  /** Number of ranks, one more than baseline scores. A rank r is the percentile u = r / of. */
+  /** Number of ranks, one more than the number of baseline scores. A rank r is the percentile u = r / of. */
   readonly of: number;
 }
 
 /**
  * Ranks of a score within the query's region, or within the whole baseline if the region has fewer than `fewest`
- * scores: from one more than the number of baseline scores below it to one more than the number not above it.
+ * scores. The first rank is one more than the number of baseline scores below it; the last rank is one more than the
+ * number not above it.
  *
  * @param score finite
  */
@@ -185,7 +186,7 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
   return sum / (last - first + 1) + 0;
 }
 
-/** Surprise of each query. Ranks shared by many queries, as with repeated ones, are computed once. */
+/** Surprise of each query. Ranks that many queries share, such as repeated queries, are computed once. */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {

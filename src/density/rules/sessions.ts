@@ -1,11 +1,11 @@
 /**
- * Gives each session one vote: its queries share it equally, or a subsample is drawn with equal probability for each
+ * Gives each session one vote: its queries share it equally, or a subsample is selected with equal probability for each
  * session.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
-/** Queries of one window with at least this cosine are repeats of one client. */
+/** Queries in one window with at least this cosine are repeats by one client. */
 const MIN_REPEAT_COSINE = 0.995;
 
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
@@ -14,7 +14,7 @@ const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 /** Coordinates summed between two checks of the limit. */
 const STRIDE = 16;
 
-/** @param sessions session number of each query of one window */
+/** @param sessions session number of each query in one window */
 export function sessionWeights(sessions: ArrayLike<number>) {
   const counts = new Map<number, number>();
   for (let i = 0; i < sessions.length; i++) {
@@ -31,8 +31,8 @@ export function sessionWeights(sessions: ArrayLike<number>) {
 
 /**
  * Numbers the sessions of one window from 0, in the order of their first query. Queries with the same session name form
- * one session. Of the others, all that are linked by cosines >= 0.995 form one, whatever their order; one without a
- * vector is its own session.
+ * one session. Among unnamed queries, all queries that are linked by cosines >= 0.995 form one session, whatever their
+ * order. An unnamed query without a vector is its own session.
  */
 export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matrix): Int32Array {
   const nameless = queries.flatMap(({ session, row }, index) =>
@@ -54,7 +54,7 @@ export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matri
 
 /**
  * Groups rows linked by cosines >= 0.995 (connected components). Compares all pairs, but stops at the first coordinates
- * that show a difference, and never compares rows of one group, so that a duplicate costs one comparison. 10,000
+ * that show a difference, and never compares rows in the same group, so that a duplicate needs one comparison. 10,000
  * distinct rows take about three seconds.
  *
  * @returns for each row, the index in `rows` of the first member of its group
@@ -105,17 +105,20 @@ function rootOf(parents: Int32Array, member: number): number {
   return root;
 }
 
-/** Mean surprise x of each session of one window, in nats. */
+/** Mean surprise x of each session in one window, in nats. */
 export interface SessionMeans {
   readonly all: Float64Array;
-  /** By region: sessions with queries there, over those queries. */
+  /** Session means by region: each covers only the queries in that region. */
   readonly regions: ReadonlyMap<number, Float64Array>;
 }
 
-/** Session scores y = mean of x / ln 100 of one window. */
+/** Session scores y = mean of x / ln 100 in one window. */
 export interface SessionScores {
   readonly all: ArrayLike<number>;
-  /** By region: a session counts in each region with its queries, with their mean. */
+  /**
+   * Session scores by region. A session counts in each region in which it has queries, with the mean over these
+   * queries.
+   */
   readonly regions: ReadonlyMap<number, ArrayLike<number>>;
 }
 
@@ -126,9 +129,9 @@ export interface SurpriseTotal {
 }
 
 /**
- * @param surprises of the queries of one window
- * @param regions of the queries, `NO_REGION` for none
- * @param sessions numbers of the queries' sessions
+ * @param surprises of the queries in one window
+ * @param regions of the queries, `NO_REGION` if a query has none
+ * @param sessions session numbers of the queries
  */
 export function sessionMeans(
   surprises: Float64Array,
@@ -197,26 +200,26 @@ export interface ChanceGroup {
 }
 
 interface EqualChance {
-  /** Sessions count if their draw is below this and below their own probability. */
+  /** A session counts if its draw is below this value and below its own probability. */
   readonly chance: number;
   /** Expected number of counted queries. */
   readonly queries: number;
 }
 
-/** Share of all traffic that may be underweighted for the sake of the rest. */
+/** Maximum share of all traffic that may be underweighted in favor of the rest. */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */
 const MAX_WEIGHT = 16;
 
 /**
- * Finds a common probability for traffic sampled at different rates. Session draws are uniform and stored, so those
- * below a common probability are exactly what sampling everything at that rate would have selected: their unweighted
- * means estimate those of all traffic, as inverse-probability weights would, and their number is an honest count of
- * independent votes.
+ * Finds a common probability for traffic sampled at different rates. Session draws are uniform and stored, so sessions
+ * whose draw is below a common probability are exactly the sessions that sampling everything at that rate would have
+ * selected. Their unweighted means estimate the means of all traffic, as inverse-probability weights would, and their
+ * number is an honest count of independent votes.
  *
- * The common probability is the smallest among the groups, except that groups with tiny probabilities are skipped while
- * they make up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as
- * the rest. Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
+ * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped while they make
+ * up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as the rest.
+ * Otherwise a short burst at a tiny rate would discard the data of the hours around it. Skipped groups are
  * underweighted.
  *
  * @param most maximum expected number of queries; the probability is lowered until they fit
@@ -240,7 +243,7 @@ export function equalChance(
   }
   const expected = expectedQueries(ordered, chance);
   if (expected <= most) return { chance, queries: expected };
-  // The expected number drops at least as fast as the probability once it is below all of theirs.
+  // Below all group probabilities, the expected number drops at least as fast as the common probability.
   let lowered = chance;
   while (expectedQueries(ordered, lowered) > most) lowered /= 2;
   return { chance: lowered, queries: expectedQueries(ordered, lowered) };

@@ -16,7 +16,7 @@ import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-d
 import { shareDivergence } from './two-sample-statistics.ts';
 
 export interface StoreSnapshot {
-  /** Numbers of sampled vectors with and without a direction. */
+  /** Number of sampled vectors with and without a direction. */
   readonly rows: number;
   readonly zeroRows: number;
   readonly notFiniteRows: number;
@@ -61,7 +61,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot |
   };
 }
 
-/** @returns null for vectors of another dimension: that is another model rather than a shift */
+/** @returns null if the dimensions differ: the model changed, so this is not a shift */
 export function storeShift(
   before: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
   after: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
@@ -69,7 +69,7 @@ export function storeShift(
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
   return {
-    /** 1 - cosine of the two centroids, 0 to 2; 1 if one of them has no direction. */
+    /** 1 - cosine between the two centroids, 0 to 2; 1 if one of them has no direction. */
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
     /** Mean length now divided by mean length before. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
@@ -89,17 +89,17 @@ export interface ClusterTraffic {
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
-/** Rows per side compared in pairs; the rest only counts in the shares. */
+/** Rows per side that are compared in pairs; all other rows only count in the shares. */
 const MAX_PAIRED = 1000;
-/** The neighborhood of a row extends to its fifth nearest row of the same side. */
+/** The neighborhood of a row extends to its fifth nearest row on the same side. */
 const NEIGHBOURS = 5;
 
 /**
- * Compares uniform samples of the store and of live queries. Vectors without a direction are ignored.
+ * Compares uniform samples of the store and of live queries. Ignores vectors without a direction.
  *
  * @param clusters directions of the store's clusters, with the share of chunks in each
  * @param weights inverse inclusion probabilities of the queries
- * @returns null with fewer than two vectors on a side, or different dimensions
+ * @returns null with fewer than two vectors on a side, or with different dimensions
  */
 export function compareStoreWithTraffic(
   chunks: Matrix,
@@ -137,7 +137,7 @@ export function compareStoreWithTraffic(
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
     /**
-     * Jensen-Shannon divergence of query shares and chunk shares, 0 to 1 bit. Queries and chunks always differ
+     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. Queries and chunks always differ
      * somewhat.
      */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
@@ -158,11 +158,11 @@ function head(vectors: Matrix): Matrix {
   return { ...vectors, rows, data: vectors.data.subarray(0, rows * vectors.columns) };
 }
 
-// Mutual coverage of two samples of vectors, by balls that reach to the k-th neighbor: Naeem et al. 2020.
+// Mutual coverage of two samples of vectors, by balls that extend to the k-th neighbor: Naeem et al. 2020.
 
 /**
- * x is the sample to be covered ("real"), y the compared one ("fake"). A ball around each row reaches to its k-th
- * neighbor in its own sample, excluding itself; its surface is outside.
+ * x is the sample to be covered ("real"), y the compared sample ("fake"). A ball around each row extends to its k-th
+ * neighbor in its own sample, excluding the row; the surface of the ball is outside.
  */
 interface ManifoldCoverage {
   /** Share of y inside at least one ball of x. */
@@ -180,8 +180,8 @@ interface ManifoldCoverage {
 }
 
 /**
- * Precision, recall, density and coverage of y with respect to x. With k rows or fewer, the radius is that of the last
- * neighbor.
+ * Precision, recall, density and coverage of y with respect to x. With k rows or fewer, the radius is the distance to
+ * the last neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows
@@ -219,7 +219,7 @@ export function manifoldCoverage(distances: PairTable, k: number): ManifoldCover
   };
 }
 
-/** Squared distance of each row in [from, to) to its k-th neighbor among them. */
+/** Squared distance of each row in [from, to) to its k-th neighbor among these rows. */
 function squaredRadii({ n, m, values }: PairTable, from: number, to: number, k: number): Float64Array {
   const radii = new Float64Array(to - from);
   const others = new Float64Array(to - from - 1);

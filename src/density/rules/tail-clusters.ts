@@ -13,19 +13,19 @@ import { densityOf } from './query-density.ts';
 /** A query at or below the 10 % percentile. */
 export interface TailQuery {
   readonly id: string;
-  /** Row in the vectors of its side. */
+  /** Row in the vectors of the query's side. */
   readonly row: number;
-  /** Identifies its session. */
+  /** Identifies the session. */
   readonly session: string;
   readonly surprise: number;
-  /** Its region in the baseline. */
+  /** Region of the query in the baseline. */
   readonly region: number;
 }
 
 export interface TailSide<Query> {
   readonly vectors: Matrix;
   readonly tail: readonly Query[];
-  /** Sessions of all queries of the side, not only of its tail. */
+  /** Number of sessions of all queries on this side, not only in its tail. */
   readonly sessions: number;
 }
 
@@ -34,13 +34,13 @@ export type BaselineTail = Omit<TailQuery, 'region'>;
 export interface UncoveredCluster {
   /** Row-major sum of directions, scaled to length 1. */
   readonly centroid: Float64Array;
-  /** Median cosine of its queries on both sides to the centroid. */
+  /** Median cosine between the topic's queries on both sides and the centroid. */
   readonly cohesion: number;
-  /** Ids of its queries in the window, most typical first. */
+  /** Ids of the topic's queries in the window, most typical first. */
   readonly members: readonly string[];
-  /** The most typical query, its four nearest ones, and two random others. */
+  /** The most typical query, its four nearest queries, and two random queries of the topic. */
   readonly examples: readonly string[];
-  /** Density of its queries. */
+  /** Density of the topic's queries. */
   readonly density: number;
   readonly dominantRegion: number;
   /** Members on both sides, their shares of the sessions, and the difference in percentage points. */
@@ -49,7 +49,7 @@ export interface UncoveredCluster {
   readonly trafficShare: number;
   readonly baselineShare: number;
   readonly excessPoints: number;
-  /** p-value of the merged cluster, as if it had been a single one. */
+  /** p-value of the merged cluster, as if it had been a single cluster. */
   readonly p: number;
   /** Smallest Holm-adjusted p-value of the clusters merged into it. */
   readonly adjustedP: number;
@@ -58,7 +58,7 @@ export interface UncoveredCluster {
 export type TailClusters =
   | {
       readonly kind: 'clusters';
-      /** Largest excess first. */
+      /** Uncovered topics, largest excess first. */
       readonly uncovered: readonly UncoveredCluster[];
       /** Number of tested clusters. */
       readonly tested: number;
@@ -90,13 +90,13 @@ const NEAREST_EXAMPLES = 4;
 const RANDOM_EXAMPLES = 2;
 
 /**
- * Clusters the tails of window and baseline together, blind to the side of a query, and returns the clusters whose
- * excess in the window is significant (Holm-adjusted over all clusters, below 0.01) and at least one percentage point
- * of the traffic. Clusters whose centroids are as similar to each other as their members are merged, since a large
+ * Clusters the tails of the window and the baseline together, without using the side of a query. Returns the clusters
+ * whose excess in the window is significant (Holm-adjusted over all clusters, below 0.01) and at least one percentage
+ * point of the traffic. Merges clusters whose centroids are as similar to each other as their members, because a large
  * topic splits into several clusters.
  *
- * Each session has one vote, its worst covered query. Of more than 2,000 votes per side, 2,000 are drawn at random,
- * with a proportional number of sessions. The result does not depend on the order of the queries.
+ * Each session has one vote, its worst covered query. If there are more than 2,000 votes per side, 2,000 are selected
+ * at random, with a proportional number of sessions. The result does not depend on the order of the queries.
  */
 export function tailClusters(
   current: TailSide<TailQuery>,
@@ -245,11 +245,11 @@ interface ClusterExcess extends ClusterCounts {
 }
 
 /**
- * Tests each cluster of the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric( A
- * + B, a + b, A), adjusted over the clusters. Exact given the clusters, provided that clustering was blind to the
+ * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric( A
+ * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that clustering did not use the
  * sides.
  *
- * @param sessions all sessions of both sides; > 0
+ * @param sessions all sessions on both sides; > 0
  */
 export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts): readonly ClusterExcess[] {
   const draws = clusters.reduce((sum, { current }) => sum + current, 0);
@@ -286,7 +286,7 @@ interface MergedCluster {
 }
 
 /**
- * Merges the given clusters if their centroids have a cosine above the median cosine of their rows to their own
+ * Merges the given clusters if their centroids have a cosine above the median cosine between their rows and their own
  * centroids, also transitively.
  *
  * @param rows the clustered rows

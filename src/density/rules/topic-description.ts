@@ -9,7 +9,7 @@ const CONFIDENCE = 0.95;
  * The chunks nearest to most of the queries, with their mean cosine.
  *
  * @param nearest ids and cosines of the nearest chunks of each query
- * @returns at most five, found by most queries first, then nearest
+ * @returns at most five; chunks found by most queries come first, then the nearest
  */
 export function nearestChunks(
   nearest: readonly (readonly (readonly [string, number])[])[],
@@ -27,7 +27,7 @@ export function nearestChunks(
 }
 
 /**
- * Chooses examples with distinct texts: the chosen ones, with each duplicate replaced by the next typical query. A
+ * Selects examples with distinct texts: the chosen examples, with each duplicate replaced by the next typical query. A
  * query without a text counts as distinct.
  *
  * @param chosen ids of members
@@ -56,7 +56,7 @@ type Tags = Readonly<Record<string, string>>;
  * Segments that are overrepresented in the topic: the lower 95 % bound (Wilson) of their share of the topic is above
  * their share of all traffic.
  *
- * @param topic tags of the queries of the topic
+ * @param topic tags of the topic's queries
  * @param traffic tags of all queries, including the topic
  * @param keys tags that define segments
  * @returns at most five `key=value` with their share of the topic, largest first
@@ -91,7 +91,7 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
 
 /** Maximum number of terms in a label. */
 const MAX_TERMS = 3;
-/** A term in fewer queries may be chance. */
+/** A term in fewer queries may be there by chance. */
 const MIN_QUERIES = 2;
 /** Weight of the prior, in queries. */
 const PRIOR_QUERIES = 10;
@@ -112,12 +112,12 @@ const stopWords = new Set(
 
 /**
  * The terms most specific to the topic, by the z-score of the log-odds ratio against the background with an informative
- * Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"), counting each term once per query. Placeholders
- * of redaction such as [EMAIL] are not terms.
+ * Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term once per query. Redaction
+ * placeholders such as [EMAIL] are not terms.
  *
- * @param topic texts of queries of the topic
+ * @param topic texts of the topic's queries
  * @param background texts of other live queries; may be empty
- * @returns at most three terms, most specific first; none without specific terms or texts
+ * @returns at most three terms, most specific first; empty if there are no specific terms or no texts
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);
@@ -140,7 +140,7 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/** If fewer of the queries contain a term of the label, it describes only a part of them. */
+/** If a smaller share of the queries contains a term of the label, the label describes only a part of them. */
 const MIN_COVERED = 1 / 3;
 
 /**

@@ -5,11 +5,11 @@
 import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
 
 /**
- * Divergence of two lists of counts.
+ * Divergence between two lists of counts.
  *
  * @param current counts >= 0, one per category
  * @param baseline the same categories in the same order
- * @throws RangeError if the lists differ in length or one counts nothing
+ * @throws RangeError if the lists differ in length or one has only zeros
  */
 export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<number>) {
   const n = sumOf(current);
@@ -37,7 +37,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
   return {
     /** Jensen-Shannon divergence with base 2, from 0 to 1 bit. */
     jensenShannonBits,
-    /** Its square root, a metric. */
+    /** Square root of the divergence, a metric. */
     jensenShannonDistance: Math.sqrt(jensenShannonBits),
     /** Half the sum of |p - q|, from 0 to 1: the share that would have to change. */
     totalVariation,
@@ -45,7 +45,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
     chiSquare,
     /** Number of occurring categories minus 1. */
     df,
-    /** P(chi-square >= observed) if both lists come from the same shares; 1 with a single category. */
+    /** P(chi-square >= observed) if both lists come from the same shares; 1 for a single category. */
     p: df === 0 ? 1 : chiSquareTail(chiSquare, df),
     /** sqrt(chiSquare / total count), from 0 to 1. */
     cramersV: Math.sqrt(chiSquare / (n + m)),
@@ -68,7 +68,7 @@ const SMOOTHING = 0.5;
 /**
  * Population stability index of a current sample against a baseline sample of the same score.
  *
- * Fixed limits such as 0.2 depend on the sample size: compare with `nullMean` instead.
+ * Fixed limits such as 0.2 depend on the sample size; compare with `nullMean` instead.
  *
  * @param bins >= 2
  * @throws RangeError if a sample is empty
@@ -146,12 +146,12 @@ export function visitOrdered(x: ArrayLike<number>, y: ArrayLike<number>, visit: 
   }
 }
 
-/** @throws RangeError if a sample is empty, since two-sample statistics are then undefined */
+/** @throws RangeError if a sample is empty, because two-sample statistics are then undefined */
 export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void {
   if (x.length === 0 || y.length === 0) throw new RangeError('Both samples need at least one value.');
 }
 
-/** The largest distance of two empirical distribution functions, each from 0 to 1. */
+/** The largest distance between two empirical distribution functions, each from 0 to 1. */
 export type KolmogorovSmirnov = ReturnType<typeof kolmogorovSmirnov>;
 
 /**
@@ -182,7 +182,7 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
     dMinus: below / (n * m),
     /** P(D >= d) by Kolmogorov's limit, at sqrt(n m / (n + m)) d; conservative with ties and in small samples. */
     pKolmogorov: kolmogorovTail(root * d),
-    /** The same with the small-sample correction of Stephens 1970. */
+    /** The same p-value with the small-sample correction of Stephens 1970. */
     pStephens: kolmogorovTail((root + 0.12 + 0.11 / root) * d),
   };
 }
@@ -208,15 +208,18 @@ export function kolmogorovTail(z: number): number {
 interface MannWhitney {
   /** U = #{x > y} + #{x = y} / 2. */
   readonly u: number;
-  /** P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 if neither tends to be larger. Equals the area under the ROC curve. */
+  /**
+   * P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 if neither sample tends to be larger. Equals the area under the ROC
+   * curve.
+   */
   readonly a: number;
   /** Cliff's delta 2a - 1, from -1 to 1. */
   readonly cliffsDelta: number;
   /** p-values by the normal approximation, with tie and continuity correction. */
   readonly pTwoSided: number;
-  /** Against the alternative that x is stochastically smaller. */
+  /** Tests against the alternative that x is stochastically smaller. */
   readonly pLess: number;
-  /** Against the alternative that x is stochastically larger. */
+  /** Tests against the alternative that x is stochastically larger. */
   readonly pGreater: number;
 }
 
@@ -256,8 +259,8 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhi
 }
 
 /**
- * Wasserstein-1 distance of two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It is the
- * amount times the distance that must be moved to turn one distribution into the other.
+ * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It
+ * is the amount times the distance that must be moved to turn one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */

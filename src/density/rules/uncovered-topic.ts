@@ -12,7 +12,7 @@ export type TopicState = (typeof topicStates)[number];
 /** Size of a topic in one window. */
 export interface TopicWindow {
   readonly windowEnd: Date;
-  /** Sessions of the topic. */
+  /** Number of sessions in the topic. */
   readonly sessions: number;
   /** Share of the traffic, 0 to 1. */
   readonly trafficShare: number;
@@ -40,10 +40,11 @@ export interface SeenTopic extends TopicWindow {
   readonly nearest: readonly (readonly [string, number])[];
   /** Overrepresented segments, with their share of the topic, largest first. */
   readonly segments: readonly (readonly [string, number])[];
-  /** Ids of chunks that similar baseline queries found and that are missing in the store. */
+  /** Ids of chunks that similar baseline queries found and that are now missing from the store. */
   readonly lostChunks: readonly string[];
   /**
-   * Number of its judged queries, and the share of relevant documents in their answers; null without judged queries.
+   * Number of judged queries in the topic, and the share of relevant documents in their results; null if no query is
+   * judged.
    */
   readonly judgedQueries: number;
   readonly relevantShare: number | null;
@@ -52,7 +53,7 @@ export interface SeenTopic extends TopicWindow {
 export interface UncoveredTopic extends SeenTopic {
   readonly state: TopicState;
   readonly firstSeen: Date;
-  /** When it was acknowledged or closed, by a person or automatically; null if it was not. */
+  /** When the topic was acknowledged or closed, by a user or automatically; null if it was not. */
   readonly changedAt: Date | null;
   readonly note: string | null;
 }
@@ -63,8 +64,8 @@ export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): 
 }
 
 /**
- * Share of relevant documents in the answers to its judged queries, with Wilson's interval; null without judged
- * queries.
+ * Share of relevant documents in the results of the topic's judged queries, with Wilson's interval; null if no query is
+ * judged.
  */
 export function judgedRelevance({
   judgedQueries,
@@ -76,24 +77,27 @@ export function judgedRelevance({
   return { relevantShare: share, ciLow, ciHigh, n: judgedQueries };
 }
 
-/** Describes the judged relevance of a topic; null without judged queries. */
+/** Describes the judged relevance of a topic; null if no query is judged. */
 export function describeJudgedRelevance(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
   const bounds = interval(judged.ciLow, judged.ciHigh, 'share');
-  return `${percentage(judged.relevantShare)} of the documents in its judged answers are relevant (${bounds}, n = ${judged.n}).`;
+  return `${percentage(judged.relevantShare)} of the documents in judged results are relevant (${bounds}, n = ${judged.n}).`;
 }
 
-/** Recommends an action: restore documents if chunks are known to be missing. */
+/**
+ * Recommends an action: to restore documents if chunks are known to be missing, otherwise to add documents or check the
+ * index.
+ */
 export function topicAdvice({ cause, lostChunks }: Pick<UncoveredTopic, 'cause' | 'lostChunks'>): string {
   if (cause === 'new_demand')
     return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
   return lostChunks.length > 0
-    ? 'Chunks that similar queries found before are missing in the store. Restore their documents.'
-    : 'Similar queries were covered better before, and none of their chunks is known to be missing. Check whether the nearest chunks below answer them, and what changed in the index and the embedder.';
+    ? 'Chunks that similar queries found before are missing from the store. Restore their documents.'
+    : 'Similar queries were covered better before, and none of their chunks is known to be missing. Check whether the nearest chunks below answer these queries, and what changed in the index and the embedder.';
 }
 
-// Topics keep their identity from window to window, so that they can be tracked, acknowledged and closed.
+// Topics keep their identity between windows, so that they can be tracked, acknowledged and closed.
 
 export interface KnownTopic {
   readonly id: string;
@@ -104,7 +108,7 @@ export interface KnownTopic {
 interface FoundTopic {
   /** Direction of length 1. */
   readonly centroid: Float64Array;
-  /** Median cosine of its queries to the centroid. */
+  /** Median cosine between the topic's queries and the centroid. */
   readonly cohesion: number;
 }
 
@@ -112,25 +116,25 @@ export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
   /** Null for a new topic. */
   readonly known: string | null;
-  /** Cosine to the known topic; null for a new one. */
+  /** Cosine to the known topic; null for a new topic. */
   readonly similarity: number | null;
 }
 
-/** Two samples of the same topic differ; two topics of one store are rarely this similar. */
+/** Two samples of the same topic differ somewhat; two topics in one store are rarely this similar. */
 const SAME_TOPIC = 0.8;
 
 /**
- * Minimum cosine between a known topic and a found one. If the queries of the topic are less similar to each other than
- * `SAME_TOPIC`, as with sparse vectors, their own cohesion is enough, as in the merging of clusters.
+ * Minimum cosine between a known topic and a found topic. If the queries of the topic are less similar to each other
+ * than `SAME_TOPIC`, as with sparse vectors, the cohesion of the topic is sufficient, as when clusters are merged.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
 }
 
 /**
- * Matches found topics with known ones, best pairs first, each topic at most once. The cosine must be at least 0.8, or
- * the cohesion of the found topic if that is lower. Centroids of different dimensions never match, since they come from
- * different models. The result does not depend on the order of either side.
+ * Matches found topics with known topics, best pairs first, each topic at most once. The cosine must be at least 0.8,
+ * or the cohesion of the found topic if that is lower. Centroids with different dimensions never match, because they
+ * come from different models. The result does not depend on the order of either side.
  */
 export function matchTopics<Found extends FoundTopic>(
   found: readonly Found[],
@@ -157,10 +161,10 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Known topics that this search did not find separately but that are part of a found topic: they are as close to it as
- * its own queries. An earlier search had separated them.
+ * Known topics that this search did not find separately but as part of a found topic: they are as close to it as its
+ * own queries. An earlier search had separated them.
  *
- * @returns the index of the found topic by the id of the known one
+ * @returns the index of the found topic by the id of the known topic
  */
 export function absorbedTopics(
   matches: readonly TopicMatch<FoundTopic>[],

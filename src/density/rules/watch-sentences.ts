@@ -18,11 +18,11 @@ import type {
 /** Findings about an alert. */
 interface Investigation {
   readonly uncovered: UncoveredShare;
-  /** Largest contribution to the drop first. */
+  /** Regions, largest contribution to the drop first. */
   readonly regions: readonly RegionRow[];
   readonly novelty: Novelty | null;
   readonly reading: CauseReading;
-  /** Chunks that baseline queries found and that are missing in the store; null if unknown. */
+  /** Chunks that baseline queries found and that are missing from the store; null if unknown. */
   readonly lost: LostChunks | null;
 }
 
@@ -81,7 +81,7 @@ export function raisedEvent(
   const gone =
     lost === null || lost.missing === 0
       ? ''
-      : ` ${lost.missing} of ${lost.probed} chunks found by baseline queries are missing in the store.`;
+      : ` ${lost.missing} of ${lost.probed} chunks found by baseline queries are missing from the store.`;
   const occurredAt = new Date(history.at(-1)?.endMs ?? size.endMs);
   return { kind: level, occurredAt, sentence: `${sentence}${gone}`, details };
 }
@@ -112,7 +112,7 @@ export function baselineEvent(
   { baseline, version, reason, closedMs, details }: BuiltBaseline,
 ): NewDensityEvent {
   const { grade, days, sessions, period } = baseline;
-  const provisional = grade === 'page' ? '' : ' It is provisional, so only tickets can fire.';
+  const provisional = grade === 'page' ? '' : ' The baseline is provisional, so only tickets can fire.';
   return {
     kind: 'rebaseline',
     occurredAt: new Date(closedMs),
@@ -141,7 +141,7 @@ export function requestEvent(pipeline: string, { at, reason, since }: Rebaseline
 
 type MeasurementChanged = Extract<WatchObservation, { kind: 'measurement_changed' }>;
 
-/** Event of a change of index or embedder, with its consequence for the baseline. */
+/** Event for a change of the index or embedder, with its consequence for the baseline. */
 export function changeEvent(
   pipeline: string,
   isLearning: boolean,
@@ -155,7 +155,7 @@ export function changeEvent(
   };
 }
 
-/** Reason of a baseline built after a change, as shown to people. */
+/** Reason for a baseline that is built after a change, as shown to users. */
 export function changeReason(changed: readonly FingerprintField[]): string {
   return `a change of ${namesOf(changed)}`;
 }
@@ -163,13 +163,13 @@ export function changeReason(changed: readonly FingerprintField[]): string {
 function consequenceSentence(isLearning: boolean, consequence: MeasurementChanged['consequence']): string {
   switch (consequence.kind) {
     case 'keep':
-      return `${consequence.searched.queries} replayed baseline queries find the same chunks, so the baseline stays.`;
+      return `${consequence.searched.queries} replayed baseline queries find the same chunks, so the baseline remains valid.`;
     case 'replay':
       return `${consequence.queries} baseline queries are being replayed; density alerts are paused until then.`;
     case 'learn':
       return isLearning
-        ? 'The baseline is learned from now on.'
-        : 'The baseline queries are no longer stored, so a new baseline is learned from now on.';
+        ? 'recalld now learns a new baseline.'
+        : 'The baseline queries are no longer stored, so recalld now learns a new baseline.';
   }
 }
 
@@ -198,9 +198,9 @@ export interface RaisedAlert {
   readonly renewed: boolean;
   readonly scope: Scope;
   readonly size: PooledDensity;
-  /** Over all traffic of the same period. */
+  /** Density over all traffic in the same period. */
   readonly uncovered: UncoveredShare;
-  /** The region that explains most of the drop; null without one. */
+  /** The region that explains most of the drop; null if there is none. */
   readonly region: RegionRow | null;
   readonly reading: CauseReading;
 }
@@ -209,8 +209,8 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
   embedding_changed: 'The embedding model changed, so densities before and after are not comparable.',
   content_gap: 'The queries are new: users ask about content that the store does not have.',
   lost_content: 'The queries have not changed: the store or its index lost content.',
-  topic_mix: 'The topics changed and all are covered: no action needed.',
-  steady: 'Nothing else changed.',
+  topic_mix: 'The topics changed, and all of them are covered: no action needed.',
+  steady: 'No other change was found.',
 };
 
 export function raisedSentence(alert: RaisedAlert): string {
@@ -226,7 +226,7 @@ export function raisedSentence(alert: RaisedAlert): string {
 }
 
 const familiarQueries =
-  'The queries resemble earlier ones, but golden scores are unchanged and no chunk is known to be missing. Users probably ask about content that the store does not have, in familiar words.';
+  'The queries resemble earlier queries, but golden scores are unchanged and no chunk is known to be missing. Users probably ask about content that the store does not have, in familiar words.';
 
 function readingSentences({ cause, confidence, confirmed }: CauseReading): readonly string[] {
   const weighed = confidence === null ? [] : [`Confidence: ${confidence}.`];

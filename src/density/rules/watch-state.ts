@@ -1,4 +1,4 @@
-/** Types of density monitoring: states, observations and effects. `watch.ts` connects them. */
+/** Types for density monitoring: states, observations and effects. `watch.ts` connects them. */
 
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './alert.ts';
@@ -11,7 +11,7 @@ import type { SessionScores } from './sessions.ts';
 export interface WatchSettings {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** Time from the end of a window until it closes. */
+  /** Time between the end of a window and its closing. */
   readonly graceMs: number;
   readonly budget: FalsePageBudget;
   /** Number of pipelines that share the budget. */
@@ -20,8 +20,8 @@ export interface WatchSettings {
 }
 
 /**
- * Phase of monitoring. `learning`: no baseline yet. `replaying`: index or embedder changed, and the queries of the last
- * baseline are being searched again. `watching`: windows are compared with a baseline.
+ * Phase of monitoring. `learning`: there is no baseline yet. `replaying`: the index or embedder changed, and the
+ * queries of the last baseline are being searched again. `watching`: windows are compared with a baseline.
  */
 export type DensityPhase =
   | { readonly kind: 'learning'; readonly progress: BaselineProgress }
@@ -42,14 +42,14 @@ export interface WatchingPhase {
   readonly kind: 'watching';
   readonly baselineVersion: number;
   readonly grade: 'page' | 'provisional';
-  /** Length and sessions of the baseline. */
+  /** Length of the baseline, and number of its sessions. */
   readonly days: number;
   readonly sessions: number;
-  /** Density of its own queries, cross-fitted: near 1, and above 1 if few queries repeat. */
+  /** Density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat. */
   readonly density: number;
   /** End of the baseline period. */
   readonly untilMs: number;
-  /** When to replace a provisional baseline by a longer one; null for page grade. */
+  /** When to replace a provisional baseline with a longer one; null for page grade. */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
@@ -67,53 +67,53 @@ export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
   readonly closedMs: number;
-  /** Earlier measurements are not comparable with later ones; null if all are. */
+  /** Measurements before this time are not comparable with later ones; null if all are comparable. */
   readonly sinceMs: number | null;
   readonly fingerprint: MeasurementFingerprint;
 }
 
 export interface ClosedWindow extends WindowSpan {
-  /** When the window was measured; queries scored later are late. */
+  /** When the window was measured; queries scored later count as late. */
   readonly measuredMs: number;
-  /** Baseline that it was compared with. */
+  /** Baseline with which the window was compared. */
   readonly baselineVersion: number;
   readonly totals: WindowTotals;
-  /** By segment, including `all`. */
+  /** Measurements by segment, including `all`. */
   readonly segments: Readonly<Record<string, CoverageTotals>>;
 }
 
 export interface MeasuredWindow {
   readonly baseline: FrozenBaseline;
-  /** Windows of the last week with the same baseline, in order; the closing one is last. */
+  /** Windows of the last week with the same baseline, in order; the closing window is last. */
   readonly history: readonly ClosedWindow[];
   /** Windows of the history that received late samples. */
   readonly remeasured: readonly ClosedWindow[];
-  /** Detector input of the closing window. */
+  /** Detector input for the closing window. */
   readonly scores: SessionScores;
-  /** Its queries that were not measurable, by reason. */
+  /** Number of queries in the window that were not measurable, by reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
 }
 
 export type DensityEventKind = 'page' | 'ticket' | 'resolve' | 'reset' | 'rebaseline';
 
-/** An event shown to people. */
+/** An event as shown to users. */
 export interface NewDensityEvent {
   readonly kind: DensityEventKind;
   readonly occurredAt: Date;
   /** Description with numbers. */
   readonly sentence: string;
-  /** Numbers and chunk ids; no texts, and no ids of queries or users. */
+  /** Numbers and chunk ids. Contains no texts, and no ids of queries or users. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface BuiltBaseline {
   readonly version: number;
   readonly baseline: FrozenBaseline;
-  /** Why it was built, as shown to people. */
+  /** Why the baseline was built, as shown to users. */
   readonly reason: string;
-  /** Windows that end later are monitored. */
+  /** Windows that end after this time are monitored. */
   readonly closedMs: number;
-  /** Further details of the event. */
+  /** Further event details. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -155,9 +155,9 @@ export type WatchObservation =
 /** Manual request for a new baseline. */
 export interface RebaselineRequest {
   readonly at: Date;
-  /** Shown to people and stored with the event. */
+  /** Shown to users and stored with the event. */
   readonly reason: string | null;
-  /** Ignores earlier traffic; null uses the latest traffic. */
+  /** Ignores traffic before this time; null uses the latest traffic. */
   readonly since: Date | null;
 }
 
@@ -166,9 +166,9 @@ export type WatchEffect =
   | { readonly kind: 'record_measurements'; readonly outcomes: readonly MeasurementOutcome[] }
   | { readonly kind: 'store_windows'; readonly windows: readonly ClosedWindow[] }
   | { readonly kind: 'record_event'; readonly event: NewDensityEvent }
-  /** Investigate the alert and record an event with the findings. */
+  /** Investigate the alert, and record an event with the findings. */
   | { readonly kind: 'investigate_alert'; readonly alert: AlertToInvestigate }
-  /** Delete the queries of unused baselines, which are personal data; their statistics stay. */
+  /** Delete the queries of unused baselines, which are personal data. Their statistics remain. */
   | { readonly kind: 'release_baselines_before'; readonly version: number };
 
 export interface AlertToInvestigate {
@@ -176,7 +176,7 @@ export interface AlertToInvestigate {
   readonly raised: Extract<AlertEvent, { kind: 'raised' }>;
   readonly evidenceRatio: number;
   readonly baselineVersion: number;
-  /** Windows of the last week; the one that fired the alert is last. */
+  /** Windows of the last week; the window that fired the alert is last. */
   readonly history: readonly ClosedWindow[];
 }
 

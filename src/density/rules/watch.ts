@@ -1,10 +1,10 @@
 /**
- * Density monitoring of one pipeline as a state machine: takes an observation, returns the next state and its effects.
- * The caller loads the state, observes, and stores the result atomically.
+ * Density monitoring of one pipeline as a state machine: a transition maps an observation to the next state and its
+ * effects. The caller loads the state, observes, and stores the result atomically.
  *
  * learning   --baseline_built-->          watching      enough traffic
  * watching   --window_measured-->         watching      drift test, alerts, measurements
- * watching   --baseline_built-->          watching      a provisional baseline is replaced by one for pages
+ * watching   --baseline_built-->          watching      a page-grade baseline replaces a provisional one
  * any        --measurement_changed-->     replaying     baseline queries are searched again
  * any        --measurement_changed-->     learning      the baseline queries are no longer stored
  * replaying  --baseline_built-->          watching      the replay has finished
@@ -177,10 +177,10 @@ function coverageValues({
 }
 
 const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0, problem: null };
-/** How long after its grace period a window waits for unmeasured queries. */
+/** How long a window waits for unmeasured queries after its grace period. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
-/** Initial state, also after the baseline is lost; uses measurements since `sinceMs`. */
+/** Initial state, also after the baseline is lost. Uses measurements since `sinceMs`. */
 export function learningState(fingerprint: MeasurementFingerprint, sinceMs: number | null): DensityState {
   const phase: DensityPhase = { kind: 'learning', progress: NO_TRAFFIC };
   return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };
@@ -191,7 +191,7 @@ export function lastClosable({ windowMs, graceMs }: WatchSettings, now: Date): n
   return Math.floor((now.getTime() - graceMs) / windowMs) * windowMs;
 }
 
-/** True if a provisional baseline should be replaced: once a day, without an open window or alert. */
+/** True if a provisional baseline should be replaced: checked once a day, if no window or alert is open. */
 export function isUpgradeDue(settings: WatchSettings, state: DensityState, now: Date): boolean {
   const { phase, closedMs } = state;
   if (phase.kind !== 'watching' || phase.upgradeMs === null || closedMs < phase.upgradeMs) return false;
@@ -231,12 +231,12 @@ export function transition(settings: WatchSettings, state: DensityState, observe
   }
 }
 
-/** Handles a manual request for a new baseline: discards the old one and its open alerts, in any phase. */
+/** Handles a manual request for a new baseline: discards the old baseline and its open alerts, in any phase. */
 export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest): WatchStep {
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // Checks the traffic at once instead of at the end of the next window.
+    // Checks the traffic at once, not only at the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     effects: [{ kind: 'record_event', event: requestEvent(pipeline, request) }],
   };
@@ -331,7 +331,7 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   };
 }
 
-/** Policy of an alert level: thresholds, detectors of the baseline, and the shared budget. */
+/** Policy of an alert level: thresholds, detectors for the baseline, and the shared budget. */
 function alertPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlertLevel): AlertPolicy {
   return {
     detectors: detectorsOf(baseline, DENSITY_THRESHOLDS[level]),
@@ -342,6 +342,6 @@ function alertPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: A
 
 function watchingPhase({ phase }: DensityState): WatchingPhase {
   if (phase.kind !== 'watching')
-    throw new Error(`There is no baseline to compare windows with in phase ${phase.kind}.`);
+    throw new Error(`In phase ${phase.kind} there is no baseline to compare windows with.`);
   return phase;
 }

@@ -1,7 +1,7 @@
 /**
- * Cleans up after pipelines, golden sets and checks that are removed from the config. Every minute each scheduler records
- * what its config contains; a part that no scheduler has recorded for some minutes has ended, and its incident is closed.
- * The two configs of a rolling deployment therefore neither close nor reopen incidents.
+ * Cleans up after pipelines, golden sets and checks that were removed from the config. Each scheduler records what its
+ * config contains once a minute. A part that no scheduler has recorded for some minutes has ended, and its incident is
+ * closed. During a rolling deployment two configs are active; neither closes nor reopens incidents of the other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -22,13 +22,13 @@ import { closeIncident } from './incidents.ts';
 export interface FollowConfigDeps extends WatchedChecks {
   readonly parts: ConfiguredItems;
   readonly pool: Pool;
-  /** Retention of live queries by pipeline, in days. */
+  /** Live-query retention per pipeline, in days. */
   readonly retentionDays: ReadonlyMap<string, number>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Lists the pipelines, golden sets and checks of the config. */
+/** Lists the configured pipelines, golden sets and checks. */
 export function partsOfConfig(
   watched: WatchedChecks,
   retentionDays: ReadonlyMap<string, number>,
@@ -42,14 +42,14 @@ export function partsOfConfig(
       ({ pipeline, name }) => ({ pipeline, kind: 'check', name, retentionDays: null }) as const,
     ),
   ];
-  // The same check may be on several golden sets.
+  // Several golden sets may have the same check.
   return [...new Map(parts.map((part) => [JSON.stringify([part.pipeline, part.kind, part.name]), part])).values()];
 }
 
 /**
- * Records the parts of the config, and ends the parts that no config contains any more.
+ * Records the configured parts, and ends the parts that are no longer in any config.
  *
- * @param since start of this scheduler: one that just started may be the first of several replicas to come back
+ * @param since start of this scheduler: a scheduler that just started may be the first of several replicas to restart
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;
@@ -93,9 +93,9 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
 }
 
 /**
- * Runs `followConfig` at once and every minute.
+ * Runs `followConfig` at once and then every minute.
  *
- * @returns stops it, after the running step
+ * @returns a function that stops it after the running step
  */
 export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const { clock, logger } = deps;
@@ -104,7 +104,7 @@ export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const running = (async () => {
     while (!stopping.signal.aborted) {
       await followConfig(deps, since).catch((error: unknown) =>
-        logger.warn('the parts of the config could not be stored; the next attempt is in a minute', {
+        logger.warn('the configured parts could not be stored; recalld retries in a minute', {
           reason: String(error),
         }),
       );

@@ -1,4 +1,4 @@
-/** The job that updates incidents, and probes the store, embedder and index of a pipeline when one opens. */
+/** The job that updates incidents. When an incident opens, the job also probes the store, embedder and index. */
 
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
@@ -10,7 +10,7 @@ import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts
 import { PATIENCE_MS, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
 
 /**
- * Probes the store, embedder and index now. A slow one is left out; its own job measures it.
+ * Probes the store, embedder and index now. Does not wait for a slow probe; the scheduled probe job measures it.
  *
  * @returns errors of probes whose measurements were not stored
  */
@@ -29,14 +29,14 @@ async function probeParts(
   signal.throwIfAborted();
   const problems = probes.flatMap((probe) => (probe.status === 'rejected' ? [probe.reason] : []));
   if (!bounded.aborted) return problems;
-  context.logger.warn('a probe did not finish in time for a diagnosis', { pipeline: name });
+  context.logger.warn('a probe did not finish before the diagnosis', { pipeline: name });
   return problems.filter((problem) => problem !== bounded.reason);
 }
 
 export const diagnoseAlertsJob = defineJob({
   name: 'diagnose-alerts',
-  does: 'Finds the likely cause of firing alerts, every 15 seconds and at the end of each golden run; then calls `send-notifications`.',
-  // Without a pipeline: all of them.
+  does: 'Finds the likely cause of firing alerts every 15 seconds and after each golden run, then runs `send-notifications`.',
+  // Absent: all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
   attempts: 1,

@@ -1,4 +1,4 @@
-/** Finds the firing alerts of a pipeline and their likely cause, and updates its incident. */
+/** Finds the firing alerts of a pipeline and their likely cause, and updates the incident. */
 
 import { readCheckStates } from '../../checks/check-store.ts';
 import { ofKind } from '../../checks/rules/golden-checks.ts';
@@ -41,14 +41,14 @@ import { summarizeFiring } from './rules/firing.ts';
 import { type Alert, type Diagnosis, type Incident, topicIdsIn, withTopicNames } from './rules/incident.ts';
 import type { Observations } from './rules/observations.ts';
 
-/** Probes the store, embedder and index of a pipeline now, ahead of schedule. Never rejects: returns the errors. */
+/** Probes the store, embedder and index of a pipeline now, ahead of schedule. Never rejects; returns the errors. */
 type ProbeParts = (pipeline: WatchedPipeline, signal: AbortSignal) => Promise<readonly unknown[]>;
 
 const MAX_DEPLOYMENTS = 50;
-/** How long a diagnosis waits for the probes of its pipeline. */
+/** Maximum time that a diagnosis waits for probes. */
 export const PATIENCE_MS = 30_000;
 
-/** Returns the pipelines with firing alerts, with an open incident, or with a store or embedder that was never probed. */
+/** Returns the pipelines that have firing alerts, an open incident, or a store or embedder that was never probed. */
 export async function pipelinesToDiagnose(
   context: Context,
   pipelines: readonly WatchedPipeline[],
@@ -65,12 +65,12 @@ export async function pipelinesToDiagnose(
 }
 
 /**
- * Updates the incident of a pipeline: opens one when an alert fires, adds diagnoses while it lasts, and closes it when
- * all alerts are resolved. Idempotent; any replica may run it at any time.
+ * Updates the incident of a pipeline: opens it when an alert fires, adds diagnoses while alerts fire, and closes it
+ * when all alerts are resolved. Idempotent; any replica may run it at any time.
  *
- * @param probeParts runs once per incident, so that store, embedder and index are measured now
- * @returns null if no alert fires, or all firing alerts only look back at a resolved incident
- * @throws AggregateError of failed probes, after the incident was diagnosed without them
+ * @param probeParts runs once per incident, to measure the store, embedder and index at its start
+ * @returns null if no alert fires, or if all firing alerts only cover a resolved incident
+ * @throws AggregateError with the errors of failed probes, after diagnosing the incident without them
  */
 export async function updateIncident(
   context: Context,
@@ -84,7 +84,7 @@ export async function updateIncident(
   const facts = await readPipelineFacts(context, name);
   const alerts = firingAlerts(pipeline, facts, open, clock.now());
   if (alerts.length === 0) {
-    // A later change can only be detected if there was a probe before it.
+    // A change can only be detected if a probe ran before it.
     const problems = lacksFirstProbe(pipeline, facts) ? await probeParts(pipeline, signal) : [];
     const because = closingReasonOf(open?.timeline ?? [], facts.parts);
     if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
@@ -110,7 +110,10 @@ function throwAny(problems: readonly unknown[]): void {
   if (problems.length > 0) throw new AggregateError(problems);
 }
 
-/** Diagnoses the firing alerts of a pipeline from stored data without storing the result. Null if no alert fires. */
+/**
+ * Diagnoses the firing alerts of a pipeline from stored data. Does not store the result. Returns null if no alert
+ * fires.
+ */
 export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
   const open = await context.db.incidents.current(pipeline.name);
   const facts = await readPipelineFacts(context, pipeline.name);
@@ -130,7 +133,7 @@ function firingAlerts(pipeline: WatchedPipeline, facts: PipelineFacts, open: Inc
   return [...own, ...carried].filter((alert) => !hasLeftConfig(alert, parts));
 }
 
-/** Returns the firing alerts of a pipeline from stored data, critical ones first. */
+/** Returns the firing alerts of a pipeline from stored data, critical alerts first. */
 export async function readAlerts(context: Context, pipeline: WatchedPipeline): Promise<Alert[]> {
   return alertsOf(pipeline, factsOf(await readAlertFacts(context), pipeline.name), context.clock.now());
 }
@@ -144,11 +147,11 @@ function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measure
   );
 }
 
-/** Facts about a pipeline for its alerts and their diagnosis. */
+/** Pipeline data for alerts and their diagnosis. */
 interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
-  /** Checks and golden sets of active and former configs. */
+  /** Checks and golden sets in active and former configs. */
   readonly parts: readonly KnownItem[];
 }
 
@@ -217,7 +220,7 @@ async function diagnoseFacts(
 
 const noRuns: ReferenceRuns = { reference: null, bad: [], earlier: [] };
 
-/** Onset and golden runs, found before the other observations. */
+/** Onset and golden runs, determined before the other observations. */
 interface TracedOnset {
   readonly run: GoldenRun | null;
   readonly around: ReferenceRuns;
@@ -273,7 +276,7 @@ async function observe(
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
     firing: firing.effects,
-    // Store, embedder and index are probed just before an incident opens.
+    // The store, embedder and index are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
     samples: {
       ...observeSamples(measured),
@@ -290,7 +293,8 @@ async function observe(
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A change after the first bad measurement did not cause it; one that a probe detected may be older than recorded.
+    // A deployment after the first bad measurement is not the cause. A change that a probe detected may have happened
+    // before it was recorded.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     density: observedDensity,
     topics,
@@ -310,13 +314,13 @@ function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
 
 export interface PipelineDiagnosis {
   readonly pipeline: string;
-  /** The latest stored incident; null if there was none. */
+  /** The latest stored incident; null if the pipeline never had one. */
   readonly latest: Incident | null;
-  /** Present diagnosis from stored data; null if no alert fires. */
+  /** Current diagnosis from stored data; null if no alert fires. */
   readonly now: Diagnosis | null;
 }
 
-/** @param only name of one pipeline; null for all */
+/** @param only name of one pipeline; null for all pipelines */
 export async function readDiagnoses(context: Context, only: string | null): Promise<readonly PipelineDiagnosis[]> {
   const answers: PipelineDiagnosis[] = [];
   for (const pipeline of context.pipelines.filter(({ name }) => only === null || name === only)) {

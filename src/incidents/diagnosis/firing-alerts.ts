@@ -1,4 +1,4 @@
-/** Firing alerts of a pipeline: failing checks, and the conditions of the other alert rules. */
+/** Firing alerts of a pipeline: failing checks, and conditions of the other alert rules. */
 import { alertHeadline, alertText, recoveryText } from '../../checks/rules/alert-text.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
@@ -34,12 +34,12 @@ export interface AlertFacts {
   /** Runs and checks of other pipelines are ignored. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
-  /** Measurements of this pipeline only. */
+  /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
 
-/** Returns the firing alerts, critical ones first, then by name. */
+/** Returns the firing alerts: critical alerts first, then by name. */
 export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date): Alert[] {
   const alerts = [
     ...checkAlerts(pipeline, facts),
@@ -107,7 +107,7 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
   const base = { goldenSet, value: null, threshold: null } as const;
-  // A set without a schedule cannot be overdue.
+  // A golden set without a schedule cannot be overdue.
   const age = ageSeconds(lastAttemptAt, now);
   if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
     const text = `No run of ${goldenSet} has started for ${decimal(age / interval)} scheduled intervals.`;
@@ -139,7 +139,7 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
       severity: isOutage ? 'critical' : 'warning',
       goldenSet,
       headline: `${isOutage ? 'retriever down' : `${percentage(failed)} of golden queries failed`}${errorIn(ended.failure)}`,
-      text: `${percentage(failed)} of the queries of the latest run of ${goldenSet} failed or timed out.${
+      text: `${percentage(failed)} of the queries in the latest run of ${goldenSet} failed or timed out.${
         ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`
       }`,
       value: failed,
@@ -155,14 +155,14 @@ function errorIn(failure: RunFailure | null): string {
   return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }
 
-/** Alerts on probes, as in index/probes/alerts.ts. */
+/** Alerts on probes; same conditions as index/probes/alerts.ts. */
 function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const base = { severity: 'warning', goldenSet: null } as const;
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
   const alerts: Alert[] = [];
   if (median?.details['verdict'] === 'changed') {
-    const text = `Embedding canary changed: median cosine ${decimal(median.value)}, 1 for an unchanged model.`;
+    const text = `Embedding canary changed: median cosine ${decimal(median.value)} (1 for an unchanged model).`;
     alerts.push({
       ...base,
       name: 'embedding canary changed',
@@ -193,8 +193,8 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * Returns the alerts of an incident whose checks have no data now: an alert is not resolved by missing data, but only by a
- * good value or by removing its check from the config.
+ * Returns the alerts of an incident whose checks have no data now. Missing data does not resolve an alert: only a good
+ * value, or removing the check from the config, does.
  */
 export function withoutData(
   timeline: readonly AlertTimeline[],
@@ -204,13 +204,13 @@ export function withoutData(
   return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
     const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
     if (currentSeverity === null || check?.verdict !== 'no_data') return [];
-    const text = `${worst.text} No data since.`;
+    const text = `${worst.text} No data since then.`;
     const { headline } = worst;
     return [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
   });
 }
 
-/** Returns the recovered values of the alerts of an incident that are resolved now, for the last message. */
+/** Returns the recovered values of resolved alerts, for the last notification of an incident. */
 export function recoveriesOf(timeline: readonly AlertTimeline[], { checks, latest }: AlertFacts): Recoveries {
   return new Map(
     timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }): [string, string][] => {
@@ -230,10 +230,10 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) return null;
-  return `retriever answers again (${percentage(1 - failed)} of golden queries)`;
+  return `retriever responds again (${percentage(1 - failed)} of golden queries)`;
 }
 
-/** Returns the check or golden set of an alert; null if it has none or no config ever had it. */
+/** Returns the check or golden set of an alert. Null if it has none, or if no config ever contained it. */
 function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
@@ -247,15 +247,15 @@ export function hasLeftConfig(alert: Pick<Alert, 'name' | 'goldenSet'>, parts: r
   return partOf(alert, parts)?.endedAt != null;
 }
 
-/** Returns `left_config` if all alerts that fired last were removed from the config. */
+/** Returns `left_config` if every alert that fired last was removed from the config. */
 export function closingReasonOf(timeline: readonly AlertTimeline[], parts: readonly KnownItem[]): ClosingReason {
   const firing = timeline.filter(({ currentSeverity }) => currentSeverity !== null);
   return firing.length > 0 && firing.every((one) => hasLeftConfig(one, parts)) ? 'left_config' : 'resolved';
 }
 
 /**
- * Returns the alerts of an incident whose check or golden set is unknown to this process but in another active config, as
- * in a rolling deployment. They keep firing until no config has them.
+ * Returns alerts of an incident whose check or golden set is missing from the config of this process but present in
+ * another active config, as during a rolling deployment. Such alerts keep firing until no config contains them.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],
@@ -277,7 +277,7 @@ export function carriedOver(
   });
 }
 
-/** Alert rules of findings, as in index/truth/edge/alerts.ts. */
+/** Alert rules of index findings; same mapping as index/truth/edge/alerts.ts. */
 const indexRules: Readonly<Partial<Record<FindingKind, string>>> = {
   missing: 'RecalldIndexMissing',
   orphaned: 'RecalldIndexOrphaned',
@@ -328,7 +328,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
   return [...wrong, ...late];
 }
 
-/** Returns the newest value of a probe over all traffic; null if it is too old to trust. */
+/** Returns the newest probe value over all traffic; null if it is too old to trust. */
 export function trusted(
   measurements: readonly LatestMeasurement[],
   measure: string,

@@ -13,12 +13,12 @@ import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
-/** Maximum age of the onset. */
+/** The onset is at most this long ago. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
- * Returns the earliest first bad measurement of the failing thresholds, changed measures, and drops of density or
- * feedback. Null without such an alert; golden runs are examined separately.
+ * Returns the earliest first bad measurement among failing thresholds, changed measures, and drops in density or
+ * feedback. Null if no such alert fires. Golden runs are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,
@@ -58,8 +58,8 @@ export async function firstBadMeasurement(
 }
 
 /**
- * Returns the first of the latest consecutive bad measurements. Windows of live queries overlap, so a bad window starts
- * long before the fault, which came after the last good window.
+ * Returns the first of the latest consecutive bad measurements. Windows of live queries overlap, so the first bad
+ * window starts long before the fault. The fault came after the last good window.
  *
  * @param values oldest first
  */

@@ -1,4 +1,4 @@
-/** Wire schema of diagnoses and incidents, for the API, the commands and the report. */
+/** Response schema of diagnoses and incidents, for the API, the commands and the report. */
 import { z } from 'zod';
 import { severities } from '../../core/model.ts';
 import { toWire } from '../../platform/http/wire.ts';
@@ -23,7 +23,9 @@ const sign = z.object({
 });
 const cause = z
   .enum(causes)
-  .describe('`unknown` unless one cause, or one and its alternative, is more likely than all others together.');
+  .describe(
+    'The cause. `unknown` unless one cause, or one cause and its alternative, is more likely than all others together.',
+  );
 const confidence = z.enum(confidences);
 const summary = z.string().describe('Cause, evidence and first action in one line.');
 
@@ -31,21 +33,21 @@ const findingsShape = {
   pipeline: z.string(),
   cause,
   confidence,
-  probability: z.number().min(0).max(1).describe('Posterior of the cause alone.'),
+  probability: z.number().min(0).max(1).describe('Posterior probability of this cause alone.'),
   alternatives: z
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
-    .describe('Causes that the evidence does not distinguish from the first one.'),
+    .describe('Causes that the evidence does not distinguish from the first cause.'),
   tell_apart: z.string().nullable().describe('How to distinguish the cause from its alternative.'),
   also: z
     .array(
       z.object({ cause: z.enum(causes), confidence, probability: z.number(), effects: z.array(z.enum(effectKinds)) }),
     )
-    .describe('Causes of firing alerts that the first cause does not explain.'),
+    .describe('Causes of the firing alerts that the first cause does not explain.'),
   summary,
-  action: z.string().describe('First action.'),
-  alerts: z.array(z.string()).describe('Names of the alerts that fired at that time.'),
-  run_id: z.string().nullable().describe('The examined golden run.'),
-  reference_run_id: z.string().nullable().describe('The good run that it was compared with.'),
+  action: z.string().describe('What to do first.'),
+  alerts: z.array(z.string()).describe('Names of the alerts that fired at this time.'),
+  run_id: z.string().nullable().describe('The golden run that was diagnosed.'),
+  reference_run_id: z.string().nullable().describe('The good run that the diagnosed run was compared with.'),
   causes: z
     .array(
       z.object({
@@ -55,18 +57,21 @@ const findingsShape = {
         opposing: z.array(z.string()).describe('Evidence against the cause, strongest first.'),
       }),
     )
-    .describe('Most likely first; the probabilities sum to 1.'),
-  signs: z.array(sign).describe('All evidence; unmeasured signs are left out.'),
+    .describe('All causes, most likely first. The probabilities sum to 1.'),
+  signs: z.array(sign).describe('All evidence; excludes signs that were not measured.'),
   effects: z
     .array(
       z.object({
         kind: z.enum(effectKinds),
-        size: z.number().describe('0 if the measure is as in the last good run.'),
+        size: z.number().describe('Size of the change. 0 if the measure is the same as in the last good run.'),
         parts: z.record(z.string(), z.number()).nullable().describe('Queries that contribute to the effect, if known.'),
       }),
     )
-    .describe('Effects of firing alerts that can be compared with the time before.'),
-  failed_share: z.number().nullable().describe('Share of the golden queries that failed; null without a run.'),
+    .describe('Effects of the firing alerts that can be compared with earlier values.'),
+  failed_share: z
+    .number()
+    .nullable()
+    .describe('Share of the golden queries that failed; null if no golden run was examined.'),
 };
 
 const time = z.iso.datetime();
@@ -112,18 +117,18 @@ export const incidentSchema = z.object({
     .array(
       z.object({
         name: z.string(),
-        rule: z.string().describe('The corresponding Prometheus alert rule.'),
+        rule: z.string().describe('The Prometheus alert rule that fires on the same condition.'),
         golden_set: z.string().nullable(),
-        severity: z.enum(severities).describe('Worst severity of the alert.'),
-        currentSeverity: z.enum(severities).nullable().describe('Present severity; null if the alert is resolved.'),
+        severity: z.enum(severities).describe('Worst severity that the alert reached.'),
+        currentSeverity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),
         opened_at: time,
         ended_at: time.nullable(),
-        critical_at: z.array(time).describe('Times at which it became critical.'),
+        critical_at: z.array(time).describe('When the alert became critical, each time.'),
         worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
-        recovered: z.string().nullable().describe('Measured recovery; null without a measurement.'),
+        recovered: z.string().nullable().describe('Measured recovery; null if none was measured.'),
       }),
     )
-    .describe('Alerts of the incident with their times and worst values.'),
+    .describe('Alerts of the incident, with their times and worst values.'),
   earlier: z
     .array(
       z.object({

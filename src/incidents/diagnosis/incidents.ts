@@ -1,4 +1,7 @@
-/** Incidents and their diagnoses in PostgreSQL; the causes of open ones as metrics for the annotations of alerts. */
+/**
+ * Incidents and their diagnoses in PostgreSQL. Exports the causes of open incidents as metrics, which alert annotations
+ * use.
+ */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Context } from '../../core/context.ts';
@@ -25,14 +28,14 @@ import {
   withTopicNames,
 } from './rules/incident.ts';
 
-/** Effect of recording a diagnosis. `outdated`: a later one was already stored. */
+/** Effect of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
 export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
 export interface IncidentFilter {
   readonly pipeline?: string;
-  /** Only incidents that were open at some time from `from` to `until`. */
+  /** Only incidents that were open at some point between `from` and `until`. */
   readonly during?: TimeSpan;
-  /** Id of the last incident of the previous page. */
+  /** Id of the last incident on the previous page. */
   readonly before?: string;
   readonly limit: number;
 }
@@ -45,7 +48,7 @@ type IncidentRow = Omit<Incident, 'timeline' | 'earlier' | 'mark'> & {
   readonly earlier: readonly (Omit<Incident['earlier'][number], 'diagnosedAt'> & { readonly diagnosedAt: string })[];
 };
 
-/** Selects incidents with the latest diagnosis, and the earlier ones with their evidence. */
+/** Selects incidents with their latest diagnosis, and their earlier diagnoses with evidence. */
 const select = `
   select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline,
          i.acknowledged_at, i.acknowledged_by, d.diagnosed_at,
@@ -88,7 +91,7 @@ export function createIncidents(pool: Pool) {
     return rows.map((row) => withTopicNames(incidentOf(row), names));
   };
   return {
-    /** Returns the open incident of a pipeline; null if no alert fires. */
+    /** Returns the open incident of a pipeline; null if it has none. */
     async current(pipeline: string): Promise<Incident | null> {
       const [found] = await read('where i.pipeline = $1::text and i.closed_at is null', [pipeline]);
       return found ?? null;
@@ -103,8 +106,9 @@ export function createIncidents(pool: Pool) {
     },
 
     /**
-     * Records the firing alerts and their diagnosis: opens an incident or updates the open one, and adds the diagnosis if
-     * it replaces the latest. Recording the same again, by a retry or a replica, changes nothing.
+     * Records the firing alerts and their diagnosis. Opens an incident or updates the open one, and adds the diagnosis
+     * if it replaces the latest one. Recording the same input twice, in a retry or on another replica, has no further
+     * effect.
      */
     record: (
       firing: readonly Alert[],
@@ -113,7 +117,7 @@ export function createIncidents(pool: Pool) {
       recoveries: Recoveries = new Map(),
     ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, { firing, diagnosis, recoveries }, at)),
 
-    /** Returns true if all firing alerts only look back at a resolved incident, so that they are not a new one. */
+    /** Returns true if all firing alerts only cover a resolved incident and therefore do not open a new one. */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
       if (!firing.every(looksBack)) return false;
       const { rows } = await pool.query(
@@ -124,7 +128,11 @@ export function createIncidents(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Closes the open incident. @returns false if there was none */
+    /**
+     * Closes the open incident.
+     *
+     * @returns false if no incident was open
+     */
     close: (
       pipeline: string,
       at: Date,
@@ -154,7 +162,7 @@ export function createIncidents(pool: Pool) {
   };
 }
 
-/** @returns false if there was no open incident */
+/** @returns false if no incident was open */
 export async function closeIncident(
   client: PoolClient,
   pipeline: string,
@@ -173,7 +181,7 @@ export async function closeIncident(
   return true;
 }
 
-/** Locks the open incident, so that one of many replicas decides what becomes of it. */
+/** Locks the open incident, so that only one replica updates it. */
 async function record(
   client: PoolClient,
   {
@@ -196,7 +204,7 @@ async function record(
     return 'opened';
   }
   const known = await lockOpen(client, pipeline);
-  // Closed in between: the next evaluation opens another incident if an alert still fires.
+  // The incident was closed in the meantime. The next evaluation opens another one if an alert still fires.
   if (known === null || known.evaluatedAt > at) return 'outdated';
   const timeline = updateTimelines(known.timeline, firing, at, recoveries);
   await client.query(
@@ -268,7 +276,7 @@ function timelineOf(stored: unknown): AlertTimeline[] {
   }));
 }
 
-/** Exports no cause before the second diagnosis: an alert that fires at once would keep a first guess for ever. */
+/** Exports no cause before the second diagnosis. An alert that fires at once would show the first guess forever. */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const samples = (await db.incidents.open())

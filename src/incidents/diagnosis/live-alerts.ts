@@ -1,4 +1,7 @@
-/** Firing alerts on live traffic and on watched measures without a check, by the same conditions as the alert rules. */
+/**
+ * Firing alerts on live traffic and on watched measures without a check. The conditions are the same as in the alert
+ * rules.
+ */
 
 import { decimal, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -15,7 +18,7 @@ import { trustedWatched, type WatchedValue, watchedValues } from '../../measures
 import type { Alert } from './rules/incident.ts';
 
 interface LiveFacts {
-  /** Measurements of this pipeline only. */
+  /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
@@ -28,7 +31,7 @@ export function liveAlerts(facts: LiveFacts, now: Date): Alert[] {
   ];
 }
 
-/** Names of the measures whose change triggers an alert. */
+/** Names of the measures whose change fires an alert. */
 export function changedMeasures(facts: LiveFacts, now: Date): readonly string[] {
   const feedback = feedbackAlerts(facts.measurements).map(() => POSITIVE_RATIO);
   return [...feedback, ...changedWatched(facts, now).map(({ measure }) => measure)];
@@ -61,10 +64,10 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   };
 }
 
-/** It is measured every five minutes, over a window that may be of a day. */
+/** The drop is measured every five minutes, over a window of up to a day. */
 const DROP_TRUST_SECONDS = 900;
 
-/** Evidence of a drop of positive feedback that fires; null without. */
+/** Details of the drop in positive feedback that fires an alert; null if there is none. */
 export function feedbackDrop(measurements: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const newest = freshly(measurements, DROP_EVIDENCE);
   return newest === null || newest.value < 1 || newest.ageSeconds > DROP_TRUST_SECONDS ? null : newest;
@@ -81,7 +84,7 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
       severity: 'warning',
       goldenSet: null,
       headline: `positive feedback ${percentage(value)}, ${percentage(before)} before`,
-      text: `${percentage(value)} of the latest feedback is positive, ${percentage(before)} before.`,
+      text: `${percentage(value)} of the latest feedback is positive; before, it was ${percentage(before)}.`,
       value,
       threshold: before,
       measured: { measure: POSITIVE_RATIO, segment: ALL_SEGMENT },
@@ -89,21 +92,21 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   ];
 }
 
-/** Of judged live queries, as the alert rules on them have it. */
+/** Alerts on judged live queries, with the conditions of the alert rules. */
 function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Alert[] {
   const drop = freshly(measurements, LIVE_DROP);
   const state = drop?.details['state'];
   const alerts: Alert[] = [];
   if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
-    const by = isConfirmed ? 'confirmed by people' : 'by the judge model, not confirmed by people';
+    const by = isConfirmed ? 'confirmed by human judgments' : 'by the judge model, not confirmed by human judgments';
     alerts.push({
       name: 'live relevance dropped',
       rule: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
       severity: isConfirmed ? 'critical' : 'warning',
       goldenSet: null,
       headline: `judged nDCG of live queries down by ${decimal(drop.value)}`,
-      text: `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the weeks before (${by}).`,
+      text: `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the preceding weeks (${by}).`,
       value: drop.value,
       threshold: 0,
       measured: { measure: 'live_ndcg', segment: ALL_SEGMENT },
@@ -117,14 +120,17 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
       severity: 'warning',
       goldenSet: null,
       headline: 'the judge of live queries changed',
-      text: 'The judge model grades fixed pairs differently than before.',
+      text: 'The judge model now grades the fixed pairs differently.',
       value: null,
       threshold: null,
     });
   return alerts;
 }
 
-/** The newest value over all traffic, unless a later attempt came to none or it is too old to trust; null then. */
+/**
+ * Returns the newest value over all traffic. Null if a later measurement has no value, or if the value is too old to
+ * trust.
+ */
 export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   const newest = found === undefined || found.gap !== null ? null : found.newest;

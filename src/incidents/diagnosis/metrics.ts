@@ -1,9 +1,9 @@
-/** Metrics of diagnoses. */
+/** Metrics about diagnoses. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const diagnosisMetrics = {
   recalld_diagnosis_info: storedGauge(
-    'Always 1: the likely cause of the firing alerts of a pipeline, and its confidence. Absent while no alert fires, and until a second diagnosis, at most 25 seconds after the first, has confirmed or corrected it.',
+    'Always 1. Labels: the likely cause of the firing alerts of a pipeline, and its confidence. Absent while no alert fires, and until a second diagnosis, at most 25 seconds after the first one, has confirmed or corrected the cause.',
     ['pipeline', 'cause', 'confidence'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

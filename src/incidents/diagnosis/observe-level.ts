@@ -1,4 +1,4 @@
-/** Whether a failing score was ever higher, and how users and the judge rate the live answers. */
+/** Observes whether a failing score was ever higher, and how users and the judge rate live results. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
@@ -11,7 +11,7 @@ import { freshly } from './live-alerts.ts';
 import type { FiringSummary } from './rules/firing.ts';
 import type { ObservedLevel } from './rules/observations.ts';
 
-/** @param latest of the pipeline */
+/** @param latest measurements of the pipeline */
 export async function observeLevel(
   runs: GoldenRuns,
   { id, pipeline, goldenSet }: GoldenRun,
@@ -44,7 +44,7 @@ function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasuremen
   return found[0] ?? null;
 }
 
-/** Of opinions, which live traffic may bring seldom. */
+/** Maximum age of a rating; live traffic may have few. */
 function newestOf(latest: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const found = latest.find(({ measure, segment }) => measure === POSITIVE_RATIO && segment === ALL_SEGMENT);
   return found?.gap === null ? found.newest : null;

@@ -1,4 +1,4 @@
-/** What is stored of the live traffic of a pipeline, now and before the alarm. */
+/** Stored measurements of live traffic for a pipeline, now and before the alert. */
 
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -23,14 +23,14 @@ import type {
   ObservedValue,
 } from './rules/observations.ts';
 
-/** `good` is before an incident; from `opened` on its alerts fire. */
+/** `good` is before the incident; its alerts fire from `opened` on. */
 export interface Interval {
   readonly pipeline: string;
   readonly good: Date;
   readonly opened: Date;
 }
 
-/** The last value while all was well; else the first one before the alarm. */
+/** Returns the last good value; if there is none, the first value before the alert. */
 export async function valueBefore(
   measurements: Pick<Measurements, 'series'>,
   measure: string,
@@ -54,7 +54,7 @@ export async function observeLive(
     const { value, ciLow, n } = newest;
     return { value, ciLow: ciLow ?? value, n, before: await valueBefore(db.measurements, measure, interval) };
   };
-  // What is normal is learnt from weeks, and not from a window that may reach beyond the onset.
+  // The normal value is learned from weeks of data, so it does not depend on a window that includes the fault.
   const normalOf = new Map(
     watchedValues(latest).flatMap(({ measure, segment, range }) =>
       segment === ALL_SEGMENT ? [[measure, range.normal] as const] : [],
@@ -86,10 +86,13 @@ export async function observeLive(
   return { errors, empty, latency, results, characters, repeated, topQuery, mainLanguage, feedback };
 }
 
-/** Latencies of fewer answers have no 95th percentile to speak of. */
+/** The 95th percentile of fewer latencies is not meaningful. */
 const MIN_TIMED = 30;
 
-/** As the service tells them, so that recalld's own machine has no part in them: since the onset, and in the day before it. */
+/**
+ * Latency that the service reports, which excludes delays in recalld. Compares the time since the onset with the day
+ * before it.
+ */
 async function observeLatency(
   windows: Pick<LiveWindows, 'latency95'>,
   { pipeline, good, opened }: Interval,
@@ -107,7 +110,7 @@ function ofFeedback(value: ObservedValue | null, of: ObservedFeedback['of']): Ob
   return value === null ? null : { ...value, of, isDrop: false };
 }
 
-/** The drop that the watch over opinions has confirmed; null without. */
+/** Returns the drop in feedback that the change detector confirmed; null if there is none. */
 function observeDrop(latest: readonly LatestMeasurement[]): ObservedFeedback | null {
   const newest = feedbackDrop(latest);
   if (newest === null) return null;
@@ -127,8 +130,9 @@ function observeDrop(latest: readonly LatestMeasurement[]): ObservedFeedback | n
 const judgedScores = Object.values(measuresOfScore).map(([corrected]) => corrected);
 
 /**
- * What was said of judged live relevance while it can be trusted: a fall below the weeks before, else a score below what it
- * was before the alarm, as nDCG does not see an answer that no document holds, and weeks must have passed to tell a fall.
+ * Returns the trusted finding on judged live relevance: a drop below the preceding weeks or, if there is none, a score
+ * below its value before the alert. The score is needed because nDCG does not detect queries that no document answers,
+ * and because a drop needs weeks of data.
  */
 export async function observeRelevance(
   measurements: Pick<Measurements, 'series'>,
@@ -156,7 +160,7 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   return { drop, ciLow: ciLow ?? drop, ciHigh: ciHigh ?? drop, n, state };
 }
 
-/** @param deployments of the time in which it may have changed */
+/** @param deployments in the period in which the judge may have changed */
 export function observeJudge(
   latest: readonly LatestMeasurement[],
   deployments: readonly Deployment[],
@@ -166,7 +170,7 @@ export function observeJudge(
   return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
 }
 
-/** The newest value over all traffic, unless a later attempt came to none. */
+/** Returns the newest value over all traffic. Null if a later measurement has no value. */
 export function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   return found === undefined || found.gap !== null ? null : found.newest;

@@ -1,4 +1,4 @@
-/** What is stored of a pipeline beside its golden runs, now and before the alarm. */
+/** Stored measurements of a pipeline other than golden runs, now and before the alert. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -29,12 +29,15 @@ import type { Samples } from './rules/samples.ts';
 import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
-/** Where the event loop is held up for this share of a run, the 95th percentile of latency is recalld's own. */
+/**
+ * If the event loop was blocked for this share of a run, the 95th-percentile latency reflects recalld, not the
+ * retriever.
+ */
 const STARVED = 0.1;
-/** Where the processors are taken for this share of a run, every answer waits for recalld to be run. */
+/** If the processors were busy for this share of a run, every response waits until recalld is scheduled. */
 const QUEUED = 0.5;
 
-/** Whether recalld starts the runs of one pipeline and brings them to an end; null without a set that runs by schedule. */
+/** Returns whether recalld starts and completes the golden runs of a pipeline. Null if no golden set has a schedule. */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
@@ -52,9 +55,9 @@ export function observeOwnWork(
     if (intervals > INTERVALS_TO_TRUST) return { kind: 'overdue', goldenSet, intervals };
   }
   if (ended === null || run === null) return null;
-  // A run that its retriever failed is the retriever's failure.
+  // A run that failed because of the retriever does not indicate a fault in recalld.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
-    return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'it says no reason.' };
+    return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'no reason was recorded.' };
   const isStarved = (lateShare ?? 0) >= STARVED || (queuedShare ?? 0) >= QUEUED;
   return isStarved ? { kind: 'starved', lateShare: lateShare ?? 0, queuedShare: queuedShare ?? 0 } : { kind: 'done' };
 }
@@ -62,7 +65,7 @@ export function observeOwnWork(
 const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
-/** Share or recall behind each sign that is measured by schedule; of two the one that is less certain counts. */
+/** Share or recall behind each scheduled sign. If a sign has two measures, the less certain one applies. */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
   live_empty: ['zero_results_ratio'],
@@ -80,12 +83,15 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   density: ['query_density'],
   index_documents: ['index_missing_ratio'],
   index_retrieval: ['index_not_retrievable_ratio'],
-  index_leftovers: ['index_orphaned_ratio', 'index_superseded_ratio'],
+  index_orphans: ['index_orphaned_ratio', 'index_superseded_ratio'],
   index_arrivals: ['index_lag_seconds'],
   index_models: ['index_other_model_ratio'],
 };
 
-/** Signs of which a healthy state holds for those that were drawn alone; the others are counts, or fixed texts and pairs. */
+/**
+ * Signs measured on samples: a healthy state only covers the sampled items. The other signs are counts, or use fixed
+ * texts and pairs.
+ */
 const drawn: ReadonlySet<string> = new Set<SignName>([
   'live_errors',
   'live_empty',
@@ -98,11 +104,11 @@ const drawn: ReadonlySet<string> = new Set<SignName>([
   'missed_vectors',
   'index_documents',
   'index_retrieval',
-  'index_leftovers',
+  'index_orphans',
   'index_models',
 ]);
 
-/** When and on how much each sign of a pipeline was measured last. */
+/** Returns when each sign of a pipeline was last measured, and the sample size. */
 export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
   const samples = Object.entries(measuresOf).flatMap(([name, measures]) => {
     const newest = measures.flatMap((measure) => {
@@ -142,7 +148,7 @@ export async function observeRecall(
   return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
 }
 
-/** Null without a value of this run, or of a run before the onset. */
+/** Null if there is no value for this run, or none for a run before the onset. */
 export async function observeAgreement(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],
@@ -173,7 +179,7 @@ export async function observeMissed(
   return { before: earlier.at(-1)?.value ?? null, value, ciLow: ciLow ?? value, n };
 }
 
-/** The value that a golden run came to, and those of the day before the onset, oldest first. */
+/** Returns the value for a golden run and the values for the day before the onset, oldest first. */
 async function ofRun(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],
@@ -189,7 +195,7 @@ async function ofRun(
   return { newest, earlier };
 }
 
-/** Null when the texts were first embedded after the onset: their earlier vectors are unknown. */
+/** Null if the canary texts were first embedded after the onset: their earlier vectors are unknown. */
 export async function observeCanary(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],
@@ -197,7 +203,7 @@ export async function observeCanary(
 ): Promise<ObservedCanary | null> {
   const median = trusted(latest, 'embedding_canary_median');
   const least = trusted(latest, 'embedding_canary_min');
-  // One from before the alarm says nothing of what came after.
+  // A measurement from before the alert does not show what happened later.
   if (median === null || least === null || median.measuredAt < interval.good) return null;
   if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
   return {
@@ -217,7 +223,7 @@ export async function observeDensity(
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
-  // An alarm stays open for a day of good coverage; what brought it about is over before.
+  // The alert keeps firing until coverage has been good for a day, long after the cause is gone.
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
     scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
   const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
@@ -235,7 +241,7 @@ export async function observeDensity(
   };
 }
 
-/** A content gap of low confidence was read although the questions look like the old ones. */
+/** A content gap has low confidence if the queries resemble the baseline. */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {
     case 'content_gap':

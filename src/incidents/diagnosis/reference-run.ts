@@ -1,4 +1,7 @@
-/** Golden runs of a diagnosis: the run that shows the fault, the last good run as a reference, and the runs around them. */
+/**
+ * Golden runs of a diagnosis: the run that shows the fault, the last good run as its reference, and the runs around
+ * both.
+ */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
 import type { Context } from '../../core/context.ts';
@@ -11,10 +14,13 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { Alert } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
-/** Maximum number of runs that are searched for a good one: two days of an hourly set. */
+/** Maximum number of runs searched for a good one: two days of an hourly golden set. */
 const MAX_SEARCHED = 48;
 
-/** Returns the latest finished run of the golden set of the worst alert, else of the first configured set. */
+/**
+ * Returns the latest finished run of the golden set with the worst alert. Without such an alert, uses the first
+ * configured golden set.
+ */
 export async function latestEnded(
   { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
@@ -22,7 +28,7 @@ export async function latestEnded(
 ): Promise<GoldenRun | null> {
   const goldenSet = alerts.find((alert) => alert.goldenSet !== null)?.goldenSet ?? golden[0]?.set;
   if (goldenSet === undefined) return null;
-  // By status, so that many waiting runs do not hide the finished ones.
+  // Queries each status separately, so that many waiting runs do not hide the finished ones.
   const found = await Promise.all(
     (['completed', 'void', 'failed'] as const).map((status) =>
       db.golden.runs.list({ pipeline, goldenSet, status, limit: 1 }),
@@ -32,11 +38,11 @@ export async function latestEnded(
 }
 
 export interface ReferenceRuns {
-  /** The last good run; else the pinned baseline; else null. */
+  /** The last good run; otherwise the pinned baseline; otherwise null. */
   readonly reference: GoldenRun | null;
-  /** Completed runs between the reference and the examined run, newest first. */
+  /** Completed runs between the reference run and the examined run, newest first. */
   readonly bad: readonly GoldenRun[];
-  /** Completed runs before the reference, newest first. */
+  /** Completed runs before the reference run, newest first. */
   readonly earlier: readonly GoldenRun[];
 }
 
@@ -44,13 +50,14 @@ export interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
   /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
-  /** Reference of the open incident, which stays the same while it lasts; null at first. */
+  /** Reference run of the open incident, which does not change while the incident is open. Null for a new incident. */
   readonly known: string | null;
 }
 
 /**
- * Finds the last good run before the first bad measurement. The first failing verdict may come later, since it needs
- * confirmation: a run that itself shows the regression, or that ended after the first bad measurement, is not a reference.
+ * Finds the last good run before the first bad measurement. The first failing verdict may come later because it needs
+ * confirmation. A run that already shows the regression, or that ended after the first bad measurement, is therefore
+ * not a reference run.
  */
 export async function findReferenceRun(
   context: Context,
@@ -108,9 +115,9 @@ function isMeasure({ measure }: RegressionCheck, { measure: name, k }: RunMetric
   return measure === `${name}@${k}`;
 }
 
-/** Positions of the earlier runs that are compared too: last hour, last shift and last day of an hourly set. */
+/** Positions of the earlier runs that are also compared: the last hour, shift and day of an hourly golden set. */
 const EARLIER_RUNS = [0, 6, 23];
-/** With at least this share of unchanged documents, earlier runs are not compared. */
+/** Earlier runs are not compared if at least this share of the documents is unchanged. */
 const UNCHANGED_SHARE = 0.95;
 
 export async function observeRun(

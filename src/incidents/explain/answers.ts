@@ -1,4 +1,4 @@
-/** Requests and responses of explanations: one query and document, or the missed documents of a golden run. */
+/** Requests and responses for explanations: one query and document, or the missed documents of a golden run. */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -27,7 +27,7 @@ import {
 } from './rules/verdict.ts';
 
 export interface MissedQuestion {
-  /** Null if it is not of a golden set. */
+  /** Null if the query is not from a golden set. */
   readonly id: string | null;
   readonly question: AskedQuestion;
   /** Documents to explain. */
@@ -38,21 +38,21 @@ export interface Explained extends Explanation {
   readonly queryId: string | null;
   readonly question: AskedQuestion;
   readonly document: string;
-  /** First words of the documents that the retriever returns now with their text, by id. */
+  /** First words of the documents that the retriever now returns with their text, by id. */
   readonly words: ReadonlyMap<string, string>;
 }
 
-/** Missed documents of some queries of a run. */
+/** Missed documents for some queries of a run. */
 export interface ExplainedRun {
-  /** Number of relevant documents that the run missed, over all of its queries. */
+  /** Number of relevant documents that the run missed, over all its queries. */
   readonly misses: number;
   readonly explained: readonly Explained[];
 }
 
 interface MissesWanted {
-  /** Null: all queries of the run. */
+  /** Null means all queries of the run. */
   readonly queryId: string | null;
-  /** Null: all missed relevant documents. */
+  /** Null means all missed relevant documents. */
   readonly document: string | null;
   /** Maximum number of queries. */
   readonly limit: number;
@@ -69,7 +69,7 @@ export async function missesOfRun(
   if (queryId !== null && !queries.some(({ id }) => id === queryId))
     throw new RecalldError(
       'query_unknown',
-      `The run ${runId} asked no query "${queryId}" with judgments; \`recalld runs show ${runId} --per-query\` lists them.`,
+      `The run ${runId} has no judged query "${queryId}"; list its queries with \`recalld runs show ${runId} --per-query\`.`,
     );
   const k = Math.max(...settings.cutoffs);
   const found = new Map(answers.map((one) => [one.queryId, new Set(one.documents.slice(0, k).map(({ id }) => id))]));
@@ -91,8 +91,8 @@ export async function missesOfRun(
 }
 
 /**
- * Refuses tags that no golden query of the pipeline has. Tags choose the filter of the retriever, so free tags would show a
- * caller documents that recalld shows nowhere else.
+ * Rejects tags that no golden query of the pipeline has. Tags select the retriever's filter, so arbitrary tags would
+ * reveal documents that recalld does not show elsewhere.
  *
  * @throws RecalldError pipeline_unknown, key_lacks_scope
  */
@@ -113,7 +113,7 @@ export async function assertKnownTags(
     return;
   throw new RecalldError(
     'key_lacks_scope',
-    `This API key may use the tags of golden queries of ${pipeline} alone, and none has these values of ${names.join(', ')} together; use the tags of a golden query, or a key with scope admin.`,
+    `This API key may only use tags of the golden queries of ${pipeline}, and no query has these values of ${names.join(', ')} together. Use the tags of a golden query, or a key with scope admin.`,
   );
 }
 
@@ -124,7 +124,7 @@ export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string
 }
 
 /**
- * Sends the queries one after the other, within the limits of the retriever.
+ * Sends the queries one after another, within the limits of the retriever.
  *
  * @param filters configured fields that the retriever filters by
  * @throws RecalldError retriever_busy; the reason of `signal`
@@ -162,7 +162,7 @@ export async function explainAll(
   return explained;
 }
 
-/** Examines the vector of the document itself if the verdict is still open. */
+/** Examines the vector of the document if the verdict is still open. */
 export async function explainDocument(
   pipeline: ExplainedPipeline,
   seen: SeenQuestion,
@@ -184,8 +184,8 @@ const LONGEST = 140;
 const MAX_DOCUMENTS = 60;
 
 /**
- * Returns the first words of documents by id, from the store or from what was read when they were judged. For a document
- * with several chunks, those of the first one. Does not throw if the store does not answer.
+ * Returns the first words of documents by id, from the store or from the text stored when they were judged. Uses the
+ * first chunk of a document with several chunks. Does not throw if the store does not respond.
  */
 export async function wordsOfDocuments(
   { documents }: { readonly documents: Pick<GoldenDocuments, 'seen'> },
@@ -216,7 +216,7 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
-/** Either a query with a document, or a run, optionally with one of its queries. */
+/** A query with a document, or a run with an optional query. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;
@@ -242,7 +242,7 @@ export async function answerRequest(context: Context, request: ExplainRequest, s
 export interface Wanted {
   readonly pipeline: string;
   readonly runId: string | null;
-  /** Number of relevant documents that the run missed, over all of its queries. */
+  /** Number of relevant documents that the run missed, over all its queries. */
   readonly misses: number | null;
   readonly questions: readonly MissedQuestion[];
 }
@@ -265,7 +265,7 @@ async function wantedOf(context: Context, request: ExplainRequest): Promise<Want
 
 const usage = (message: string) => new RecalldError('usage', message);
 
-/** Response for one query, or for all requested ones. */
+/** Response for a single query, or for all requested queries. */
 export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
   const [only] = explained;
   return request.document !== undefined && explained.length === 1 && only !== undefined
@@ -291,7 +291,7 @@ function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explai
   };
 }
 
-/** Counts the verdicts, most frequent first; outranked documents by what outranks them. */
+/** Counts the verdicts, most frequent first. Outranked documents are counted by what outranks them. */
 export function countsOf(explained: readonly Explained[]): [words: string, count: number][] {
   const counts = new Map<string, number>();
   for (const one of explained) {

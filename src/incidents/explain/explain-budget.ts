@@ -1,8 +1,8 @@
-/** Limits the explanations per API caller and minute; each sends about three queries to the retriever. */
+/** Limits explained queries per API caller and minute. Each sends about three queries to the retriever. */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
-/** Maximum explained queries per caller and minute. */
+/** Maximum number of explained queries per caller and minute. */
 export const MAX_EXPLAINED_PER_MINUTE = 60;
 
 export type ExplainBudget = ReturnType<typeof createExplainBudget>;
@@ -16,21 +16,21 @@ export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>) {
   const spent = new Map<string, Spent>();
   return {
     /**
-     * Counts queries before they are explained, at most MAX_EXPLAINED_PER_MINUTE per call.
+     * Counts queries before they are explained. A caller may spend at most MAX_EXPLAINED_PER_MINUTE.
      *
-     * @param caller name of an API key, or a substitute for a caller without one
-     * @throws RecalldError explanations_limited, without counting, if the limit would be exceeded
+     * @param caller name of an API key, or a substitute if the caller has no key
+     * @throws RecalldError explanations_limited, without counting the queries, if the limit would be exceeded
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // There are few callers, since they need valid keys; those whose minute is over are removed.
+      // There are few callers, because they need valid keys. Callers whose minute is over are removed.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);
       if (after > MAX_EXPLAINED_PER_MINUTE)
         throw new RecalldError(
           'explanations_limited',
-          `More than ${MAX_EXPLAINED_PER_MINUTE} explained queries within a minute; wait as Retry-After says, or run \`recalld explain\` beside the daemon.`,
+          `More than ${MAX_EXPLAINED_PER_MINUTE} explained queries within a minute. Wait for the time in Retry-After, or run \`recalld explain\` on the host of the daemon.`,
         );
       spent.set(caller, { since: before.since, queries: after });
     },

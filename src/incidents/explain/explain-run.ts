@@ -1,12 +1,12 @@
 import type { Context } from '../../core/context.ts';
 import { type ExplainedRun, explainAll, filtersOf, missesOfRun } from './answers.ts';
 
-/** A page is waited for no longer. */
+/** Maximum time that a page waits. */
 const TIMEOUT_MS = 60_000;
 
 /**
- * Explains the missed documents of a stored run, by sending its queries to the retriever again. Returns no explanation
- * for a pipeline that is no longer in the config.
+ * Explains the missed documents of a stored run by sending its queries to the retriever again. Returns no explanations
+ * for a pipeline that is no longer configured.
  *
  * @throws RecalldError run_unknown, query_unknown, retriever_busy
  */

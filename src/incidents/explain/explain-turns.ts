@@ -1,4 +1,4 @@
-/** Runs explanations within the limits of a retriever, which they share with golden runs. */
+/** Runs explanations within the limits of a retriever. Explanations and golden runs share these limits. */
 
 import { randomUUID } from 'node:crypto';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
@@ -8,14 +8,14 @@ import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import type { ExplainedPipeline } from './gather-evidence.ts';
 
-/** Maximum wait of a caller, after which the explanation is refused. */
+/** Maximum wait before the explanation is refused. */
 const PATIENCE_MS = 30_000;
 
 export interface ExplainTurns {
   /**
-   * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, together with golden runs
-   * and other explanations of this process. The number of concurrent `work` has the same limit, which also bounds the
-   * calls of the store and embedder.
+   * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, which golden runs and
+   * other explanations of this process share. At most as many `work` calls run at once, which also limits calls to the
+   * store and embedder.
    *
    * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
    */
@@ -44,10 +44,10 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // A unique name, so that the end of one limiter does not end the next.
+    // The name is unique, so that removing one limiter does not remove the next one.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every waiter gets the reason; without this handler a failure would end the process.
+    // Every waiter receives the rejection. Without this handler, it would end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
     open.set(pipeline.name, turns);
@@ -93,7 +93,7 @@ function patience(pipeline: string, ms: number, signal: AbortSignal): AbortSigna
 function busy(pipeline: string, ms: number): RecalldError {
   return new RecalldError(
     'retriever_busy',
-    `The retriever of ${pipeline} has been taken by golden runs and other explanations for ${Math.round(ms / 1000)} s; try again when the run has ended, or raise golden[].concurrency.`,
+    `The retriever of ${pipeline} has been busy with golden runs and other explanations for ${Math.round(ms / 1000)} s. Try again when the golden run has ended, or raise golden[].concurrency.`,
   );
 }
 
@@ -126,7 +126,7 @@ function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<vo
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
-        // A deeper search takes longer by itself, so its latency says nothing about the load.
+        // A deeper search always takes longer, so its latency does not indicate load.
         gate.leave(null, hasFailed);
       }
     },

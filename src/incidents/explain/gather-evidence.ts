@@ -1,4 +1,4 @@
-/** Sends a query to the retriever and store again, to gather evidence why a document was not returned. */
+/** Sends a query to the retriever and store again to gather evidence on why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
@@ -17,7 +17,7 @@ export interface AskedQuestion {
   readonly k: number;
 }
 
-/** Depth of the second retriever query, as a multiple of k and at minimum, to see documents below k. */
+/** Depth of the second retriever query, as a multiple of k and as a minimum. It shows documents ranked below k. */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
@@ -75,7 +75,7 @@ async function lookIntoStore(
   signal: AbortSignal,
 ): Promise<SeenQuestion['store']> {
   if (store === null) {
-    const nothing = { kind: 'none', reason: 'The config names no vector store.' } as const;
+    const nothing = { kind: 'none', reason: 'No vector store is configured.' } as const;
     return { kind: null, nearest: nothing, broad: nothing, isBroadExact: false, shared: null, breadth: null };
   }
   const given = asked.kind === 'ranking' ? [...new Set(asked.documents.map(({ id }) => id))] : [];
@@ -100,10 +100,13 @@ async function lookIntoStore(
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
-/** A document must be among this many results of a search for its own text. */
+/** A search for a document's own text must return it among this many results. */
 const FOUND_AMONG = 10;
 
-/** Tests whether a search for the document's own text finds its vector, compared with a document that the query returns. */
+/**
+ * Tests whether a search for the document's own text finds its vector. As a control, does the same for a document that
+ * the query returns.
+ */
 export async function lookAtVector(
   { store, embedder }: ExplainedPipeline,
   { store: seen }: SeenQuestion,
@@ -125,7 +128,7 @@ export async function lookAtVector(
   return isFound === null ? null : isFound ? 'fits' : 'unfit';
 }
 
-/** Null if the store does not answer. */
+/** Null if the store does not respond. */
 async function finds(
   store: VectorStore,
   vector: Float32Array,
@@ -172,11 +175,11 @@ function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' 
   return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
 }
 
-/** Number of live queries that are examined for hub documents. */
+/** Time span of the live queries that are examined for hub documents. */
 const HUBS_MS = 7 * DAY_MS;
 const MAX_QUERIES = 5000;
 
-/** Returns hub documents with their share of queries; none if there are too few queries. */
+/** Returns hub documents with their share of queries; empty if there are too few queries. */
 export async function lookForHubs(
   { db, clock }: Context,
   pipeline: string,
@@ -190,8 +193,8 @@ export async function lookForHubs(
 /**
  * Reads the state and history of documents, in the order of the ids.
  *
- * @param asked golden queries whose earlier results may contain them; null: all
- * @throws the reason of `signal`, and of the database
+ * @param asked golden queries whose earlier results may contain the documents; null for all
+ * @throws the reason of `signal`, and database errors
  */
 export async function lookForDocuments(
   { db }: Context,

@@ -1,10 +1,13 @@
-/** Alerts on the store, the embedder and the index of a pipeline, and on missing measurements of them. */
+/** Alerts on the store, embedder and index of a pipeline, and on missing measurements of these. */
 import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platform/metrics/alert-rules.ts';
 
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/** Measures of a store sample (every six hours), of a density baseline, or of a golden run, whose schedule may be daily. */
+/**
+ * Measures that are taken rarely: from a store sample (every six hours), a density baseline, or a golden run, which may
+ * be scheduled daily.
+ */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
@@ -25,7 +28,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: vector store shrank`,
-    description: `The vector store of ${name} holds {{ $value | humanize }} vectors, less than 80 % of the number one day ago.`,
+    description: `The vector store of ${name} has {{ $value | humanize }} vectors, less than 80 % of the number one day ago.`,
   },
   {
     alert: 'RecalldIndexRecallLow',
@@ -47,7 +50,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: vector store lost content that users ask for`,
-    description: `Baseline queries were replayed, and the store covers them at most {{ $value | printf "%.2g" }} times as well as before (upper bound of the 95 % CI). The same queries are covered worse, so content is missing.`,
+    description: `Baseline queries were replayed. The store now covers them at most {{ $value | printf "%.2g" }} times as well as before (upper bound of the 95 % CI), although the queries are the same: content is missing.`,
   },
   {
     alert: 'RecalldEmbedderChanged',
@@ -59,7 +62,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: embedding canary changed`,
-    description: `The embedder of ${name} returns different vectors for fixed texts: cosine {{ printf "%.2g" $value }} to the first ones, 1 for an unchanged model. The embedding model has probably changed.`,
+    description: `The embedder of ${name} now returns different vectors for the canary texts: cosine {{ printf "%.2g" $value }} to the first vectors (1 for an unchanged model). The embedding model has probably changed.`,
   },
   {
     alert: 'RecalldProbesStopped',
@@ -74,13 +77,13 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
   {
     alert: 'RecalldStoreSampleOld',
     severity: 'warning',
-    // `recalld_store_sample_age_seconds` is withheld once the sample is stale, so the timestamp is used.
+    // `recalld_store_sample_age_seconds` is withheld once the sample is stale, so the rule uses the timestamp.
     expr: `time() - ${maxBy(pipeline, 'recalld_probe_last_success_timestamp_seconds', { measure: 'store_sample_vectors' })} > 46800`,
     for: '10m',
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: vector store sample is stale`,
-    description: `The latest sample of the store of ${name} is {{ $value | humanizeDuration }} old. A new one is due every 6 hours; measures of the store content may be outdated.`,
+    description: `The latest sample of the store of ${name} is {{ $value | humanizeDuration }} old; it should be renewed every 6 hours. Measures of the store content may be outdated.`,
   },
   {
     alert: 'RecalldLiveMeasuresStopped',
@@ -90,7 +93,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     by: pipeline,
     dashboard: 'itself',
     summary: `${name}: live traffic no longer measured`,
-    description: `Samples of live traffic of ${name} were last measured {{ $value | humanizeDuration }} ago.`,
+    description: `Samples of live traffic for ${name} were last measured {{ $value | humanizeDuration }} ago.`,
   },
   {
     alert: 'RecalldRedactionFailing',
@@ -101,7 +104,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     by: ['pipeline', 'outcome'],
     dashboard: 'itself',
     summary: `${name}: redaction service failing`,
-    description: `The redaction service failed for {{ $value | humanize }} texts of ${name} within 15 minutes ({{ $labels.outcome }}). Only a hash of each text is stored.`,
+    description: `The redaction service failed for {{ $value | humanize }} texts of ${name} within 15 minutes ({{ $labels.outcome }}). recalld stores only a hash of each of these texts.`,
   },
 ];
 

@@ -1,4 +1,7 @@
-/** Compares golden answers with the documents that the store finds itself, which tells a fault of the store from one of the retriever. */
+/**
+ * Compares golden results with the documents that the store finds without the retriever, to distinguish a fault in the
+ * store from a fault in the retriever.
+ */
 import { createHash } from 'node:crypto';
 import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -22,15 +25,21 @@ export interface AnsweredRun {
   readonly answered: readonly AnsweredQuery[];
 }
 
-/** Maximum number of queries searched in the store. They are the same each time while the golden set has them. */
+/**
+ * Maximum number of queries searched in the store. The same queries are searched each time while they are in the golden
+ * set.
+ */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
-/** The store returns this many times the documents of an answer, which tells near replacements from far ones. */
+/**
+ * The store returns this many times as many documents as the retriever. This distinguishes near replacements from
+ * distant ones.
+ */
 const DEEPER = 4;
 const MAX_MISSED = 16;
-/** A search for the text of a document must return it among this many chunks. */
+/** A search for a document's text must return it among this many chunks. */
 const FOUND_AMONG = 10;
-/** Minimum cosine of a stored vector to that of its text, if the config sets none. */
+/** Minimum cosine between a stored vector and the vector of its text, unless configured. */
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
@@ -39,10 +48,10 @@ type Compared =
   | (Pick<Measurement, 'value' | 'n' | 'ciLow' | 'ciHigh' | 'ciMethod'> & { readonly details: Measurement['details'] });
 
 /**
- * Measures `store_agreement`: the mean share of the documents of an answer that are among as many nearest chunks of the
- * store. Measures `missed_foreign_ratio`: of the stored relevant documents that the run missed, the share whose vector is
- * not the one that the embedder makes of their text. Records the reason if a value is missing. Rejects with the reason of
- * `signal`, and on database errors.
+ * Measures `store_agreement`: the mean share of returned documents that are among the same number of nearest chunks in
+ * the store. Measures `missed_foreign_ratio`: among the stored relevant documents that the run missed, the share whose
+ * vector does not match what the embedder returns for their text. Records the reason if a value is missing. Rejects
+ * with the reason of `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,
@@ -132,7 +141,7 @@ async function foreignAmongMissed(
     return content === null ? [] : [{ id, text: `${prefix}${content}` }];
   });
   if (texts.length === 0)
-    return { reason: 'none_missed', message: 'The run missed no relevant document whose text the store has.' };
+    return { reason: 'none_missed', message: 'The run missed no relevant document whose text is in the store.' };
   const vectors = await reader.embed(texts.map(({ text }) => text));
   let foreign = 0;
   for (const [place, { id }] of texts.entries())
@@ -180,7 +189,7 @@ function shareIn(documents: readonly string[], ids: readonly string[]): number {
   return documents.filter((id) => known.has(id)).length / documents.length;
 }
 
-/** Orders queries by a hash of their ids, so that the first ones are a random sample that stays the same. */
+/** Orders queries by a hash of their ids, so that the first queries are a random sample that stays the same. */
 function inFixedOrder(queries: readonly AnsweredQuery[]): AnsweredQuery[] {
   const place = new Map(queries.map(({ id }) => [id, createHash('sha256').update(id).digest('hex')]));
   return queries.toSorted((a, b) => ((place.get(a.id) ?? '') < (place.get(b.id) ?? '') ? -1 : 1));

@@ -1,4 +1,4 @@
-/** Probes the store, the embedder and the index of a pipeline for changes and lost recall. */
+/** Probes the store, embedder and index of a pipeline for changes and lost recall. */
 
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -15,8 +15,8 @@ import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 const MEASURE = 'ann_recall';
 
 /**
- * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the approximate search returns for random
- * live queries of the last day. The confidence interval is that of a mean over queries.
+ * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the approximate search returns, for
+ * random live queries of the last day. The confidence interval is for a mean over queries.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall: settings } = pipeline;
@@ -44,7 +44,10 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
   ]);
 }
 
-/** Vectors sent with the queries, else those of the embedder, or why it returned none. */
+/**
+ * Returns the vectors sent with the queries or, if there are none, vectors from the embedder; or the reason why it
+ * returned none.
+ */
 async function vectorsOf(
   samples: readonly DrawnSample[],
   { embedder }: ProbedPipeline,
@@ -82,8 +85,8 @@ async function compareSearches(
 
 /**
  * Measures `embedding_canary_median` and `embedding_canary_min`: cosines between the canary vectors of the first probe
- * and those of now. A new identity, or other vectors under the same identity, is recorded as a deployment. The first
- * vectors stay the baseline, so the measure does not recover by itself.
+ * and the current ones. Records a deployment if the identity changes, or if the vectors change under the same identity.
+ * The first vectors stay the baseline, so the measure does not recover by itself.
  */
 export async function probeEmbedder(
   context: Context,
@@ -138,7 +141,7 @@ export async function probeEmbedder(
 
 const measures = ['embedding_canary_median', 'embedding_canary_min'] as const;
 
-/** Measures `store_vectors` and records a deployment when the fingerprint of the store has changed. */
+/** Measures `store_vectors`, and records a deployment if the fingerprint of the store has changed. */
 export async function probeStore(
   context: Context,
   pipeline: string,
@@ -176,7 +179,7 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/** Keeps the last size class while the count is near its boundary; empty for a store without one. */
+/** Keeps the last size class while the count is near a class boundary; empty for a store without a size class. */
 async function steadySize(
   { db }: Context,
   pipeline: string,

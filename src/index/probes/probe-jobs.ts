@@ -1,5 +1,5 @@
 /**
- * Jobs that probe stores and embedders, and snapshots of stores: their clusters, centroid and duplicates, compared with
+ * Jobs that probe stores and embedders and take snapshots of stores: clusters, centroid and duplicates, compared with
  * live queries.
  */
 
@@ -15,10 +15,10 @@ import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queu
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-connectors.ts';
 import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 
-/** Sample size, whatever the size of the store. */
+/** Sample size, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
-/** Sampled vectors that are searched for duplicates. */
+/** Number of sampled vectors that are searched for duplicates. */
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
 
@@ -36,7 +36,7 @@ export async function snapshotStore(
   const now = context.clock.now();
   const gap = (reason: string, message: string): Promise<void> =>
     context.db.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
-  // A new seed each time, so that the samples differ.
+  // Uses a new seed each time, so that the samples differ.
   const seed = Math.floor(now.getTime() / 1000);
   const sampled = await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal);
   if (sampled.kind === 'unsupported') return gap('unsupported', sampled.reason);
@@ -78,7 +78,7 @@ export async function snapshotStore(
   ]);
 }
 
-/** Vectors of random live queries of the last day with the dimension of the store, and their weights. */
+/** Vectors of random live queries of the last day that have the dimension of the store, with their weights. */
 async function drawQueries(
   { db }: Context,
   pipeline: string,
@@ -102,7 +102,9 @@ function queryShares({ clusters }: StoreTraffic): Float64Array {
   return shares;
 }
 
-/** Counts sampled vectors with a duplicate in the store, or returns why that is unknown; null for an empty sample. */
+/**
+ * Counts sampled vectors with a duplicate in the store, or returns why the count is unknown; null for an empty sample.
+ */
 async function countDuplicates(
   store: VectorStore,
   { ids, vectors }: SampledVectors,
@@ -147,7 +149,7 @@ const withEmbedder = (pipelines: readonly ProbedPipeline[]) =>
 
 const probeStoresJob = defineCronJob({
   name: 'probe-stores',
-  does: 'Counts the vectors of each store and records a deployment when the fingerprint of a store has changed.',
+  does: 'Counts the vectors in each store, and records a deployment if the fingerprint of a store has changed.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) =>
@@ -158,7 +160,7 @@ const probeStoresJob = defineCronJob({
 
 const probeEmbeddersJob = defineCronJob({
   name: 'probe-embedders',
-  does: 'Embeds the canary texts again and records a deployment when their vectors change.',
+  does: 'Embeds the canary texts again, and records a deployment if their vectors have changed.',
   cron: '4-59/10 * * * *',
   timeoutMs: 540_000,
   handle: (context: Context, signal) =>
@@ -169,7 +171,7 @@ const probeEmbeddersJob = defineCronJob({
 
 const measureAnnRecallJob = defineCronJob({
   name: 'measure-ann-recall',
-  does: 'Compares the index of each store with an exact search, for live queries.',
+  does: 'Compares the index of each store with an exact search, using live queries.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -179,7 +181,7 @@ const measureAnnRecallJob = defineCronJob({
 
 const snapshotStoresJob = defineCronJob({
   name: 'snapshot-stores',
-  does: 'Draws a uniform sample of each store and compares its content with live queries.',
+  does: 'Takes a uniform sample of each store and compares its content with live queries.',
   cron: '11 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -18,10 +18,10 @@ import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../../platform/postgres/values.ts';
 
-/** Canary vectors: those that an embedder returned for fixed texts in its first probe. */
+/** Canary vectors: the vectors that an embedder returned for fixed texts in its first probe. */
 export function canariesTable(pool: Pool) {
   return {
-    /** In the order of the texts; null before the embedder's first probe on this pipeline. */
+    /** Vectors in the order of the texts; null before the first probe of the embedder in this pipeline. */
     async find(pipeline: string, embedder: string): Promise<readonly Float32Array[] | null> {
       const rows = await queryRows<{ vector: Buffer }>(
         pool,
@@ -31,7 +31,7 @@ export function canariesTable(pool: Pool) {
       return rows.length === 0 ? null : rows.map(({ vector }) => vectorOfBytes(vector));
     },
 
-    /** Stores the vectors unless there are some already. */
+    /** Stores the vectors unless some are already stored. */
     async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
@@ -42,20 +42,20 @@ export function canariesTable(pool: Pool) {
       );
     },
 
-    /** Deletes the canary vectors of a pipeline to accept a change: the next probe stores new ones. */
+    /** Deletes the canary vectors of a pipeline to accept a change. The next probe stores new vectors. */
     async forget(pipeline: string): Promise<void> {
       await pool.query('delete from embedding_canaries where pipeline = $1::text', [pipeline]);
     },
   };
 }
 
-/** A stored snapshot, which has chunk ids in place of sample rows. */
+/** A stored snapshot. It contains chunk ids instead of sample rows. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
-  /** Sampled vectors with a direction. */
+  /** Number of sampled vectors with a direction. */
   readonly vectors: number;
-  /** Share of the traffic in each cluster; null without live queries. */
+  /** Share of the traffic in each cluster; null if there are no live queries. */
   readonly queryShares: Float64Array | null;
   /** Id of the most typical chunk of each cluster; null for an empty cluster. */
   readonly medoids: readonly (string | null)[];
@@ -86,7 +86,7 @@ export function snapshotsTable(pool: Pool) {
       return rows[0] === undefined ? null : toSnapshot(rows[0]);
     },
 
-    /** Stores a snapshot and deletes all but the newest 30 of its pipeline. */
+    /** Stores a snapshot, and deletes all but the newest 30 snapshots of the pipeline. */
     async save(snapshot: StoredSnapshot): Promise<void> {
       await pool.query(
         `with newest as (
@@ -127,7 +127,7 @@ function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRo
 
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
-/** Returns the gauges of probes. Stale values are withheld. */
+/** Returns the probe gauges. Stale values are withheld. */
 export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -159,11 +159,11 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
   return [...samples, ...own];
 }
 
-/** Ids per store call. */
+/** Number of ids per store call. */
 const BATCH = 500;
 
 /**
- * Looks up documents in the store. If the store cannot answer, the result is unknown, with the reason. Rejects only
+ * Looks up documents in the store. If the store does not respond, the result is unknown, with the reason. Rejects only
  * with the reason of `signal`.
  */
 export async function existingDocuments(
@@ -190,7 +190,7 @@ export async function existingDocuments(
   return { kind: 'probed', existing };
 }
 
-/** A pipeline with the connectors that can be probed. */
+/** A pipeline with the connectors that recalld can probe. */
 export interface ProbedPipeline {
   readonly name: string;
   /** The store behind the retriever; null if none is configured. */
@@ -201,12 +201,12 @@ export interface ProbedPipeline {
 }
 
 interface AnnRecallSettings {
-  /** Maximum number of live queries searched twice; 0 for none. Exact searches are expensive. */
+  /** Maximum number of live queries that are searched twice; 0 for none. Exact searches are expensive. */
   readonly queries: number;
   readonly k: number;
 }
 
-/** Builds a measurement of this moment. */
+/** Builds a measurement with the current time. */
 export function valueNow(
   pipeline: string,
   measure: string,
@@ -218,7 +218,7 @@ export function valueNow(
   return { kind: 'value', pipeline, measure, segment: ALL_SEGMENT, ...when, ...unknown, ...value };
 }
 
-/** Builds a gap of this moment, with its reason. */
+/** Builds a gap with the current time and a reason. */
 export function gapNow(
   pipeline: string,
   measure: string,

@@ -1,6 +1,6 @@
 /**
- * Runs one round over the index of a pipeline: reads the manifest into the database, in bounded memory and resumable
- * after a crash; compares the store with it; and compares stored vectors with new embeddings of the stored texts.
+ * Runs one round over the index of a pipeline. Reads the manifest into the database, in bounded memory and resumable
+ * after a crash. Then compares the store with it, and compares stored vectors with new embeddings of the stored texts.
  */
 
 import { z } from 'zod';
@@ -37,7 +37,7 @@ interface DrawnChunk {
   readonly stored: Float32Array;
 }
 
-/** Checks a few chunks, at most once an hour: embedding is expensive, and a sample may read the whole store. */
+/** Checks a few chunks, at most once an hour: embedding is expensive, and sampling may read the whole store. */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
   const { embedder, embed, pipeline } = plan;
@@ -46,7 +46,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
   const documents: ProbedDocument[] = [];
-  // Both stages count, since the measure pools a day.
+  // Both stages count, because the measure pools a day.
   await twoStageSample(embed, async (n) => {
     const chunks = await drawChunks(run, n, seed);
     seed += 1;
@@ -62,7 +62,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
     return { tally: { n: chunks.length, found: foreign.length } };
   });
   await save({ checked: [{ kind: 'other_model', documents }], position: null });
-  // A chunk cannot be checked again by its id, so findings older than the measure's day are deleted.
+  // A chunk cannot be checked again by its id, so findings from before the pooled day are deleted.
   await context.db.index.rounds.deleteUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
 }
 
@@ -82,7 +82,7 @@ async function drawChunks(
   return drawn;
 }
 
-/** Returns chunks that look foreign in two separate embeddings: a single one may be a glitch. */
+/** Returns chunks that look foreign in two separate embeddings: a single mismatch may be a glitch. */
 async function confirmForeign(
   run: PhaseRun,
   embedder: Embedder,
@@ -119,7 +119,7 @@ interface ReadPosition {
   readonly lines: number;
 }
 
-/** Maximum number of changes tracked per reading. */
+/** Maximum number of changes tracked per manifest reading. */
 const MAX_ARRIVALS = 200;
 
 /**
@@ -134,7 +134,7 @@ async function readManifest(
   signal: AbortSignal,
 ): Promise<void> {
   const before = round.position as ReadPosition | null;
-  // After a database crash the stored lines are gone and must be read again.
+  // After a database crash, the stored lines are gone and must be read again.
   const isResumed = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
   if (!isResumed) await db.index.documents.deleteLines(pipeline);
   const read = isResumed ? new Date(before.since) : clock.now();
@@ -166,7 +166,7 @@ async function readManifest(
     hasVersions,
   });
   await db.index.rounds.recordManifest(pipeline, read, change.documents);
-  logger.info('read the manifest of an index', { pipeline, ...change });
+  logger.info('read an index manifest', { pipeline, ...change });
 }
 
 /** Position of a round. */
@@ -181,8 +181,8 @@ interface RoundPosition {
 const LEASE_MS = 5 * MINUTE_MS;
 
 /**
- * Continues the round of a pipeline, or starts one. Phases that the store does not support are skipped. If the store
- * fails or slows down, the round is deferred and the next call continues it. Nothing is checked twice.
+ * Continues the round of a pipeline, or starts one. Skips phases that the store does not support. If the store fails or
+ * slows down, defers the round; the next call continues it. Nothing is checked twice.
  *
  * @returns `busy` while another process holds the round
  * @throws the reason of `signal` when it aborts, and RecalldError for an unreadable manifest or the database
@@ -251,7 +251,7 @@ type PhaseOutcome =
   | { readonly kind: 'done'; readonly all: boolean }
   | { readonly kind: 'deferred'; readonly why: DeferredError };
 
-/** Skips a phase that the store does not support, and defers the round when a phase cannot continue now. */
+/** Skips a phase that the store does not support, and defers the round if a phase cannot continue now. */
 async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<PhaseOutcome> {
   try {
     return { kind: 'done', all: await doPhase(run, phase, all) };
@@ -263,7 +263,7 @@ async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<Phas
   }
 }
 
-/** @returns true if all ids of the store are checked in this round */
+/** @returns true if all ids in the store are checked in this round */
 async function doPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boolean> {
   const { context, plan, round, signal } = run;
   const keep = (position: unknown): Promise<void> => run.save({ position });
@@ -318,7 +318,7 @@ function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, m
   }));
 }
 
-/** Waiting changes checked per round, least recently checked first. */
+/** Number of waiting changes checked per round, least recently checked first. */
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
 /** Maximum number of documents whose chunks are read to find a version, which takes one call for a few documents. */

@@ -1,4 +1,6 @@
-/** Config section `pipelines[].index`: the manifest of the store, and how often and how thoroughly it is checked. */
+/**
+ * Config section `pipelines[].index`: the manifest of the store, and how often and how thoroughly the store is checked.
+ */
 import { z } from 'zod';
 import { httpServiceShape, programShape } from '../../platform/config/connection.ts';
 import { cronSchema, durationSchema } from '../../platform/config/times.ts';
@@ -8,15 +10,15 @@ const readTimeout = z
   .min(1000)
   .max(3_600_000)
   .default(600_000)
-  .describe('Maximum time for reading the whole manifest.');
+  .describe('Timeout for reading the whole manifest.');
 
 const file = z.strictObject({
-  kind: z.literal('file').describe('A file with JSON lines.'),
-  path: z.string().min(1).describe('Path of the file.'),
+  kind: z.literal('file').describe('A JSON Lines file.'),
+  path: z.string().min(1).describe('File path.'),
 });
 
 const command = z.strictObject({
-  kind: z.literal('command').describe('A program that prints JSON lines and exits with code 0.'),
+  kind: z.literal('command').describe('A program that prints JSON Lines and exits with code 0.'),
   ...programShape,
   timeout_ms: readTimeout,
 });
@@ -33,14 +35,14 @@ const sql = z.strictObject({
   query: z
     .string()
     .min(1)
-    .describe('Query with the column id, and optionally updated_at, hash, deleted, chunks and segment.'),
+    .describe('Query that returns the column id, and optionally updated_at, hash, deleted, chunks and segment.'),
   timeout_ms: readTimeout,
 });
 
 export const manifestSchema = z
   .discriminatedUnion('kind', [file, command, http, sql])
   .describe(
-    'The documents that the store should hold, one per line: `{"id", "updated_at"?, "hash"?, "deleted"?, "chunks"?, "segment"?}`.',
+    'The documents that should be in the store, one per line: `{"id", "updated_at"?, "hash"?, "deleted"?, "chunks"?, "segment"?}`.',
   );
 
 export type ManifestConfig = z.infer<typeof manifestSchema>;
@@ -48,30 +50,36 @@ export type ManifestConfig = z.infer<typeof manifestSchema>;
 export const indexSchema = z
   .strictObject({
     manifest: manifestSchema,
-    cron: cronSchema.default('*/15 * * * *').describe('Schedule of the checks (UTC).'),
+    cron: cronSchema.default('*/15 * * * *').describe('Schedule of the index checks (UTC).'),
     probe: z
       .int()
       .min(20)
       .max(10_000)
       .default(200)
-      .describe('Documents checked per round, at random; all of them if the store can list its ids.'),
+      .describe(
+        'Number of random documents checked per round. All documents are checked if the store can list its ids.',
+      ),
     late_after: durationSchema('1m', '30d')
       .default('1h')
-      .describe('Maximum time for a document change to arrive; after it, the document counts as missing or orphaned.'),
-    calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum store calls per second.'),
+      .describe(
+        'Maximum time for a document change to reach the store. After it, the document counts as missing or orphaned.',
+      ),
+    calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum number of store calls per second.'),
     retrieve: z
       .int()
       .min(0)
       .max(1000)
       .default(20)
-      .describe('Documents per round that the retriever must find by the beginning of their own text; 0 for none.'),
+      .describe(
+        'Number of documents per round that the retriever must find by the beginning of their own text; 0 disables this check.',
+      ),
     embed: z
       .int()
       .min(0)
       .max(1000)
       .default(8)
       .describe(
-        'Stored chunks per hour that are embedded again to detect vectors of another model, and five times as many once one is found; 0 for none.',
+        'Number of stored chunks embedded again per hour, to detect vectors from another model. Five times as many once one is found; 0 disables this check.',
       ),
     embed_prefix: z
       .string()
@@ -84,11 +92,11 @@ export const indexSchema = z
       .max(1)
       .default(0.98)
       .describe(
-        'Minimum cosine between a stored vector and a new embedding of its text. Below it, another model made the stored vector.',
+        'Minimum cosine between a stored vector and a new embedding of its text. Below it, the stored vector came from another model.',
       ),
   })
   .describe(
-    'Index truth: compares the store with the manifest of the documents that it should hold (docs/explanation/index-truth.md). Without this section, the index is not checked.',
+    'Index truth: compares the store with a manifest of the documents that should be in it (docs/explanation/index-truth.md). Without this section, the index is not checked.',
   );
 
 interface IndexedPipeline {
@@ -101,7 +109,7 @@ export function refuseIndexWithoutStore(
   { index, vector_store: store }: IndexedPipeline,
   context: z.core.$RefinementCtx,
 ): void {
-  // A misspelt key in `vector_store` must not be reported twice.
+  // A misspelled key in `vector_store` must not be reported twice.
   if (index === undefined || store !== undefined || context.issues.length > 0) return;
-  context.addIssue({ code: 'custom', path: ['index'], message: 'needs a vector_store to check' });
+  context.addIssue({ code: 'custom', path: ['index'], message: 'requires a vector_store to check' });
 }

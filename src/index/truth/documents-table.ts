@@ -1,4 +1,7 @@
-/** The manifest of a pipeline in PostgreSQL: documents that should be in the store, and changes on their way there. */
+/**
+ * The manifest of a pipeline in PostgreSQL: documents that should be in the store, and changes that have not reached it
+ * yet.
+ */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -32,7 +35,7 @@ export function createDocumentsTable(pool: Pool) {
       await pool.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
     },
 
-    /** Stores manifest lines. For a repeated id, the last line counts. */
+    /** Stores manifest lines. If an id is repeated, the last line applies. */
     async storeLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
       const last = [...new Map(documents.map((document) => [document.id, document])).values()];
       await pool.query(
@@ -82,12 +85,13 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Applies the lines as the new manifest, atomically: new or changed documents are written, and documents no longer
-     * listed count as deleted. New versions are tracked until they arrive, up to `maxArrivals` drawn at random.
+     * Applies the lines as the new manifest, atomically. Writes new or changed documents; documents that are no longer
+     * listed count as deleted. Tracks new versions until they arrive, at most `maxArrivals` of them, selected at
+     * random.
      *
      * @param read start of the reading
-     * @param before start of the previous reading; null for the first one, when no document is known to be new
-     * @param hasVersions true if the store returns document versions; else only new documents are tracked
+     * @param before start of the previous reading; null for the first reading, when no document is known to be new
+     * @param hasVersions true if the store returns document versions; otherwise only new documents are tracked
      */
     async accept(
       pipeline: string,
@@ -121,7 +125,7 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline, read],
         );
         if (before !== null) {
-          // An old or future time tells when a document was written, not when it was ingested.
+          // An old or future time shows when a document was written, not when it was ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -158,7 +162,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Documents after a position in the random order that have not changed since `until` and so should be in the store.
+     * Documents after a position in the random order that should be in the store because they have not changed since
+     * `until`.
      */
     async after(
       pipeline: string,
@@ -176,7 +181,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Ids that should be in the store, or were deleted only after `since`. */
+    /** Ids that should be in the store, or that were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -187,7 +192,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Number of chunks of each document, according to the manifest. */
+    /** Number of chunks per document, according to the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
       const rows = await queryRows<{ id: string; chunks: number | null }>(
         pool,
@@ -217,7 +222,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows.map(({ segment }) => segment);
     },
 
-    /** Documents of a segment that should be in the store, after a position in the random order. */
+    /** Documents in a segment that should be in the store, after a position in the random order. */
     async afterInSegment(
       pipeline: string,
       segment: string,
@@ -233,7 +238,10 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** The smallest and the largest id of a segment by bytes, including deleted ones, their count, and some of them. */
+    /**
+     * The smallest and the largest id in a segment by bytes, including deleted ids, the number of ids, and some of
+     * them.
+     */
     async idsOf(pipeline: string, segment: string, limit: number): Promise<SegmentIds> {
       const rows = await queryRows<SegmentIds>(
         pool,
@@ -294,7 +302,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Arrival times of tracked changes since `from`, including those still waiting. */
+    /** Arrival times of changes tracked since `from`, including changes that are still waiting. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,
@@ -318,7 +326,7 @@ export interface SegmentIds {
 export interface WaitingChange {
   readonly id: string;
   readonly updatedAt: Date;
-  /** Version as the store names it; null for a new document. */
+  /** Version according to the store; null for a new document. */
   readonly version: string | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Status of the index of a pipeline for commands and pages, with hub documents (retrieved for far more queries than
- * their share) and chunks that are never retrieved.
+ * Index status of a pipeline for commands and pages, with hub documents (retrieved for far more queries than their
+ * share) and chunks that are never retrieved.
  */
 import type pg from 'pg';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -20,10 +20,11 @@ import { deadChunks, findHubs, type ReturnedDocuments } from './rules/hubs.ts';
 
 export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 
-const OTHER_IDS = 'None of the chunks drawn from the store was ever retrieved. Answers seem to use other ids.';
+const OTHER_IDS =
+  'None of the chunks sampled from the store was ever retrieved. The retriever seems to return other ids.';
 
 /**
- * @param chunks number of chunks drawn from the store to find dead ones; 0 draws none
+ * @param chunks number of chunks sampled from the store to find dead chunks; 0 for none
  * @throws RecalldError store_unreachable
  */
 export async function readHubs(
@@ -40,11 +41,11 @@ export async function readHubs(
   return {
     queries: found.queries,
     documents: found.documents,
-    /** Null with too few answered queries. */
+    /** Null if too few queries were answered. */
     hubs,
     /**
-     * Null if nothing was drawn, the store cannot be sampled, or its ids differ from those in answers; `why` says
-     * which.
+     * Null if no chunks were sampled, if the store cannot be sampled, or if its ids differ from the ids in results.
+     * `why` explains which.
      */
     dead,
     why,
@@ -56,8 +57,8 @@ async function drawIds(
   n: number,
   signal: AbortSignal,
 ): Promise<{ readonly ids: readonly string[]; readonly why: string | null }> {
-  if (n === 0) return { ids: [], why: 'No chunks were drawn.' };
-  if (store === null) return { ids: [], why: 'No vector_store is configured to draw chunks from.' };
+  if (n === 0) return { ids: [], why: 'No chunks were sampled.' };
+  if (store === null) return { ids: [], why: 'No vector_store is configured from which to sample chunks.' };
   const sample = await store.sample({ n, seed: 1, withContent: false }, signal);
   if (sample.kind === 'unsupported') return { ids: [], why: sample.reason };
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
@@ -74,7 +75,7 @@ export interface ReturnedWindow {
   readonly limit: number;
 }
 
-/** Documents further down cannot be hubs. */
+/** Documents at lower ranks cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -83,8 +84,8 @@ export type ReturnedReads = ReturnType<typeof createReturnedReads>;
 export function createReturnedReads(pool: pg.Pool) {
   return {
     /**
-     * Distinguishes queries by their text, or by its hash if texts are not stored. Golden queries come from the latest
-     * complete run of each set, whatever its age.
+     * Distinguishes queries by their text, or by the text hash if texts are not stored. Golden queries come from the
+     * latest complete run of each golden set, whatever its age.
      *
      * @param ids also returns which of these were retrieved
      */
@@ -139,7 +140,7 @@ export function createReturnedReads(pool: pg.Pool) {
 export interface FoundOfKind {
   readonly kind: NamedKind;
   readonly count: number;
-  /** Oldest first. */
+  /** Documents, oldest finding first. */
   readonly documents: readonly NamedDocument[];
 }
 
@@ -174,13 +175,13 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
 
 export interface IndexPageData extends IndexStatus {
   readonly pipeline: string;
-  /** True if its config has `index`. */
+  /** True if the pipeline has a configured `index`. */
   readonly isIndexed: boolean;
   /** Forbidden documents returned in the latest golden runs and sentinel runs. */
   readonly leaks: readonly Leak[];
   /** Hub documents of the last days. */
   readonly returned: HubsReport;
-  /** True if chunks were drawn from the store to find dead ones. */
+  /** True if chunks were sampled from the store to find dead chunks. */
   readonly isDrawn: boolean;
   readonly deployments: readonly Deployment[];
   readonly now: Date;
@@ -190,13 +191,13 @@ export interface IndexPageData extends IndexStatus {
 interface Leak extends ForbiddenResult {
   readonly goldenSet: string;
   readonly runId: string;
-  /** End of the first run in the current streak that returned it. */
+  /** End of the first run in the current streak of runs that returned the document. */
   readonly since: Date;
 }
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/** A page is read often, so it covers less than the command. */
+/** A page is opened often, so it covers a shorter time than the command. */
 const HUBS_MS = 7 * DAY_MS;
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
@@ -232,11 +233,12 @@ export async function readIndexPage(
   };
 }
 
-/** Number of runs that are searched for the latest one of each golden set. */
+/** Number of runs that are searched for the latest run of each golden set. */
 const SEARCHED_RUNS = 50;
 
 /**
- * Reads the leaks of the latest run of each golden set with forbidden documents. Sentinel runs ask for all of them too.
+ * Reads the leaks in the latest run of each golden set with forbidden documents. Sentinel runs also request all
+ * forbidden documents.
  */
 async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
   const recent = await Promise.all(

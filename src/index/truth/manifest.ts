@@ -1,6 +1,5 @@
 /**
- * Reads the manifest of an index from a file of JSON lines, a program's output, a paged endpoint, or a PostgreSQL
- * query.
+ * Reads the manifest of an index from a JSON Lines file, a program's output, a paged endpoint, or a PostgreSQL query.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,7 +16,7 @@ import type { ManifestConfig } from './config.ts';
 /**
  * Creates a manifest source. It opens nothing until it is read.
  *
- * @param configField field of the config that describes it: `pipelines[0].index.manifest`
+ * @param configField config field of the manifest: `pipelines[0].index.manifest`
  * @throws RecalldError config_invalid for an unusable address or TLS file
  */
 export function createManifestSource(config: ManifestConfig, configField: string): ManifestSource {
@@ -27,7 +26,7 @@ export function createManifestSource(config: ManifestConfig, configField: string
     case 'command':
       return (_, signal) => readCommand(config, configField, signal);
     case 'http': {
-      // Reports an invalid address at startup rather than in the first round.
+      // Reports an invalid address at startup, not only in the first round.
       createJsonApi(config, manifestAt(configField)).close();
       return (from, signal) => readPages(config, configField, from, signal);
     }
@@ -46,14 +45,14 @@ export interface ManifestPart {
 }
 
 /**
- * Reads the manifest in bounded memory: the next part is requested once the previous one is stored.
+ * Reads the manifest in bounded memory: requests the next part once the previous part is stored.
  *
- * @param from position to continue from; an unknown or expired one starts over
+ * @param from position to continue from; an unknown or expired position starts over
  * @throws RecalldError manifest_unreadable, file_unreadable, file_malformed; and the reason of `signal`
  */
 export type ManifestSource = (from: string | null, signal: AbortSignal) => AsyncIterable<ManifestPart>;
 
-/** Continues after the lines that were read, if the file is unchanged. */
+/** Continues after the lines that were already read, if the file is unchanged. */
 export async function* readFile(path: string, from: string | null): AsyncGenerator<ManifestPart> {
   const { size, mtimeMs } = await stat(path).catch((cause: unknown) => {
     throw unreadable(path, cause);
@@ -69,7 +68,7 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/** The program blocks while its output is stored. Its standard error is ignored. */
+/** The program blocks while its output is being stored. Its standard error is ignored. */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -80,7 +79,7 @@ export async function* readCommand(
     ...(directory === undefined ? {} : { cwd: directory }),
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // A separate process group, so that its child processes end with it.
+    // Runs in a separate process group, so that its child processes can be ended with it.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -98,7 +97,7 @@ export async function* readCommand(
   const failed = (reason: string): RecalldError =>
     new RecalldError(
       'manifest_unreadable',
-      `The command of ${configField} ${reason}. Run it by hand to see its output.`,
+      `The command of ${configField} ${reason}. Run it manually to see its output.`,
     );
   const ended = once(child, 'close');
   // Failures are thrown below.
@@ -112,7 +111,7 @@ export async function* readCommand(
     })) as [number | null];
     signal.throwIfAborted();
     if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
-    // With a truncated manifest, all remaining documents would look deleted.
+    // If a truncated manifest were accepted, all remaining documents would look deleted.
     if (code !== 0) throw failed(`exited with ${code === null ? 'a signal' : `code ${code}`}`);
   } finally {
     clearTimeout(timer);
@@ -123,7 +122,7 @@ export async function* readCommand(
 
 const manifestAt = (configField: string) => ({ service: 'The manifest', configField });
 
-/** Follows `next_cursor`, sent as the parameter `cursor`, until it is null or absent. */
+/** Follows `next_cursor`, which is sent as the parameter `cursor`, until it is null or absent. */
 export async function* readPages(
   config: HttpServiceConfig,
   configField: string,
@@ -166,8 +165,8 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 const ROWS = 5000;
 
 /**
- * Reads through a cursor in a read-only transaction. Error messages of the database are not shown, since they may
- * contain row data.
+ * Reads through a cursor in a read-only transaction. Does not show database error messages, because they may contain
+ * row data.
  */
 export async function* readQuery(
   { url, query, timeout_ms: timeoutMs }: SqlConfig,
@@ -180,7 +179,7 @@ export async function* readQuery(
     statement_timeout: timeoutMs,
     application_name: 'recalld manifest',
   });
-  // A broken connection fails the statement. An `error` event without a listener would end the process.
+  // A broken connection makes the statement fail. An `error` event without a listener would end the process.
   client.on('error', () => undefined);
   const stop = (): void => void client.end().catch(() => undefined);
   signal.addEventListener('abort', stop, { once: true });
@@ -192,7 +191,7 @@ export async function* readQuery(
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       throw new RecalldError(
         'manifest_unreadable',
-        `The query of ${configField} failed${code}. Run it by hand to see the error.`,
+        `The query of ${configField} failed${code}. Run it manually to see the error.`,
       );
     }
   };

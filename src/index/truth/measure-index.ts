@@ -18,7 +18,7 @@ import { type Arrival, estimateLag, estimateShare, sumBySegment, type Tally } fr
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
-/** Measure of each kind of finding. Rare kinds are pooled over a day. */
+/** Measure for each kind of finding. Rare kinds are pooled over a day. */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
   unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
@@ -79,7 +79,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     for (const { segment, ...tally } of sumBySegment(tallies, maxSegments)) {
       const share = estimateShare(tally satisfies Tally, isComplete);
       if (share === null) continue;
-      // Ids are stored only in the findings.
+      // Only the findings contain ids.
       const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
@@ -90,7 +90,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
-/** Lags in total and by segment, where there are enough changes. */
+/** Lags in total and by segment, if there are enough changes. */
 function lagsOf(
   arrivals: readonly FollowedChange[],
   maxSegments: number,
@@ -169,7 +169,7 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
-/** Latest trusted lag over all documents; null without one. */
+/** Latest trusted lag over all documents; null if there is none. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

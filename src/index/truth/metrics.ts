@@ -1,18 +1,20 @@
-/** Metrics of index checks. Their measures are rows of the measure table instead. */
+/** Metrics of index checks. The measures of index checks are in the measure table. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const indexMetrics = {
-  recalld_index_documents: storedGauge('Documents of the manifest that should be in the vector store.', ['pipeline']),
+  recalld_index_documents: storedGauge('Number of manifest documents that should be in the vector store.', [
+    'pipeline',
+  ]),
   recalld_index_findings: storedGauge(
-    'Documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If only a sample is checked, there are more.',
+    'Number of documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If only a sample is checked, the actual number is higher.',
     ['pipeline', 'kind'],
   ),
   recalld_index_late_after_seconds: storedGauge(
-    'Configured maximum time for a change to arrive in the vector store (late_after).',
+    'Configured maximum time for a change to reach the vector store (late_after).',
     ['pipeline'],
   ),
   recalld_index_changes_overdue: storedGauge(
-    'Changes of the last day that have not arrived in the vector store within late_after.',
+    'Number of changes in the last day that did not reach the vector store within late_after.',
     ['pipeline'],
   ),
   recalld_index_check_last_success_timestamp_seconds: storedGauge(

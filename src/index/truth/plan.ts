@@ -1,4 +1,4 @@
-/** How to compare the index of a pipeline with its manifest, with the connectors it needs. */
+/** How to compare the index of a pipeline with its manifest, and with which connectors. */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';

@@ -1,6 +1,6 @@
 /**
- * Phases of a round: finds documents of the manifest that are missing in the store, documents of the store that are
- * missing in the manifest, and outdated chunks. Store calls are throttled.
+ * Phases of a round: finds manifest documents that are missing from the store, store documents that are missing from
+ * the manifest, and outdated chunks. Store calls are throttled.
  */
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
@@ -13,10 +13,10 @@ import { type ProbedDocument, type Round, type Step, tallyBySegment } from './ro
 import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
 import { FIRST_PLACE, hasSlowedDown, randomPlace, twoStageSample } from './rules/probe-estimates.ts';
 
-/** The reason why a phase cannot continue: now, or at all if the store lacks a capability. */
+/** The reason why a phase cannot continue now, or not at all if the store lacks a capability. */
 export class DeferredError extends Error {
   readonly reason: 'unsupported' | 'store_failed' | 'store_slow' | 'retriever_failed' | 'embedder_failed';
-  /** Error code of a failed store. */
+  /** Error code if the store failed. */
   readonly code: string;
 
   constructor(reason: DeferredError['reason'], message: string, code = '') {
@@ -33,7 +33,7 @@ interface ThrottledStore {
   readonly waitTurn: () => Promise<void>;
 }
 
-/** Number of latencies kept per kind of call. */
+/** Number of latencies stored per kind of call. */
 const KEPT_LATENCIES = 1000;
 
 export function createThrottledStore(
@@ -41,7 +41,7 @@ export function createThrottledStore(
   { pipeline, callsPerSecond }: IndexPlan,
   signal: AbortSignal,
 ): ThrottledStore {
-  // A pipeline name has no space, so this name is not used by any retriever's rate limit.
+  // A pipeline name contains no space, so no retriever rate limit has this name.
   const rateLimit = createSharedRate(
     { limits: context.db.limits, clock: context.clock },
     { name: `${pipeline} index`, perSecond: () => callsPerSecond },
@@ -71,14 +71,14 @@ export interface PhaseRun {
   readonly round: Round;
   readonly throttled: ThrottledStore;
   readonly signal: AbortSignal;
-  /** Stores a step atomically. After a crash the round continues from its position. */
+  /** Stores a step atomically. After a crash, the round continues from its position. */
   readonly save: (step: Step) => Promise<void>;
 }
 
-/** Ids per store call. */
+/** Number of ids per store call. */
 const IDS_PER_CALL = 1000;
 
-/** Number of earlier findings of each kind that are checked again. */
+/** Number of earlier findings per kind that are checked again. */
 const RECHECKED_FINDINGS = 500;
 
 /** Returns the ids that the store contains. */
@@ -94,7 +94,7 @@ export async function inStore(
   return there;
 }
 
-/** Changes up to this time must have arrived; later ones may still be on their way. */
+/** Changes before this time must have arrived; later changes may not have arrived yet. */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
@@ -104,7 +104,7 @@ interface Place {
   readonly id: string;
 }
 
-/** @param all true to look up every document, along the random order; false to look up a random sample */
+/** @param all true to look up every document in random order; false to look up a random sample */
 export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
   if (all) await probeAll(run);
   else await probeSample(run);
@@ -140,14 +140,14 @@ function isWrong(document: { readonly isWrong: boolean }): boolean {
   return document.isWrong;
 }
 
-/** Draws documents that should be in the store, uniformly. */
+/** Selects documents that should be in the store, uniformly. */
 async function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocument[]> {
   const { context, plan } = run;
   const until = dueBefore(run);
   const start = { place: randomPlace(Math.random()), id: '' };
   const documents = await context.db.index.documents.after(plan.pipeline, start, until, n);
   if (documents.length === n) return documents;
-  // The order is circular.
+  // The random order is circular.
   const more = await context.db.index.documents.after(plan.pipeline, FIRST_PLACE, until, n - documents.length);
   return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
 }
@@ -170,11 +170,11 @@ interface ListPosition {
   readonly from: string;
 }
 
-/** Minimum time between samples, since a sample may read the whole store. */
+/** Minimum time between samples, because sampling may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
 /**
- * Finds ids that the manifest does not contain: among all ids if the store can list them, else in a uniform sample, at
+ * Finds ids that are not in the manifest: among all ids if the store can list them; otherwise in a uniform sample, at
  * most once an hour.
  *
  * @returns true if all ids were checked
@@ -197,7 +197,7 @@ async function listSuspects(run: PhaseRun): Promise<void> {
     const page = await throttled
       .call('ID listing', () => plan.store.list(from, signal))
       .catch(async (error: unknown) => {
-        // The store no longer knows the cursor: start over.
+        // The cursor has expired in the store: start over.
         if (from !== null && error instanceof DeferredError && error.reason === 'store_failed') {
           await context.db.index.rounds.deleteTallies(round, 'orphaned');
           await context.db.index.rounds.deleteSuspects(plan.pipeline);
@@ -219,7 +219,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
   const { plan, throttled, context, round, signal, save } = run;
   const last = await context.db.index.rounds.lastTally(plan.pipeline, 'orphaned');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * SAMPLE_MS) return;
-  // A new seed each time, so that the samples differ.
+  // Uses a new seed each time, so that the samples differ.
   let seed = Math.floor(context.clock.now().getTime() / 1000);
   let drawn: readonly string[] = [];
   const met = new Map<string, number>();
@@ -228,7 +228,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
     const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
     const unexpected = new Set(await unexpectedAmong(run, [...new Set(drawn)]));
-    // Suspects of the first stage are still checked, but not counted.
+    // Suspects from the first stage are still checked, but not counted.
     for (const id of met.keys()) met.set(id, 0);
     for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
     return { tally: { n: drawn.length, found: unexpected.size } };
@@ -240,7 +240,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
   });
 }
 
-/** Counts listed ids by their segment in the last manifest. Ids that it never contained have no segment. */
+/** Counts listed ids by their segment in the last manifest. Ids that were never in a manifest have no segment. */
 async function tallyListed(
   { context, plan }: PhaseRun,
   ids: readonly string[],
@@ -293,7 +293,7 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
   return inStore(run, await unexpectedAmong(run, ids));
 }
 
-/** Documents per call for chunks. */
+/** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
 /** The document must be among this many results. */
 const K = 10;

@@ -1,4 +1,4 @@
-/** Rounds of index checks in PostgreSQL: their progress, tallies and findings. */
+/** Rounds of index checks in PostgreSQL: progress, tallies and findings. */
 
 import type { Pool, PoolClient } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -37,7 +37,7 @@ export interface ProbedDocument {
   readonly isWrong: boolean;
 }
 
-/** A tally of a segment; the empty name for documents without one. */
+/** Tally of a segment. The name is empty for documents without a segment. */
 interface SegmentTally extends Tally {
   readonly kind: FindingKind;
   readonly segment: string;
@@ -59,18 +59,18 @@ export function tallyBySegment(
 
 /** Result of a step of a round, stored atomically. */
 export interface Step {
-  /** Checked documents by kind; `uncounted` if they were not drawn at random. */
+  /** Checked documents by kind; `uncounted` if they were not selected at random. */
   readonly checked?: readonly {
     readonly kind: FindingKind;
     readonly documents: readonly ProbedDocument[];
     readonly uncounted?: true;
   }[];
-  /** Additional tallies, for measures whose documents are known later or not at all. */
+  /** Additional tallies, for measures whose documents become known later or not at all. */
   readonly counted?: readonly SegmentTally[];
-  /** Ids in the store that the manifest does not contain, and how often they occurred. */
+  /** Ids in the store that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
-  /** Where to continue: in this phase, or at the start of the next one. */
+  /** Where to continue: in this phase, or at the start of the next phase. */
   readonly position: unknown;
 }
 
@@ -105,7 +105,7 @@ export function createRoundsTable(pool: Pool) {
       await pool.query(`update index_rounds set leased_until = '-infinity' where pipeline = $1::text`, [pipeline]);
     },
 
-    /** Stores a step atomically. A finding stays until a check no longer confirms it. */
+    /** Stores a step atomically. A finding remains until a check no longer confirms it. */
     async save({ pipeline, startedAt }: Round, phase: Phase, step: Step, now: Date, until: Date): Promise<void> {
       const { checked = [], counted = [], suspects, cleared } = step;
       await inTransaction(pool, async (client) => {

@@ -1,5 +1,5 @@
 /**
- * Pipelines, golden sets and checks in the configs of the running schedulers. Tells what is configured now, what was
+ * Pipelines, golden sets and checks in the configs of the running schedulers. Shows what is configured now, what was
  * removed, and the retention of pipelines that are no longer configured.
  */
 
@@ -10,7 +10,7 @@ import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 export interface ItemKey {
   readonly pipeline: string;
   readonly kind: 'pipeline' | 'golden_set' | 'check';
-  /** Name of the golden set or check; for a pipeline, the name of the pipeline. */
+  /** Name of the golden set or check; the pipeline name for a pipeline. */
   readonly name: string;
 }
 
@@ -20,11 +20,14 @@ export interface ConfiguredItem extends ItemKey {
 }
 
 export interface KnownItem extends ItemKey {
-  /** When it left the config of the last scheduler; null while it is configured. */
+  /** When the item was removed from the last config; null while it is configured. */
   readonly endedAt: Date | null;
 }
 
-/** An item may be missing from every scheduler for this long, as in a rolling deployment, before it counts as removed. */
+/**
+ * Grace period. During a rolling deployment an item may be missing from every scheduler for this long before it counts
+ * as removed.
+ */
 export const GRACE_MS = 5 * MINUTE_MS;
 
 export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
@@ -61,7 +64,7 @@ export function createConfiguredItems(pool: Pool) {
       );
     },
 
-    /** Returns the retention of live queries by pipeline, including pipelines that were removed from the config. */
+    /** Returns the retention of live queries by pipeline, including pipelines that are no longer configured. */
     async retentionDays(): Promise<ReadonlyMap<string, number>> {
       const rows = await queryRows<{ pipeline: string; days: number }>(
         pool,
@@ -72,8 +75,8 @@ export function createConfiguredItems(pool: Pool) {
     },
 
     /**
-     * Deletes pipelines and checks that were removed so long ago that none of their live queries remain. The baseline
-     * queries of such a pipeline are deleted too; they outlive its live queries only while it is configured.
+     * Deletes pipelines and checks that were removed so long ago that none of their live queries remain. Also deletes
+     * the baseline queries of a removed pipeline, which outlive live queries only while the pipeline is configured.
      */
     async prune(now: Date): Promise<void> {
       await pool.query(
@@ -92,9 +95,9 @@ export function createConfiguredItems(pool: Pool) {
 }
 
 /**
- * Marks items as removed that no scheduler has had for the grace period.
+ * Marks items as removed if no scheduler has reported them within the grace period.
  *
- * @returns all removed items, including those removed earlier
+ * @returns all removed items, including items removed earlier
  */
 export async function endMissingItems(client: PoolClient, now: Date): Promise<readonly ItemKey[]> {
   await client.query(

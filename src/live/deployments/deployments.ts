@@ -21,7 +21,7 @@ const insert = `
 
 export function createDeployments(pool: Pool) {
   return {
-    /** @param by person or key for the audit log */
+    /** @param by user or API key for the audit log */
     annotate: (
       { pipeline, kind, version, note, occurredAt }: NewDeployment,
       by: string,
@@ -47,8 +47,9 @@ export function createDeployments(pool: Pool) {
     },
 
     /**
-     * Records the fingerprint of a component. If it differs from the stored one, records a deployment and returns it. Of
-     * several replicas that detect the same change, one records it. The first observation is not a deployment.
+     * Records the fingerprint of a component. If it differs from the stored fingerprint, records a deployment and
+     * returns it. If several replicas detect the same change, only one records it. The first fingerprint is not a
+     * deployment.
      */
     observe: (observation: Observation): Promise<Deployment | null> =>
       inTransaction(pool, (client) => observe(client, observation)),
@@ -132,7 +133,7 @@ export interface Annotation {
   readonly subject: AnnotationSubject;
   readonly subjectId: string;
   readonly text: string;
-  /** Name of the API key; null where keys are not required. */
+  /** Name of the API key; null if API keys are not required. */
   readonly author: string | null;
   readonly createdAt: Date;
 }

@@ -1,4 +1,6 @@
-/** Alerts on live traffic and feedback. Each requires a minimum number of queries, so that chance does not fire it. */
+/**
+ * Alerts on live traffic and feedback. Each requires a minimum number of queries, so that it does not fire by chance.
+ */
 import {
   type AlertRule,
   increaseBy,
@@ -49,12 +51,14 @@ function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }
 
-/** Excludes values that are at most `factor` times those of the day before; without history nothing is excluded. */
+/**
+ * Excludes values that are at most `factor` times the values of the previous day. Without history, excludes nothing.
+ */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }
 
-/** The page on live queries, which makes the warnings on them redundant. */
+/** The page on live queries. It makes the warnings on live queries redundant. */
 const page = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
 
 const traffic: readonly AlertRule[] = [
@@ -68,7 +72,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
     dashboard: 'live',
     summary: `${name}: most live queries fail`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.`,
   },
   {
     alert: 'RecalldLiveErrors',
@@ -80,7 +84,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: page,
     dashboard: 'live',
     summary: `${name}: live queries fail`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour failed or timed out (limit 5 %).`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour failed or timed out (limit 5 %).`,
   },
   {
     alert: 'RecalldLiveZeroResults',
@@ -92,7 +96,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: page,
     dashboard: 'live',
     summary: `${name}: many live queries return no documents`,
-    description: `{{ $value | humanizePercentage }} of the live queries of ${name} in the last hour returned no documents (limit 10 %), more than twice as many as usual. Check the index and its filters.`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last hour returned no documents (limit 10 %), more than twice the usual share. Check the index and its filters.`,
   },
   {
     alert: 'RecalldLiveLatency',
@@ -104,7 +108,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: page,
     dashboard: 'live',
     summary: `${name}: live queries are slow`,
-    description: `The 95th percentile of the latency of live queries of ${name} in the last 15 minutes was {{ $value | humanizeDuration }} (limit 1 s), more than twice as long as usual.`,
+    description: `The 95th-percentile latency of live queries on ${name} in the last 15 minutes was {{ $value | humanizeDuration }} (limit 1 s), more than twice as long as usual.`,
   },
   {
     alert: 'RecalldLiveTrafficStopped',
@@ -117,7 +121,7 @@ and on () group by () (${series('recalld_build_info')})`,
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: no live queries received`,
-    description: `recalld received no live queries of ${name} for 30 minutes; at this time yesterday there were {{ $value | humanize }} an hour. Check the sender and its API key.`,
+    description: `recalld has received no live queries for ${name} in 30 minutes. At this time yesterday it received {{ $value | humanize }} per hour. Check the sender and its API key.`,
   },
 ];
 
@@ -132,7 +136,7 @@ and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: positive feedback dropped`,
-    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. The share dropped by more than 5 points below its baseline within the live window.`,
+    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. Within the live window, the positive share dropped more than 5 points below its baseline.`,
   },
   {
     alert: 'RecalldFeedbackStopped',
@@ -144,7 +148,7 @@ ${busy('6h', 100)}`,
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: no feedback received`,
-    description: `recalld received no feedback on ${name} for 6 hours although there were live queries; yesterday there were {{ $value | humanize }} in the same 6 hours. Check the feedback buttons and the sender.`,
+    description: `recalld has received no feedback on ${name} in 6 hours although live queries arrived. In the same 6 hours yesterday it received {{ $value | humanize }}. Check the feedback buttons and the sender.`,
   },
 ];
 

@@ -30,7 +30,7 @@ function traffic(): Builder<Panel>[] {
       queries: [{ expr: rateBy(['outcome'], 'recalld_queries_total'), legend: '{{outcome}}' }],
     }),
     graph({
-      title: 'Queries without results',
+      title: 'Live queries with no results',
       description: 'Live queries per second that returned no documents.',
       unit: 'reqps',
       min: 0,
@@ -39,7 +39,7 @@ function traffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Latency percentiles',
-      description: 'Percentiles of the retrieval latency of live queries, as reported by the service.',
+      description: 'Percentiles of the live retrieval latency reported by the service.',
       unit: 's',
       min: 0,
       width: 8,
@@ -58,7 +58,7 @@ function traffic(): Builder<Panel>[] {
     heatmap({
       title: 'Score of the top document',
       description:
-        'Number of live queries by the score of their top document, if the retriever returns scores from -1 to 1. A separate cluster at low scores suggests a topic that the store does not cover.',
+        'Number of live queries by top document score, if the retriever returns scores from -1 to 1. A separate cluster of low scores suggests a topic that the store does not cover.',
       unit: 'none',
       width: 12,
       expr: bucketsOf('recalld_query_top1_similarity'),
@@ -88,14 +88,14 @@ const feedback: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_feedback_opinions',
-    title: 'Opinions (n)',
+    title: 'Feedback items (n)',
     unit: 'short',
     min: 0,
-    note: 'The fewer opinions, the wider the confidence intervals.',
+    note: 'The less feedback, the wider the confidence intervals.',
   },
   {
     metric: 'recalld_feedback_latest_positive_ratio',
-    title: 'Positive feedback, latest opinions',
+    title: 'Positive feedback, most recent',
     unit: 'percentunit',
     min: 0,
     max: 1,
@@ -109,10 +109,10 @@ const feedback: readonly MeasurePanel[] = [
   },
   {
     metric: 'recalld_feedback_drop_evidence_ratio',
-    title: 'Drop of positive feedback, relative to the alert threshold',
+    title: 'Drop in positive feedback, relative to the alert threshold',
     unit: 'none',
     min: 0,
-    note: 'From 1 on, the drop is confirmed and the check fails.',
+    note: 'At 1 or above, the drop is confirmed and the check fails.',
   },
 ];
 
@@ -126,10 +126,15 @@ const clicks: readonly MeasurePanel[] = [
 const stages: readonly MeasurePanel[] = [
   { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Stage latency, p95', unit: 's', min: 0 },
   { metric: 'recalld_live_stage_documents', title: 'Documents returned by each stage', unit: 'short', min: 0 },
-  { metric: 'recalld_live_stage_emptied_ratio', title: 'Queries emptied by each stage', unit: 'percentunit', min: 0 },
+  {
+    metric: 'recalld_live_stage_emptied_ratio',
+    title: 'Queries left without documents by each stage',
+    unit: 'percentunit',
+    min: 0,
+  },
   {
     metric: 'recalld_live_stage_answered_ratio',
-    title: 'Final documents among the top of each stage',
+    title: 'Final documents among the top documents of each stage',
     unit: 'percentunit',
     min: 0,
     max: 1,
@@ -176,7 +181,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.live,
       title: 'recalld: live traffic and feedback',
-      description: 'Queries, results and feedback of the users of one pipeline.',
+      description: 'Queries, results and feedback for one pipeline.',
       variables: [onePipeline(), segmentOf('recalld_query_volume{job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       sections: [
@@ -202,7 +207,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
 function withoutData(): Builder<Panel> {
   return graph({
     title: 'Measures without data',
-    description: '1 while a measure of live traffic has no data in a segment, with the reason.',
+    description: '1 while a live traffic measure has no data in a segment, with the reason.',
     unit: 'none',
     min: 0,
     width: 8,
@@ -218,7 +223,7 @@ function withoutData(): Builder<Panel> {
 function measured(): Builder<Panel> {
   return graph({
     title: 'Time since live traffic was measured',
-    description: 'Values older than 3 intervals of the job are withheld.',
+    description: 'Values older than 3 job intervals are withheld.',
     unit: 's',
     min: 0,
     width: 24,

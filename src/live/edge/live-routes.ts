@@ -1,6 +1,6 @@
 /**
- * `/v1/queries`, `/v1/feedback`, `/v1/feedback/summary`, and the endpoint descriptions of ingestion. A 202 is sent after the
- * database has committed.
+ * `/v1/queries`, `/v1/feedback`, `/v1/feedback/summary`, and descriptions of the ingestion endpoints. A 202 is sent
+ * only after the database has committed.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -53,7 +53,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
   });
 }
 
-/** Parses a body and releases it, so that vectors as text do not stay in memory until the commit. */
+/** Parses a body and releases it, so that vectors in text form do not stay in memory until the commit. */
 function batchesOf<Item>(
   request: FastifyRequest,
   read: (body: unknown) => ParsedItems<Item>,
@@ -72,7 +72,7 @@ interface Tally {
   readonly rejected: (Rejection & { readonly index: number })[];
 }
 
-/** Adds the report of a batch; indexes of rejections become those in the body. */
+/** Adds the report of a batch and converts the indexes of rejected items to indexes in the body. */
 function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
   all.accepted += report.accepted;
   all.duplicates += report.duplicates;
@@ -82,7 +82,7 @@ function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
   }
 }
 
-/** Sends 202 if an item was accepted, 422 if all were rejected. */
+/** Sends 202 if an item was accepted, 422 if all items were rejected. */
 function answer(
   reply: FastifyReply,
   { accepted, duplicates, rejected }: Tally,
@@ -97,7 +97,7 @@ function answer(
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
 
-/** Returns the reason under which a retryable error is counted. */
+/** Returns the shed reason under which a retryable error is counted. */
 export function shedReason(code: ErrorCode): ShedReason {
   if (code === 'overloaded') return 'overload';
   if (code === 'rate_limited') return 'rate_limit';
@@ -111,40 +111,40 @@ const rejected = z
     z.object({
       index: z.int().min(0).describe('Index of the item in the body.'),
       code: z.enum(codes),
-      message: z.string().describe('Sentence with the field and the fix.'),
+      message: z.string().describe('Sentence that names the field and the fix.'),
     }),
   )
-  .describe('Rejected items; all others were accepted.');
+  .describe('Rejected items. All other items were accepted.');
 
 const count = z.int().min(0);
 
 const queriesReport = z.object({
-  accepted: count.describe('New, valid queries, sampled or not.'),
-  sampled: count.describe('Accepted queries that were sampled.'),
-  duplicates: count.describe('Sampled queries whose id was already stored.'),
+  accepted: count.describe('Number of new, valid queries, sampled or not.'),
+  sampled: count.describe('Number of accepted queries that were sampled.'),
+  duplicates: count.describe('Number of sampled queries whose id was already stored.'),
   rejected,
 });
 
 const feedbackReport = z.object({
   accepted: count,
-  duplicates: count.describe('Feedback whose id was already stored.'),
+  duplicates: count.describe('Number of feedback items whose id was already stored.'),
   rejected,
 });
 
 const oneOrMany = <Schema extends z.ZodType>(item: Schema) => z.union([item, z.array(item).max(1000)]);
 
-const allRefused = (body: z.ZodType) => ({ description: 'Every item was rejected; the body explains why.', body });
+const allRefused = (body: z.ZodType) => ({ description: 'All items were rejected; the body explains why.', body });
 
 export const ingestEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
     path: '/v1/queries',
     tag: 'ingest',
-    summary: 'Send live queries: one, or a list of at most 1,000. Idempotent by id.',
+    summary: 'Send live queries: one query, or a list of at most 1,000. Idempotent by id.',
     scope: 'ingest',
     body: oneOrMany(liveQuerySchema),
     responses: {
-      '202': { description: 'Committed to the database, except rejected items.', body: queriesReport },
+      '202': { description: 'All items except the rejected ones are committed to the database.', body: queriesReport },
       '422': allRefused(queriesReport),
     },
   },
@@ -152,11 +152,11 @@ export const ingestEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/feedback',
     tag: 'ingest',
-    summary: 'Send feedback of users on answers: one, or a list of at most 1,000.',
+    summary: 'Send user feedback on answers: one item, or a list of at most 1,000.',
     scope: 'ingest',
     body: oneOrMany(feedbackSchema),
     responses: {
-      '202': { description: 'Committed to the database, except rejected items.', body: feedbackReport },
+      '202': { description: 'All items except the rejected ones are committed to the database.', body: feedbackReport },
       '422': allRefused(feedbackReport),
     },
   },
@@ -222,7 +222,7 @@ function ratioOf(outcome: PositiveRatioOutcome) {
 export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 
 /**
- * Summarizes the feedback of each pipeline of the config, or of one pipeline.
+ * Summarizes the feedback on every configured pipeline, or on one pipeline.
  *
  * @throws RecalldError pipeline_unknown
  */

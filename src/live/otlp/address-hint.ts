@@ -1,6 +1,6 @@
-/** Hints for telemetry that was sent to a path that does not exist. */
+/** Hints for telemetry that was sent to the wrong path. */
 
-/** Returns what to configure, as further sentences of the error; empty if the path is not one of telemetry. */
+/** Returns what to configure, as additional sentences of the error; empty if the path is not a telemetry path. */
 export function addressHint(method: string, path: string): string {
   const signal = /\/v1\/(traces|logs|metrics|profiles)\/?$|\/v1development\/(profiles)\/?$/.exec(path);
   const [, stable, development] = signal ?? [];

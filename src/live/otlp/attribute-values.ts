@@ -1,6 +1,6 @@
 /**
- * Reads attribute values from both encodings of OTLP. Unreadable elements of a list or map become null, so that their
- * neighbors keep their places.
+ * Reads attribute values from both OTLP encodings. Unreadable elements of a list or map become null, so that the other
+ * elements keep their positions.
  */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError, type RejectionCode } from '../../core/errors.ts';
@@ -16,7 +16,10 @@ export class UnreadableMessage extends Error {
     this.code = code;
   }
 
-  /** Returns a shared instance per code: a body can cause millions, and each stack trace costs a microsecond. */
+  /**
+   * Returns a shared instance per code. A body can cause millions of errors, and each stack trace would take a
+   * microsecond.
+   */
   static of(code: RejectionCode): UnreadableMessage {
     const known = unreadable.get(code) ?? new UnreadableMessage(code);
     unreadable.set(code, known);
@@ -32,19 +35,26 @@ export type LeaveOut = (code: RejectionCode) => void;
 /** A value, or a function that reads it on first access. */
 export type ReadValue = AttributeValue | (() => AttributeValue);
 
-/** Returns a field of a message; undefined if either is missing. Inherited fields are protobuf defaults and do not count. */
+/**
+ * Returns a field of a message; undefined if the message or the field is missing. Inherited fields are protobuf
+ * defaults and are ignored.
+ */
 export function field(message: unknown, name: string): unknown {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
   return (message as Record<string, unknown>)[name];
 }
 
-/** Returns a text field; empty if it is missing. */
+/** Returns a text field; an empty string if it is missing. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the elements of a repeated field; none if it is missing. @throws UnreadableMessage unless it is a list */
+/**
+ * Returns the elements of a repeated field; empty if it is missing.
+ *
+ * @throws UnreadableMessage unless it is a list
+ */
 export function elements(message: unknown, name: string, code: RejectionCode): readonly unknown[] {
   const value = field(message, name);
   if (value === undefined || value === null) return [];
@@ -75,14 +85,18 @@ function integerValue(value: unknown): AttributeValue {
 /** Shared, because a body can contain a million events without attributes. */
 export const noAttributes: Attributes = Object.freeze({});
 
-/** This key would set the prototype. Objects without a prototype avoid that, but take several times the memory. */
+/** This key would set the prototype. Objects without a prototype would avoid this but take several times the memory. */
 export const FORBIDDEN_KEY = '__proto__';
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Missing values and values of unknown types are legal and become null. @throws UnreadableMessage */
+/**
+ * Missing values and values of unknown types are legal and become null.
+ *
+ * @throws UnreadableMessage
+ */
 export function valueOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   if (value === undefined || value === null) return null;
   if (!isObject(value)) throw UnreadableMessage.of('attribute_malformed');
@@ -125,7 +139,7 @@ function scalarOfJson(value: unknown, type: 'string' | 'boolean'): AttributeValu
   return value as string | boolean;
 }
 
-/** JSON has no NaN and infinities; proto3 encodes them as strings. */
+/** JSON has no NaN and infinities; protobuf JSON encodes them as strings. */
 function doubleValue(value: unknown): AttributeValue {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;
@@ -136,8 +150,8 @@ export function tooManyFields(): RecalldError {
 }
 
 /**
- * A protobuf reader that can be reused for several messages and limits the total number of fields: an empty message takes
- * two bytes on the wire, but a hundred in memory.
+ * A reusable protobuf reader that limits the total number of fields. An empty message takes two bytes on the wire but a
+ * hundred in memory.
  */
 export class MessageReader extends protobuf.Reader {
   fieldsLeft: number;
@@ -179,7 +193,11 @@ export class MessageReader extends protobuf.Reader {
   }
 }
 
-/** Converts errors of the reader. @throws UnreadableMessage */
+/**
+ * Converts reader errors.
+ *
+ * @throws UnreadableMessage
+ */
 export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
@@ -224,7 +242,7 @@ export function readAttribute(
   return [key, value];
 }
 
-/** Reads a value; of several values the last one counts. */
+/** Reads a value; if there are several values, the last one applies. */
 function readValue(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   if (depthLeft <= 0) throw UnreadableMessage.of('attribute_too_deep');
   let value: AttributeValue = null;
@@ -243,7 +261,9 @@ function readValue(reader: MessageReader, end: number, depthLeft: number, leaveO
   return value;
 }
 
-/** Reads an element of a list or map; null if it is unreadable. Its length tells where the next element starts. */
+/**
+ * Reads an element of a list or map; null if it is unreadable. The next element starts after the length of this one.
+ */
 function readPart(reader: MessageReader, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   const end = reader.endOfMessage();
   try {

@@ -32,9 +32,9 @@ function count(message: unknown, name: string): number {
 }
 
 /**
- * Returns an id as lower-case hexadecimal digits; it is bytes in protobuf and digits in JSON.
+ * Returns an id as lower-case hexadecimal digits. Ids are bytes in protobuf and hexadecimal in JSON.
  *
- * @returns null if it is missing, of the wrong length, or all zero, which is invalid in OpenTelemetry
+ * @returns null if the id is missing, has the wrong length, or is all zero, which OpenTelemetry defines as invalid
  */
 function hexId(message: unknown, name: string, byteLength: number): string | null {
   const value = field(message, name);
@@ -43,13 +43,18 @@ function hexId(message: unknown, name: string, byteLength: number): string | nul
   return /^[0-9a-f]+$/i.test(digits) && /[^0]/.test(digits) ? digits.toLowerCase() : null;
 }
 
-/** Returns a time in Unix nanoseconds: {low, high} in protobuf, digits or a number in JSON; 0 if it is missing. */
+/**
+ * Returns a time in Unix nanoseconds; 0 if it is missing. Times are {low, high} in protobuf, and digits or a number in
+ * JSON.
+ */
 function nanoseconds(message: unknown, name: string): bigint {
   const value = integer(field(message, name), true);
   return value === null || value < 0n ? 0n : value;
 }
 
-/** Returns an enum member, encoded as its number or as its name (`prefix` plus an upper-case word of `words`). */
+/**
+ * Returns an enum member, which is encoded as its number or its name (`prefix` plus a word from `words` in upper case).
+ */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
@@ -59,7 +64,7 @@ function member<T extends string>(message: unknown, name: string, prefix: string
   return words[index] ?? words[0];
 }
 
-/** Numbers of unreadable things by code. */
+/** Number of unreadable parts by code. */
 export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
@@ -75,10 +80,10 @@ interface Decoded<T> {
 /**
  * Decodes the body of `POST /v1/traces`.
  *
- * Unknown fields are skipped. Spans that are unreadable or have no valid trace id and span id are rejected and counted.
- * Unreadable attributes, events, links and resources are dropped and counted.
+ * Skips unknown fields. Rejects and counts spans that are unreadable or lack a valid trace id and span id. Drops and
+ * counts unreadable attributes, events, links and resources.
  *
- * @throws RecalldError if the body as a whole is unreadable or exceeds the limits
+ * @throws RecalldError if the whole body is unreadable or exceeds the limits
  */
 export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpSpan> {
   const messages = openMessages(content, 'ExportTraceServiceRequest', limits);
@@ -86,7 +91,7 @@ export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<
 }
 
 /**
- * Decodes the body of `POST /v1/logs`, like `decodeTraces`. A log record needs no ids.
+ * Decodes the body of `POST /v1/logs`, like `decodeTraces`. Log records do not need ids.
  *
  * @throws RecalldError as `decodeTraces`
  */
@@ -95,7 +100,7 @@ export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<Ot
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Fields of the nested lists that contain the items. */
+/** Fields with the nested lists that contain the items. */
 interface ItemFields {
   readonly resources: readonly [field: string, type: MessageName];
   readonly scopes: readonly [field: string, type: MessageName];
@@ -149,7 +154,7 @@ class Decoding {
         const scope = this.scope(field(ofScope, 'scope'));
         for (const item of this.within(ofScope, items)) {
           if (found.length + this.rejected >= this.limits.maxItems)
-            throw tooLarge(`The OTLP body holds more than ${this.limits.maxItems} ${items[0]}.`);
+            throw tooLarge(`The OTLP body has more than ${this.limits.maxItems} ${items[0]}.`);
           const value = this.orRejected(() => read(item, { resource, scope }, this));
           if (value !== null) found.push(value);
         }
@@ -220,7 +225,11 @@ class Decoding {
     return opened;
   }
 
-  /** Returns attributes by key; of duplicate keys the last one counts. @throws UnreadableMessage unless it is a list */
+  /**
+   * Returns attributes by key; if a key occurs twice, the last one applies.
+   *
+   * @throws UnreadableMessage unless it is a list
+   */
   attributes(message: object, code: RejectionCode): Attributes {
     const pairs = elements(message, 'attributes', code);
     if (pairs.length === 0) return noAttributes;
@@ -242,7 +251,9 @@ class Decoding {
     return attributes;
   }
 
-  /** Defines a lazy attribute: a list or map that is never accessed costs nothing and cannot be unreadable. */
+  /**
+   * Defines a lazy attribute. A list or map that is never accessed is never parsed, and is not counted as unreadable.
+   */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
     if (typeof value !== 'function') {
@@ -259,7 +270,7 @@ class Decoding {
     });
   }
 
-  /** Reads a resource. If it is unreadable, its spans are kept without resource attributes. */
+  /** Reads a resource. If it is unreadable, its spans are processed without resource attributes. */
   private resource(message: unknown): TelemetryResource {
     const none: TelemetryResource = { serviceName: null, attributes: noAttributes };
     if (message === undefined || message === null) return none;

@@ -28,14 +28,14 @@ export const tasks = {
   },
 } as const;
 
-/** What is needed to find the pipeline of a span. Plain data, so that it can be sent to a thread. */
+/** Data needed to find the pipeline of a span. Plain data, so that it can be sent to a thread. */
 export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];
   readonly segmentKeys: readonly string[];
 }
 
-/** What could not be read, as counted by `decodeTraces`. */
+/** Counts of unreadable parts, as returned by `decodeTraces`. */
 export type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
 export interface TracesRead extends Extraction, Unread {
@@ -44,7 +44,7 @@ export interface TracesRead extends Extraction, Unread {
 
 interface LogsRead extends LogExtraction, Unread {}
 
-/** Keys of a document or of its metadata that hold the id of a document without an `id` field. */
+/** Keys in a document or its metadata that contain the document id, if there is no `id` field. */
 const DOCUMENT_ID_KEYS = [
   'chunk_id',
   'chunkId',
@@ -82,8 +82,8 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
 }
 
 /**
- * Finds the pipeline of a span: by `recalld.pipeline` on the span or its resource, else by the `service_names` of the
- * pipelines, else by a pipeline named like the service, else the only pipeline of the config.
+ * Finds the pipeline of a span, from the first match of: `recalld.pipeline` on the span or its resource, the
+ * `service_names` of the pipelines, a pipeline with the name of the service, the only configured pipeline.
  */
 function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telemetry) => string | null {
   const names = new Set(pipelines.map(({ name }) => name));
@@ -102,8 +102,8 @@ function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telem
 export type Found = Pick<Extraction, 'queries' | 'fragments' | 'feedback'>;
 
 /**
- * Splits items into batches: queries first, feedback last. The fragments of a trace stay in one batch, because the limit
- * per trace applies to all of them.
+ * Splits items into batches: queries first, feedback last. The fragments of a trace stay in one batch, because the
+ * limit per trace applies to all of them.
  */
 export function inBatches({ queries, fragments, feedback }: Found): Found[] {
   const none = { queries: [], fragments: [], feedback: [] };
@@ -136,12 +136,12 @@ export type OtlpRequest = readonly [body: Uint8Array, contentType: string | unde
 /** Larger bodies are read in the thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Maximum bytes of large bodies in memory; the last of them waits for some seconds. */
+/** Maximum total bytes of large bodies in memory. The last body in the queue waits for some seconds. */
 const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
 
-/** Signal of work that continues after the client has disconnected, because its data must still be stored. */
+/** Signal for work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
 /** The thread starts with the first large body. */
@@ -149,7 +149,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // The queue is bounded by bytes, see MAX_BYTES.
+    // The queue is limited by bytes (see MAX_BYTES).
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: REFUSAL,
   });
@@ -157,9 +157,7 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
   const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
     holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {
-    /**
-     * @throws RecalldError as `contentOf` and `decodeTraces`; overloaded when too many large bodies are waiting
-     */
+    /** @throws RecalldError as `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
     async traces(...request: OtlpRequest): Promise<Batched<TracesRead>> {
       const content = contentOf(...request);
       if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));

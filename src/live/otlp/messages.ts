@@ -1,6 +1,6 @@
 /**
- * Opens the messages of an OTLP body one by one, so that an unreadable message does not affect the others. Reads only the
- * fields that recalld uses.
+ * Opens the messages of an OTLP body one by one, so that an unreadable message does not affect the others. Reads only
+ * the fields that recalld uses.
  */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
@@ -25,8 +25,8 @@ export interface OtlpMessages {
   /** Opens a nested message; null if it is unreadable. */
   open(message: unknown, type: MessageName): object | null;
   /**
-   * Returns key and value of an attribute. Lists and maps are read lazily and may then throw `UnreadableMessage`; their
-   * unreadable elements are null.
+   * Returns the key and value of an attribute. Lists and maps are read lazily and may throw `UnreadableMessage` on
+   * access; their unreadable elements are null.
    *
    * @throws UnreadableMessage
    */
@@ -34,7 +34,8 @@ export interface OtlpMessages {
 }
 
 /**
- * @throws RecalldError if the bytes are not such a message or have too many fields; the methods also throw for the latter
+ * @throws RecalldError if the bytes are not such a message or have too many fields; the methods also throw if there are
+ * too many fields
  */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);

@@ -2,11 +2,11 @@
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
 
-/** Limits of an OTLP request, beside its size in bytes. */
+/** Limits of an OTLP request other than its size in bytes. */
 export interface OtlpLimits {
   /** Spans or log records. */
   readonly maxItems: number;
-  /** Protobuf fields, or arrays and objects in JSON; each costs memory, even if it is empty. */
+  /** Number of protobuf fields, or of arrays and objects in JSON. Each takes memory, even if it is empty. */
   readonly maxFields: number;
   /** Maximum nesting of attribute values. */
   readonly maxDepth: number;
@@ -21,7 +21,7 @@ export const defaultOtlpLimits: OtlpLimits = {
 type OtlpFormat = 'protobuf' | 'json';
 
 /**
- * Returns the format for a `Content-Type`, ignoring parameters such as charset; null for a type that OTLP/HTTP does not
+ * Returns the format for a `Content-Type`, ignoring parameters such as charset. Null for a type that OTLP/HTTP does not
  * define.
  */
 export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
@@ -56,7 +56,7 @@ export function unknownType(contentType: string | undefined): RecalldError {
   );
 }
 
-/** The body does not match its headers; the same request can never succeed. */
+/** The body does not match its headers, so the same request can never succeed. */
 export function malformed(message: string, cause?: unknown): RecalldError {
   return new RecalldError('otlp_malformed', message, { cause });
 }
@@ -85,8 +85,8 @@ const signals = {
 } as const;
 
 /**
- * Encodes the body of a 200: empty if everything was accepted, else a partial success. OTLP allows a message with 0
- * rejections as a warning.
+ * Encodes the body of a 200: empty if everything was accepted, otherwise a partial success. OTLP allows a warning
+ * message with 0 rejections.
  */
 export function encodeSuccess(
   signal: keyof typeof signals,

@@ -1,19 +1,19 @@
 /**
- * Answers clients that do not speak HTTP/1.1. An OTLP exporter over gRPC starts with HTTP/2, which recalld does not
- * support. The answer is an HTTP/2 GOAWAY frame, because gRPC libraries show its text and nothing else.
+ * Answers clients that do not use HTTP/1.1. An OTLP exporter over gRPC starts with HTTP/2, which recalld does not
+ * support. The answer is an HTTP/2 GOAWAY frame, because its text is the only error that gRPC libraries show.
  */
 import type { Socket } from 'node:net';
 import type { Logger } from '../../core/logger.ts';
 
 const SENTENCE =
-  'recalld accepts OTLP over HTTP, not over gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
+  'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
 
 const SETTINGS = 0x4;
 const GOAWAY = 0x7;
 /** Error code that asks the client to use HTTP/1.1. */
 const HTTP_1_1_REQUIRED = 0xd;
 
-/** Builds a frame on stream 0 without flags. Source: RFC 9113, section 4.1. */
+/** Builds a frame without flags on stream 0. Source: RFC 9113, section 4.1. */
 function frame(type: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
@@ -21,7 +21,7 @@ function frame(type: number, payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Builds the server preface and a GOAWAY with the reason as text. Source: RFC 9113, sections 3.4 and 6.8. */
+/** Builds the server preface and a GOAWAY frame with the reason as text. Source: RFC 9113, sections 3.4 and 6.8. */
 function refusal(): Buffer {
   const codes = Buffer.alloc(8);
   codes.writeUInt32BE(HTTP_1_1_REQUIRED, 4);
@@ -36,7 +36,7 @@ const statuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-/** Creates a handler of `clientError`. It logs gRPC clients only once, because a failing exporter retries forever. */
+/** Creates a `clientError` handler. It logs gRPC clients only once, because a failing exporter retries forever. */
 export function createClientErrorHandler(logger: Logger): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let isLogged = false;
   return (error, socket) => {
@@ -53,7 +53,7 @@ export function createClientErrorHandler(logger: Logger): (error: NodeJS.ErrnoEx
     }
     if (!isLogged) logger.warn('an exporter uses gRPC on this port', { fix: SENTENCE });
     isLogged = true;
-    // Reads and discards the rest of the request: closing with unread bytes would discard the answer.
+    // Reads and discards the rest of the request. Closing a socket with unread bytes would discard the response.
     socket.resume();
     socket.end(refusal());
     socket.setTimeout(1000, () => socket.destroy());

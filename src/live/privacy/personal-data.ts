@@ -1,6 +1,6 @@
 /**
- * Replaces personal data before it is stored, by the privacy settings of a pipeline. Names are detected by a Presidio
- * analyzer or a compatible service (`POST /analyze`).
+ * Replaces personal data before it is stored, according to the privacy settings of a pipeline. Names are detected by a
+ * Presidio analyzer or a compatible service (`POST /analyze`).
  */
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
@@ -20,16 +20,16 @@ export interface PresidioConfig {
   readonly headers: Readonly<Record<string, string>>;
   readonly language: string;
   readonly scoreThreshold: number;
-  /** Entity types to detect; null for all that the service knows. */
+  /** Entity types to detect; null for all types that the service supports. */
   readonly entities: readonly string[] | null;
-  /** Per text, including its time in the queue. */
+  /** Timeout per text, including its time in the queue. */
   readonly timeoutMs: number;
   readonly concurrency: number;
-  /** Path in the config, for messages. */
+  /** Config path, for messages. */
   readonly configField: string;
 }
 
-/** Enough for a text of 100,000 characters with an entity each, and for explanations. */
+/** Enough for a text of 100,000 characters in which every character is an entity with explanations. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** @throws RecalldError config_invalid for an invalid URL */
@@ -129,7 +129,7 @@ export function createSemaphore(max: number): Semaphore {
   };
 }
 
-/** The entities in a text, or why they are unknown. */
+/** The entities in a text, or the reason why they are unknown. */
 type EntityAnalysis =
   | { readonly kind: 'found'; readonly entities: readonly FoundEntity[] }
   | {
@@ -162,7 +162,7 @@ const LOG_EVERY_MS = 60_000;
 
 /**
  * Creates a function that redacts texts by the built-in rules and then by the service. It never fails open. The service
- * sees only texts that the built-in rules have already redacted.
+ * receives only texts that the built-in rules have already redacted.
  */
 function createRedactText(deps: Redaction): RedactText {
   const { pipeline, redact, analyzer, meter, logger, clock } = deps;
@@ -173,7 +173,7 @@ function createRedactText(deps: Redaction): RedactText {
     const nowMs = clock.monotonicMs();
     if (loggedAtMs === null || nowMs - loggedAtMs >= LOG_EVERY_MS) {
       loggedAtMs = nowMs;
-      logger.warn('storing only hashes of texts, because they could not be redacted', {
+      logger.warn('storing only hashes of texts that could not be redacted', {
         pipeline,
         reason,
       });
@@ -198,7 +198,7 @@ export interface PersonalDataParts {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
-  /** Key of the hashes. */
+  /** Hash key. */
   readonly key: string;
   /** Redacts long texts. */
   readonly thread: Pick<RedactionThread, 'redact'>;
@@ -207,10 +207,10 @@ export interface PersonalDataParts {
 /** Replaces an error text that could not be redacted. */
 const REFUSED = '[REDACTED]';
 
-/** Longer texts are redacted in the thread: a hostile text of this length takes ten milliseconds. */
+/** Longer texts are redacted in the thread: a hostile text of this length takes 10 ms. */
 const MAX_HERE = 20_000;
 
-/** Yields between texts: a request may have a thousand. Shared by all pipelines, like the main thread. */
+/** Yields between texts, because a request may have a thousand. Shared by all pipelines, like the main thread. */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
 /** @throws RecalldError config_invalid for an invalid pattern or URL */
@@ -235,7 +235,7 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
   };
-  // Errors are for operators and may quote the query, so they are redacted, even if they look like the name of a class.
+  // Errors are for operators and may quote the query. They are therefore redacted, even if they look like a class name.
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
@@ -281,7 +281,7 @@ function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): Entity
 }
 
 interface PeopleHashes {
-  /** Keyed hash of the session, else of the trace, else of the query. */
+  /** Keyed hash of the session; if there is none, of the trace; otherwise of the query. */
   readonly sessionHash: string;
   readonly userHash: string | null;
 }
@@ -297,9 +297,9 @@ interface PrivateQuery extends PeopleHashes, PrivateText {
 }
 
 /**
- * Replaces personal data: redacts texts, hashes ids with a key, or drops the data if it cannot be redacted. Takes at most
- * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; nothing is
- * stored then.
+ * Replaces personal data: redacts texts, hashes ids with a key, or drops data that cannot be redacted. Takes at most
+ * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
+ * nothing is stored.
  */
 export interface PersonalData {
   hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
@@ -311,8 +311,8 @@ export interface PersonalData {
 }
 
 /**
- * Returns the key of the hashes of people. It is created at the first call and shared by all processes of the database.
- * Anyone who can read the database can read it; to avoid that, set a key in the config.
+ * Returns the key for hashes of users and sessions. It is created at the first call and shared by all processes that
+ * use the database. Anyone who can read the database can read it. To prevent this, set a key in the config.
  */
 export async function storedHashKey(pool: Pool): Promise<string> {
   await pool.query(`insert into hash_keys (name, key) values ('people', $1::text) on conflict do nothing`, [

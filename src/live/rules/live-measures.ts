@@ -1,4 +1,4 @@
-/** Estimates measures of all live queries from a window of sampled ones: failures, zero results, clicks. */
+/** Estimates measures of all live queries from a window of samples: failures, zero results, clicks. */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
@@ -25,7 +25,7 @@ import {
 } from './live-stages.ts';
 import { chanceClusters, type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
-/** A sampled live query with all data of these measures. */
+/** A sampled live query with the data that these measures need. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
@@ -43,7 +43,7 @@ const trafficMeasures = [
   'context_repeated_ratio',
 ] as const;
 
-/** Measures of the queries whose clicks are complete. */
+/** Measures that only use queries with complete clicks. */
 export const clickMeasures = [
   'click_through_ratio',
   'clicked_query_ratio',
@@ -56,13 +56,15 @@ export const liveMeasures = [...trafficMeasures, ...clickMeasures] as const;
 export type LiveMeasure = (typeof liveMeasures)[number];
 
 export interface WindowTraits {
-  /** True if every live query of the window was sampled with certainty, see `SampledWindow`. */
+  /** True if every live query in the window was sampled with certainty (see `SampledWindow`). */
   readonly isComplete: boolean;
-  /** Queries before this time have all their clicks, see `clicksCompleteUntil`. Milliseconds since 1970. */
+  /** Queries before this time have all their clicks (see `clicksCompleteUntil`). Milliseconds since 1970. */
   readonly clicksCompleteUntilMs: number;
   /** Expected clicks; null while there is no baseline. */
   readonly baselineCtr: BaselineCtr | null;
-  /** True if the service sends clicks: the window has some, or there is a baseline. Otherwise clicks are not measured. */
+  /**
+   * True if the service sends clicks: the window has clicks, or there is a baseline. Otherwise clicks are not measured.
+   */
   readonly hasClicks: boolean;
 }
 
@@ -93,10 +95,10 @@ export type LiveMeasureOutcome =
     };
 
 /**
- * Adjusts a measure of all traffic by the counted arrivals: the volume is the exact count instead of an estimate, and a
- * window without samples is distinguished from a window without queries.
+ * Adjusts a measure of all traffic by the number of counted arrivals. The volume becomes the exact count instead of an
+ * estimate, and a window without samples is distinguished from a window without queries.
  *
- * @param arrived live queries counted in the window; 0 if nothing was counted
+ * @param arrived live queries counted in the window; 0 if there are no counts
  */
 export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): LiveMeasureOutcome {
   if (arrived === 0) return outcome;
@@ -108,7 +110,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
     : outcome;
 }
 
-/** Returns all queries, and the queries of each bounded segment; smaller segments are merged into `other`. */
+/** Returns all queries, and the queries of each bounded segment. Smaller segments are merged into `other`. */
 export function liveSegments(
   queries: readonly SampledQuery[],
   keys: readonly string[],
@@ -125,21 +127,21 @@ export function liveSegments(
 }
 
 /**
- * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the caller
- * can yield to other work in between: each takes some milliseconds for 10,000 queries.
+ * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the
+ * caller can yield to other work in between: each takes some milliseconds for 10,000 queries.
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
- * - `zero_results_ratio`, `error_ratio`: shares of all queries without results, and that failed or timed out. Weights are
- *   calibrated by the counted arrivals. There are bounds over sessions even if every query was sampled
+ * - `zero_results_ratio`, `error_ratio`: shares of all queries without results, and that failed or timed out. Weights
+ *   are calibrated by the counted arrivals. There are bounds over sessions even if every query was sampled
  * - `results_per_answer`: mean number of documents, over queries with results
- * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and share of it that repeats an earlier
- *   document, over queries whose documents all have texts
+ * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and share of it that repeats an
+ *   earlier document, over queries whose documents all have texts
  * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
- * - `clicks_over_expected_ratio`: clicks divided by those expected at the same positions in the baseline (COEC)
+ * - `clicks_over_expected_ratio`: clicks divided by the clicks expected at the same ranks in the baseline (COEC)
  *
- * Bounds are at 95 %. Queries of a session may depend on each other in any way.
+ * Bounds are at 95 %. Queries within a session may depend on each other in any way.
  *
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
@@ -218,7 +220,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Queries sampled by rule alone do not tell how many other queries there were.
+  // Queries sampled by rule do not show how many other queries there were.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

@@ -1,23 +1,23 @@
-/** Live queries and feedback as services send them, over HTTP, the client or OpenTelemetry. */
+/** Live queries and feedback as services send them: over HTTP, with the client library or through OpenTelemetry. */
 
 import type { Rejection } from '../../core/errors.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 
-/** Clock skew that is accepted. */
+/** Accepted clock skew. */
 const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 export interface PipelineLimits {
-  /** Dimensions of the vectors; null until the first vector. */
+  /** Dimensions of the vectors; null until the first vector arrives. */
   readonly dimensions: number | null;
   readonly retentionDays: number;
 }
 
 /**
- * Returns the first reason to reject a query, or null.
+ * Returns the first reason to reject a query; null if it is valid.
  *
- * @param limits limits of its pipeline; null if the config has no pipeline of that name
+ * @param limits limits of its pipeline; null if no pipeline of that name is configured
  */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
   if (limits === null) {
@@ -31,7 +31,7 @@ export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, 
   );
 }
 
-/** Rejects a time in the future or before the retention. The time may be missing. */
+/** Rejects a time that is in the future or older than the retention. The time may be missing. */
 export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, now: Date): Rejection | null {
   if (occurredAt === null) return null;
   const aheadMs = occurredAt.getTime() - now.getTime();
@@ -59,12 +59,12 @@ function unitAdvice(occurredAt: Date): string {
     : '';
 }
 
-/** Rejects a vector that cannot be compared with those of its pipeline. The vector may be missing. */
+/** Rejects a vector that cannot be compared with other vectors of its pipeline. The vector may be missing. */
 export function checkEmbedding(embedding: Float32Array | null, dimensions: number | null): Rejection | null {
   if (embedding === null) return null;
   let squares = 0;
   for (let i = 0; i < embedding.length; i++) squares += (embedding[i] ?? 0) ** 2;
-  // A float64 sum of float32 squares cannot overflow, so it is finite unless a value is NaN or infinite.
+  // A float64 sum of squared float32 values cannot overflow, so it is finite unless a value is NaN or infinite.
   if (!Number.isFinite(squares))
     return { code: 'embedding_not_finite', message: 'embedding contains NaN or an infinity.' };
   if (squares === 0)
@@ -85,7 +85,7 @@ export interface LiveQuery {
   /** Idempotency key within the pipeline. */
   readonly id: string;
   readonly pipeline: string;
-  /** Null: the time of receipt. */
+  /** Null means the time of receipt. */
   readonly occurredAt: Date | null;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
@@ -95,15 +95,15 @@ export interface LiveQuery {
   readonly traceId: string | null;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
-  /** Size of the texts of all results; null without texts. The texts themselves are not kept. */
+  /** Size of the texts of all results; null if a result has no text. The texts themselves are not stored. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
   /** Intermediate stages in order; empty if unknown. */
   readonly stages: readonly LiveStage[];
-  /** Short error; null if the retrieval succeeded. */
+  /** Short error message; null if the retrieval succeeded. */
   readonly error: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  /** User id of the service. Only a keyed HMAC of it is stored. */
+  /** User id in the service. Only its keyed HMAC is stored. */
   readonly userId: string | null;
   readonly versions: VersionStamps;
   /** Probability with which the service sent the query; 1 if it sends all queries. */
@@ -131,7 +131,7 @@ export type FeedbackKind = (typeof feedbackKinds)[number];
 
 /** What a user said or did about the answer to a live query. */
 export interface Feedback {
-  /** Null: derived from the content, so that a retry is recognized. */
+  /** Null: the id is derived from the content, so that a retry is recognized. */
   readonly id: string | null;
   readonly queryId: string;
   readonly pipeline: string;
@@ -154,7 +154,10 @@ export interface LiveStage {
   readonly latencyMs: number | null;
   /** Number of distinct documents that it returned; null if unknown. */
   readonly documents: number | null;
-  /** Rank in the stage, from 1, of each final result in order; null if the stage did not return it. Empty if unknown. */
+  /**
+   * Rank of each final result in the stage, starting at 1, in the order of the results; null if the stage did not
+   * return it. Empty if unknown.
+   */
   readonly ranks: readonly (number | null)[];
 }
 

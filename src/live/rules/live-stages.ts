@@ -1,4 +1,4 @@
-/** Measures of the stages of a retriever and of the size of the retrieved context, which need no judgments. */
+/** Measures that need no judgments: retriever stages, and the size of the retrieved context. */
 
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -39,7 +39,7 @@ export function resultsPerAnswer(
   return meanCount(queries.flatMap((query) => (query.shown === 0 ? [] : [{ ...query, value: query.shown }])));
 }
 
-/** Mean of a count per query, with 95 % bounds by Student's t over sessions, never below 0. */
+/** Mean count per query with a 95 % confidence interval (Student's t over sessions), never below 0. */
 function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
   const ratio = sessionRatio(
     queries.map(({ cluster, probability, calibration = 1, value }) => ({
@@ -55,7 +55,7 @@ function meanCount(queries: readonly (CalibratedMember & { readonly value: numbe
   return { kind: 'rate', value, low: Math.max(0, value - reach), high: value + reach, n, sessions };
 }
 
-/** A sampled query with its stages; most queries have none. */
+/** A sampled query with its stages. Most queries have none. */
 export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
@@ -67,32 +67,32 @@ interface Bounded {
   readonly ciHigh: number;
 }
 
-/** Measures of a stage; null with too few samples. */
+/** Measures of a stage; null if there are too few samples. */
 export interface MeasuredStage {
   readonly name: string;
-  /** Sampled queries that report the stage. */
+  /** Number of sampled queries that report the stage. */
   readonly n: number;
   /** 95th percentile of the time spent in the stage. */
   readonly latencyP95Ms: Bounded | null;
-  /** Samples that report the time of the stage. */
+  /** Number of samples that report the time of the stage. */
   readonly timed: number;
   /** Mean number of distinct documents that the stage returns. */
   readonly documents: Bounded | null;
   /**
-   * Share of queries for which the stage returns nothing although the previous one returned documents; for the first stage,
-   * all queries for which it returns nothing.
+   * Share of queries for which the stage returns nothing although the previous stage returned documents. For the first
+   * stage: all queries for which it returns nothing.
    */
   readonly emptied: Bounded | null;
   /**
-   * Mean share of the final results that are among as many top documents of the stage: 1 if later stages change nothing.
-   * Judgments are needed to tell whether a change is an improvement.
+   * Mean share of the final results that are among the same number of top documents of the stage: 1 if later stages
+   * change nothing. Only judgments show whether a change is an improvement.
    */
   readonly answered: Bounded | null;
 }
 
-/** Maximum number of stages that are measured, by number of samples; names come from services. */
+/** Maximum number of stages that are measured, by number of samples. Limited because services choose the names. */
 const MAX_NAMES = 12;
-/** With fewer samples the 95th percentile is the largest value. */
+/** With fewer samples, the 95th percentile is the largest value. */
 const MIN_TIMED = 20;
 
 /** Measures the stages in order; empty if no sample reports stages. */
@@ -119,7 +119,7 @@ export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] 
   });
 }
 
-/** Returns the most frequent names, in the order of the query with the most stages. */
+/** Returns the most frequent stage names, in the order of the query with the most stages. */
 function namesOf(staged: readonly StagedQuery[]): string[] {
   const counts = new Map<string, number>();
   for (const { stages } of staged.toSorted((a, b) => b.stages.length - a.stages.length))
@@ -133,7 +133,9 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
   return [...counts.keys()].filter((name) => most.has(name));
 }
 
-/** Returns the maximum number of documents of the preceding stages; null for the first stage. Unknown counts as 0. */
+/**
+ * Returns the maximum number of documents among the preceding stages; null for the first stage. Unknown counts as 0.
+ */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
   const last = earlier.at(-1);
@@ -162,7 +164,7 @@ function percentile95(queries: readonly (CalibratedMember & { readonly value: nu
     let sum = 0;
     const place = weights.findIndex((weight) => {
       sum += weight;
-      // The tolerance keeps rounding of the sum from skipping the right value.
+      // The tolerance prevents rounding of the sum from skipping the right value.
       return sum >= share * total * (1 - 1e-12);
     });
     return sorted[place === -1 ? sorted.length - 1 : place]?.value ?? 0;

@@ -5,11 +5,11 @@ import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Low, because most queries are short, and only changes of the share matter. */
+/** Low, because most queries are short, and only changes in the share matter. */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
-/** A usual language with less than half of the traffic is replaced after this time. */
+/** The usual language is replaced if its share has been below one half for this long. */
 const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {
@@ -26,12 +26,12 @@ export function languageOrScript(text: string): string | null {
 }
 
 /**
- * Returns the weighted share of the usual language against the most frequent other one, with 95 % bounds (Wilson, over
- * Kish's effective sample size). Further languages do not count: short texts are misdetected as many rare languages, while
- * users who really write in another language share it. The usual language is the most frequent one at the first
- * measurement.
+ * Returns the weighted share of the usual language relative to the most frequent other language, with a 95 % confidence
+ * interval (Wilson, over Kish's effective sample size). Other languages do not count: short texts are misdetected as
+ * many rare languages, while users who really write in another language share one. The usual language is the most
+ * frequent language at the first measurement.
  *
- * @returns null with fewer than 30 detected texts
+ * @returns null if fewer than 30 texts have a detected language
  */
 export function languageShare(
   texts: readonly { readonly language: string | null; readonly probability: number }[],

@@ -1,6 +1,6 @@
 /**
- * Erases live queries, feedback and trace fragments. Erased users and queries are remembered for as long as older data about
- * them may still arrive, and that data is erased too.
+ * Erases live queries, feedback and trace fragments. Remembers erased users and queries for as long as older data about
+ * them may still arrive, and erases that data too.
  */
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -19,13 +19,13 @@ export type ErasureSubject =
 export interface ErasureReport {
   readonly queries: number;
   readonly feedback: number;
-  /** Golden queries that were promoted from them. */
+  /** Number of golden queries that were promoted from the erased queries. */
   readonly goldenQueries: number;
 }
 
 interface ErasedSubject {
   readonly kind: 'user' | 'query' | 'trace';
-  /** Keyed hash of a user, else the id. */
+  /** Keyed hash for a user, otherwise the id. */
   readonly subject: string;
   /** Pipeline of a query; empty for any pipeline. */
   readonly pipeline: string;
@@ -33,8 +33,8 @@ interface ErasedSubject {
 }
 
 /**
- * Null: erase everything. Otherwise: erase only data that arrived on these days (UTC, YYYY-MM-DD) and occurred before the
- * erasure. An erased query id applies regardless of when the query occurred.
+ * Null: erase everything. Otherwise: erase only data that arrived on these days (UTC, YYYY-MM-DD) and occurred before
+ * the erasure. An erased query id applies regardless of when the query occurred.
  */
 type LateDays = readonly string[] | null;
 
@@ -47,12 +47,15 @@ interface ErasedQuery {
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
-/** Rows without a user in the trace of an erased user belong to that user. */
+/** Rows without a user in a trace of an erased user belong to that user. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
-/** Deletes fragments first: this waits for a concurrent completion of the trace with a person, and then finds its result. */
+/**
+ * Deletes fragments first. This waits for a concurrent completion of the trace that sets the user, and then finds the
+ * completed query.
+ */
 async function removeErased(client: PoolClient, subjects: readonly ErasedSubject[], late: LateDays) {
   const users = subjects.filter(({ kind }) => kind === 'user');
   const ids = subjects.filter(({ kind }) => kind === 'query');
@@ -81,7 +84,7 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
   return {
-    /** Erased queries and traces of people; later data about them must be erased too. */
+    /** Erased queries, and traces of erased users. Data about them that arrives later must be erased too. */
     found: [...newIds, ...newTraces],
     queries: queries.length,
     feedback,
@@ -146,7 +149,7 @@ async function removeFeedback(
   return rowCount ?? 0;
 }
 
-/** @returns their traces */
+/** @returns the traces of the removed fragments */
 async function removeFragmentsOfUsers(
   client: PoolClient,
   users: readonly ErasedSubject[],
@@ -265,7 +268,7 @@ export async function eraseLate(
   });
 }
 
-/** Deletes records of erasures, once data from before them is no longer accepted. */
+/** Deletes records of erasures once older data is no longer accepted. */
 export async function forgetErased(pool: Pool, longestRetentionDays: number, now: Date): Promise<void> {
   const before = new Date(now.getTime() - longestRetentionDays * DAY_MS - IN_FLIGHT_MS);
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);

@@ -27,18 +27,18 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly comment: string | null;
   readonly counted: boolean;
   /**
-   * Set if `queryId` is a span that may not be a live query. The feedback is then about that query if it exists, else about
-   * the only query of this trace, even if it arrives later. Null: the feedback is only about `queryId`.
+   * Set if `queryId` is a span that may not be a live query. The feedback is then about that query if it exists,
+   * otherwise about the only query of this trace, even if it arrives later. Null: the feedback is only about `queryId`.
    */
   readonly traceId: string | null;
-  /** True if a repeat may be an opinion that changed back instead of a retry: see `mayRepeat`. */
+  /** True if a repeat may be an opinion that changed back instead of a retry (see `mayRepeat`). */
   readonly mayRepeat: boolean;
 }
 
 /**
  * Inserts feedback whose (pipeline, id) was not stored today or yesterday.
  *
- * @returns whether each item is new; of duplicates in the list, the first is
+ * @returns whether each item is new; of duplicates in the list, only the first is new
  */
 export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({
@@ -76,7 +76,7 @@ export async function insertFeedback(client: PoolClient, feedback: readonly Stor
   return areNew(feedback, rows);
 }
 
-/** Moves stored feedback to the time of its repeat, if that is too late to be a retry. */
+/** Moves stored feedback to the time of its repeat, if the repeat came too late to be a retry. */
 export async function renewFeedback(client: PoolClient, repeats: readonly StoredFeedback[]): Promise<void> {
   if (repeats.length === 0) return;
   await client.query(
@@ -126,7 +126,7 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
   }));
 }
 
-/** The latest feedback of each opinion of a window, see `OpinionTally`. Parameters: pipeline, from, until. */
+/** Selects the latest feedback of each opinion in a window (see `OpinionTally`). Parameters: pipeline, from, until. */
 const opinionsOfWindow = `
   select kind, query_id, max(received_on) as received_on, max(occurred_at) as occurred_at, count(*) as feedback,
          bool_or(counted) as is_counted,
@@ -137,8 +137,8 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The day of a query is one of three, each
- * searched separately: before PostgreSQL 18 a range of days would scan whole days.
+ * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The query arrived on one of three
+ * days, which are searched separately: before PostgreSQL 18, a range of days would scan whole days.
  */
 export async function readOpinions(
   pool: Pool,
@@ -165,7 +165,10 @@ export async function readOpinions(
   );
 }
 
-/** Returns counted opinions in time buckets by their latest feedback. Buckets start at multiples of their length. */
+/**
+ * Returns counted opinions in time buckets according to their latest feedback. Buckets start at multiples of their
+ * length.
+ */
 export async function readOpinionBuckets(
   pool: Pool,
   pipeline: string,

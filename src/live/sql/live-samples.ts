@@ -18,7 +18,7 @@ export function createLiveSamples(pool: Pool) {
       readonly since: Date;
       readonly limit: number;
     }): Promise<readonly DrawnSample[]> {
-      // Draws ids first, because vectors are most of the bytes.
+      // Selects ids first, because vectors make up most of the bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
         `with drawn as (
@@ -41,7 +41,7 @@ export interface DrawnSample {
   /** Stored text; null in hash mode. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** Inclusion probability: the sample represents 1 / probability live queries. */
+  /** Inclusion probability; the sample represents 1 / probability live queries. */
   readonly probability: number;
   /** Identifies queries that were sampled together. */
   readonly sessionHash: string;
@@ -52,8 +52,8 @@ export type LiveSamples = ReturnType<typeof createLiveSamples>;
 export function createLiveCandidates(pool: Pool) {
   return {
     /**
-     * Returns at most `limit` samples that arrived since a time and have a text, with their feedback and grades. Samples
-     * with either come first; the order is otherwise random.
+     * Returns at most `limit` samples that arrived since a time and have a text, with their feedback and grades.
+     * Samples with feedback or grades come first; the order is otherwise random.
      */
     async read({
       pipeline,
@@ -100,13 +100,16 @@ const bucketSql = `
    where pipeline = $1::text and minute >= $2::timestamptz and minute < $3::timestamptz
    group by 1, 2 order by 1`;
 
-/** The time range is split into slices, and only the first queries of each are read, so a month costs as much as a day. */
+/**
+ * The time range is split into slices, and only the first queries of each slice are read, so that a month takes as long
+ * as a day.
+ */
 const SLICES = 96;
 const READ_OF_SLICE = 50;
 
 /**
- * Weighted histogram of the similarity of live queries to their nearest chunk. The last bin includes its upper end. If a
- * slice has more queries than are read, their weights are scaled by the part of the slice that they cover.
+ * Weighted histogram of the similarity of live queries to their nearest chunk. The last bin includes its upper end. If
+ * a slice has more queries than are read, their weights are scaled by the part of the slice that they cover.
  */
 const coverageSql = `
   with slices as (
@@ -173,9 +176,9 @@ export function createTrafficReads(pool: Pool) {
     },
 
     /**
-     * Returns the coverage of the queries that occurred in a time range; null without queries.
+     * Returns the coverage of the queries that occurred in a time range; null if there are none.
      *
-     * @param within scores that the histogram must include, beside those of the queries
+     * @param within scores that the histogram must include, in addition to the scores of the queries
      */
     async coverage({
       pipeline,
@@ -220,7 +223,7 @@ export interface TrafficBucket {
 export interface CoverageHistogram {
   readonly low: number;
   readonly high: number;
-  /** Weight per bin; a query has the inverse of its probability of being sampled and measured. */
+  /** Weight per bin. The weight of a query is the inverse of its probability of being sampled and measured. */
   readonly weights: readonly number[];
   /** Number of measured queries. */
   readonly queries: number;

@@ -82,8 +82,9 @@ export function createLiveTraffic(pool: Pool, replica: string) {
 
   return {
     /**
-     * Stores an arrival, and completes its samples with the buffered fragments of their traces. A sample that was already
-     * stored today or yesterday (UTC) is not changed, except that the larger inclusion probability of today wins.
+     * Stores an arrival, and completes its samples with the buffered fragments of their traces. A sample that was
+     * already stored today or yesterday (UTC) is not changed, except that the larger inclusion probability of today
+     * applies.
      *
      * @returns whether each sample is new, after the commit
      * @throws RecalldError database_unreachable; the client may send everything again
@@ -101,7 +102,8 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     /** Raises the inclusion probability of samples of today; missing and erased samples are ignored. */
     raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
     /**
-     * Stores feedback like `record` stores samples. A repeat may be an opinion that changed back, and is then the latest.
+     * Stores feedback as `record` stores samples. A repeat may be an opinion that changed back, which then becomes the
+     * latest.
      */
     async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {
       const isNew = await explained(writeFeedback(feedback));
@@ -109,8 +111,8 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       return { isNew };
     },
     /**
-     * Stores fragments for later live queries, and completes the stored ones of their traces. Idempotent; resolves after the
-     * commit.
+     * Stores fragments for later live queries, and completes stored queries of the same traces. Idempotent; resolves
+     * after the commit.
      *
      * @throws as record
      */
@@ -121,23 +123,24 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     },
     /** Deletes fragments that are older than 10 to 20 minutes. */
     dropOldFragments: (now: Date): Promise<void> => dropOldFragments(pool, now),
-    /** Records retriever spans that gave no query, by kind. */
+    /** Records retriever spans that did not produce a query, by kind. */
     recordUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
       recordUnreadable(pool, kinds, now),
     /** Returns unreadable retriever spans since a time, latest first. */
     unreadableSince: (since: Date): Promise<readonly SeenUnreadable[]> => readUnreadable(pool, since),
-    /** Returns the counted feedback of subjects by hour, for their caps. */
+    /** Returns the counted feedback of subjects by hour, to apply their caps. */
     countedHours: (days: readonly CapDay[]): Promise<readonly CountedHour[]> => explained(readCountedHours(pool, days)),
     /**
-     * Tallies the opinions of feedback that occurred within the window, by segments of these keys. An opinion that changed
-     * after the window counts as it was in the window. Late feedback changes the result when a window is read again.
+     * Tallies the opinions of feedback that occurred within the window, by segments with these keys. If an opinion
+     * changed after the window, its value in the window counts. Late feedback changes the result when a window is read
+     * again.
      */
     opinions: (pipeline: string, window: TimeSpan, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]> =>
       readOpinions(pool, pipeline, window, segmentKeys),
     /** Returns the counted opinions of a window in time buckets; empty buckets are omitted. */
     opinionBuckets: (pipeline: string, window: TimeSpan, bucketMs: number): Promise<readonly OpinionBucket[]> =>
       readOpinionBuckets(pool, pipeline, window, bucketMs),
-    /** Returns the dimensions of the vectors of a pipeline; null if unknown. Stores `learn` if there are none yet. */
+    /** Returns the vector dimensions of a pipeline; null if unknown. Stores `learn` if no dimensions are stored yet. */
     dimensions: (pipeline: string, learn: number | null): Promise<number | null> =>
       explained(knownDimensions(pool, pipeline, learn)),
     /** Sets the dimensions of the vectors of a pipeline from its config. */
@@ -151,25 +154,29 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       );
       return Math.max(1, rows[0]?.replicas ?? 1);
     },
-    /** Applies the closing level of past minutes to their samples. @returns the number of deleted samples */
+    /**
+     * Applies the closing level of past minutes to their samples.
+     *
+     * @returns the number of deleted samples
+     */
     closeMinutes: (before: Date): Promise<number> => closeMinutes(pool, before),
     /** Creates the partitions for the next days. */
     createPartitions: (now: Date): Promise<void> => createPartitions(pool, now),
     /**
-     * Deletes data older than the retention of its pipeline, and records of erasures older than the longest retention: data
-     * from before them is then rejected anyway.
+     * Deletes data past the retention of its pipeline. Also deletes records of erasures older than the longest
+     * retention, because older data is rejected by then.
      */
     prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
       pruneLive(pool, retentionDays, now),
     /** Erases data of erased subjects that arrived today or yesterday (UTC). */
     eraseLate: (pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
-    /** Returns for each query whether it, or its user, was erased after it occurred. */
+    /** Returns for each query whether it or its user was erased after the query occurred. */
     areErased: (queries: readonly ErasableQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
   };
 }
 
-/** Batches items for a statement without results; statements run one at a time. */
+/** Batches items for a statement that returns no rows; statements run one at a time. */
 function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
   return createMicroBatch<Item, true>({
     write: async (items) => {
@@ -221,9 +228,9 @@ interface MicroBatch<Item, Result> {
   readonly weigh?: (item: Item) => number;
   /** Maximum weight of a batch. */
   readonly maxItems: number;
-  /** How long the first item waits for more items while nothing is being written. */
+  /** How long the first item waits for more items while no batch is being written. */
   readonly maxWaitMs: number;
-  /** Calls are rejected while the waiting weight exceeds this. */
+  /** Maximum waiting weight; further calls are rejected. */
   readonly maxWaiting: number;
   /** Maximum number of concurrent batches; all but the first must be full. */
   readonly concurrency: number;
@@ -237,8 +244,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Creates a function that writes items in batches together with those of concurrent callers. A call is never split over two
- * batches; a call larger than `maxItems` is a batch of its own. If a batch fails, all its calls fail.
+ * Creates a function that writes items in batches together with items of concurrent callers. A call is never split over
+ * two batches; a call larger than `maxItems` is its own batch. If a batch fails, all its calls fail.
  */
 export function createMicroBatch<Item, Result>(
   settings: MicroBatch<Item, Result>,

@@ -12,10 +12,10 @@ import type { Arrivals } from '../rules/sampling/estimate.ts';
 const BATCH_ROWS = 2000;
 
 /**
- * SQL of the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day, and PostgreSQL
- * skips earlier partitions if the expression is immutable: subtracting from a `timestamp` is, subtracting from a
- * `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after midnight may have been received
- * the day before.
+ * SQL for the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day, and
+ * PostgreSQL skips earlier partitions if the expression is immutable: subtracting from a `timestamp` is immutable,
+ * subtracting from a `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after
+ * midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
   return `(${since}::timestamptz at time zone 'utc' - interval '1 hour')::date`;
@@ -38,8 +38,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Returns the exact and the estimated number of queries received in the window, by outcome. Upstream sampling is not
-     * considered.
+     * Returns the exact and the estimated number of queries received in the window, by outcome. Ignores upstream
+     * sampling.
      */
     async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
@@ -60,7 +60,7 @@ export function createLiveWindows(pool: Pool) {
       return Object.fromEntries(rows.map(({ outcome, ...arrivals }) => [outcome, arrivals]));
     },
 
-    /** Returns the share of the most frequent text among the samples with a text or its hash. */
+    /** Returns the share of the most frequent text among samples that have a text or a text hash. */
     async topQuery({ pipeline, from, until }: LiveWindow): Promise<TopQuery> {
       const [row] = await read<TopQuery>(
         `with texts as (
@@ -75,7 +75,7 @@ export function createLiveWindows(pool: Pool) {
       return row ?? { share: 0, queries: 0, sessions: 0 };
     },
 
-    /** Returns the 95th percentile of the reported latencies in milliseconds; null without latencies. */
+    /** Returns the 95th percentile of the reported latencies in milliseconds; null if none are reported. */
     async latency95({
       pipeline,
       from,
@@ -89,7 +89,7 @@ export function createLiveWindows(pool: Pool) {
       return row === undefined || row.ms === null ? null : { ms: row.ms, n: row.n };
     },
 
-    /** Returns at most `limit` texts of randomly drawn sessions; none in hash mode. */
+    /** Returns at most `limit` texts from randomly selected sessions; none in hash mode. */
     texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly SampledText[]> {
       return read<SampledText>(
         `select text, probability from live_queries
@@ -100,17 +100,19 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Yields the samples of the window in order of occurrence, in batches.
+     * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings how often to halve the sampling probability: reads only sessions whose draw is below 2^-halvings of
-     *   their threshold. This is the sample that the halved rate would have selected, and `probability` is adjusted, so that
+     * @param halvings how often to halve the sampling probability: reads only sessions whose draw is below 2^-halvings
+     * of
+     *   their threshold. This is the sample that the halved rate would have selected, and `probability` is adjusted, so
+     *   that
      *   estimates stay unbiased. 0 reads all samples.
      */
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
       for (;;) {
-        // A retry after some days is stored again with the same id and time; only the first counts.
+        // A retry after some days is stored again with the same id and time; only the first row counts.
         const rows: StoredQuery[] = await read<StoredQuery>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
@@ -210,7 +212,7 @@ export interface WindowQuery extends ShownQuery {
   readonly segments: Readonly<Record<string, string>>;
   readonly context: ContextSize | null;
   readonly stages: readonly LiveStage[];
-  /** Probability by rate and level, see `SamplingDecision`. */
+  /** Probability from rate and level (see `SamplingDecision`). */
   readonly rateProbability: number;
 }
 

@@ -4,9 +4,9 @@ import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/partitio
 import { eraseLate, forgetErased } from './erase-live.ts';
 
 /**
- * Drops whole days with their partition; deletes rows of pipelines with a shorter retention. Derived data is deleted with
- * the day of its query, even if judges or shadows are no longer configured: it contains no user, so an erasure could not
- * find it after its live query is gone.
+ * Drops whole days with their partition; deletes rows of pipelines with a shorter retention. Deletes derived data with
+ * the day of its query, even if judges or shadows are no longer configured: it contains no user, so an erasure could
+ * not find it after its live query is gone.
  *
  * @param retentionDays retention of every pipeline with stored rows
  */
@@ -28,7 +28,7 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
     await pool.query(countByHourSql, [pipeline, dayAfter(now, -MINUTE_DAYS)]);
   for (const table of ['live_query_counts', 'sampling_minutes'])
     await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
-  // The level of a closed minute is stored with its samples; a report that is a day late closes the minute again.
+  // The level of a closed minute is stored with its samples. A report that arrives a day late closes the minute again.
   await pool.query(
     `delete from sampling_minutes where minute < ($1::timestamp at time zone 'utc') and closed_at is not null`,
     [dayAfter(now, -1)],
@@ -38,7 +38,7 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
 /** Days with counts per minute; `live.window` is at most 31 days. */
 const MINUTE_DAYS = 32;
 
-/** Merges counts per minute before a day (UTC) into hours, so that charts over months read 60 times less. */
+/** Merges counts per minute before a day (UTC) into hours, so that charts over months read 60 times fewer rows. */
 const countByHourSql = `
   with minutes as (
     delete from live_query_counts

@@ -1,5 +1,5 @@
 /**
- * Stores live queries with one statement per batch, and applies one sampling rate to each minute when it closes.
+ * Stores live queries with one statement per batch, and applies a single sampling rate to each minute when it closes.
  */
 import type { Pool } from 'pg';
 import type { QueryOutcome, RetrievedDocument } from '../../core/model.ts';
@@ -22,7 +22,7 @@ export interface LiveSample {
   readonly id: string;
   readonly receivedAt: Date;
   readonly occurredAt: Date;
-  /** Keyed hash of the session, else of the trace, else of the query. */
+  /** Keyed hash of the session; if there is none, of the trace; otherwise of the query. */
   readonly sessionHash: string;
   readonly traceId: string | null;
   readonly text: string | null;
@@ -57,7 +57,7 @@ export interface ArrivalCount {
   readonly queries: number;
 }
 
-/** Halvings of the sampling rate of a minute by this replica so far. */
+/** Number of times that this replica has halved the sampling rate of a minute so far. */
 export interface MinuteLevel {
   readonly pipeline: string;
   readonly minute: Date;
@@ -71,7 +71,7 @@ export interface Arrival {
   readonly levels: readonly MinuteLevel[];
 }
 
-/** Encodes stages for their column; null without stages. */
+/** Encodes stages for their column; null if there are none. */
 export function stagesJson(stages: readonly LiveStage[]): string | null {
   return stages.length === 0 ? null : JSON.stringify(stages);
 }
@@ -116,8 +116,8 @@ const values = sampleColumns.map(([name]) => (jsonColumns.has(name) ? `s.${name}
 const next = (offset: number): string => `$${sampleColumns.length + offset}`;
 
 /**
- * Counts and levels are sorted by key, so that concurrent statements lock rows in the same order and cannot deadlock. The
- * inserted keys are returned only if some samples were not inserted, which is rare.
+ * Counts and levels are sorted by key, so that concurrent statements lock rows in the same order and cannot deadlock.
+ * The inserted keys are returned only if some samples were not inserted, which is rare.
  */
 const recordSql = `
   with inserted as (
@@ -151,11 +151,11 @@ const recordSql = `
    where (select count(*) from inserted) <> ${next(10)}::bigint`;
 
 /**
- * Stores arrivals with those samples whose (pipeline, id) was not stored today or yesterday.
+ * Stores arrivals and their samples, except samples whose (pipeline, id) was stored today or yesterday.
  *
  * @param replica owner of the sampling levels
  * @param countsSamples whether `counts` include the samples; a sample that is already stored is then not counted again
- * @returns whether each sample of each arrival is new; of duplicates, the first is
+ * @returns whether each sample of each arrival is new; of duplicates, only the first is new
  */
 export async function recordArrivals(
   pool: Pool,
@@ -190,7 +190,7 @@ export async function recordArrivals(
   );
   const [notAll] = rows;
   const isNew = notAll === undefined ? samples.map(() => true) : areNew(samples, notAll.keys ?? []);
-  // A separate statement suffices: if it fails, the client sends the samples again, which repeats it.
+  // A separate statement suffices: if it fails, the client resends the samples, which repeats it.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),
@@ -210,7 +210,7 @@ function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample
     minuteMs: number,
     queries: number,
   ): void => {
-    // Fast path: most items have the same key as the previous one.
+    // Fast path: most items have the same key as the previous item.
     if (last === undefined || minuteMs !== lastMs || outcome !== last.outcome || pipeline !== last.pipeline) {
       const key = `${minuteMs} ${outcome} ${pipeline}`;
       last = sums.get(key) ?? { pipeline, outcome, minute: new Date(minuteMs), queries: 0 };
@@ -240,8 +240,8 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 }
 
 /**
- * Raises the probability of stored samples. A retry in a minute of a lower sampling level had a second chance to be sampled,
- * so the larger inclusion probability applies, and the sample moves to the minute that gave it.
+ * Raises the probability of stored samples. A retry in a minute with a lower sampling level had a second chance to be
+ * sampled. The larger inclusion probability therefore applies, and the sample moves to the minute of that probability.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;
@@ -270,13 +270,13 @@ export async function raiseProbabilities(pool: Pool, samples: readonly LiveSampl
   );
 }
 
-/** Key of a live query or feedback within the days of possible retries. */
+/** Key of a live query or feedback item within the days in which retries are possible. */
 export interface RowKey {
   readonly pipeline: string;
   readonly id: string;
 }
 
-/** Returns for each sent row whether it was inserted; of duplicates only the first can be. */
+/** Returns for each sent row whether it was inserted; of duplicates, only the first can be. */
 export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): boolean[] {
   const fresh = new Set(inserted.map(keyOf));
   return sent.map((row) => fresh.delete(keyOf(row)));
@@ -288,9 +288,9 @@ function keyOf({ pipeline, id }: RowKey): string {
 }
 
 /**
- * Closes the open minutes before `before`: the maximum level of any replica applies to the whole minute. Deletes samples
- * that only a higher rate selected, and stores the final probability of the others. Halving is exact in binary, so closing
- * in two steps gives the same numbers as closing in one.
+ * Closes the open minutes before `before`: the maximum level of any replica applies to the whole minute. Deletes
+ * samples that only a higher rate selected, and stores the final probability of the remaining samples. Halving is exact
+ * in binary, so closing in two steps produces the same numbers as closing in one.
  *
  * @returns the number of deleted samples
  */

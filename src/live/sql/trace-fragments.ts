@@ -1,6 +1,6 @@
 /**
- * Buffers trace fragments in a ring of partitions until their live queries arrive, and combines the data of a trace that
- * arrived in several exports.
+ * Buffers trace fragments in a ring of partitions until their live queries arrive, and combines the data of a trace
+ * that arrived in several exports.
  */
 
 import type { Pool, PoolClient } from 'pg';
@@ -16,7 +16,7 @@ import { stagesJson } from './record-arrivals.ts';
 const SLOTS = 3;
 const SLOT_MS = 600_000;
 
-/** Maximum number of fragments per trace that are read; the latest count. */
+/** Maximum number of fragments read per trace; the latest are read. */
 const MAX_OF_A_TRACE = 200;
 
 /** Stores fragments; duplicates are ignored. */
@@ -70,8 +70,8 @@ type FragmentRow = Omit<BufferedFragment, 'endedAtUnixNano' | 'embedding' | 'res
 };
 
 /**
- * Reads the fragments of traces, ordered by the end of their spans. The share lock makes an erasure wait for the transaction,
- * so that it also finds the queries that the fragments were copied to.
+ * Reads the fragments of traces, ordered by the end of their spans. The share lock makes an erasure wait for the
+ * transaction, so that the erasure also finds the queries to which the fragments were copied.
  */
 async function readFragments(client: PoolClient, traceIds: readonly string[]): Promise<StoredFragment[]> {
   const rows = await queryRows<FragmentRow>(
@@ -115,7 +115,7 @@ function toFragment(row: FragmentRow): TraceFragment {
   }
 }
 
-/** Truncates the oldest partition, which is written next. */
+/** Truncates the oldest partition, which is the next to be written. */
 export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);
@@ -129,7 +129,7 @@ function slotAt(time: Date): number {
 /** A buffered trace fragment: text redacted, users and sessions hashed. */
 export interface BufferedFragment
   extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'> {
-  /** Index among the fragments of the span, from 0. */
+  /** Index among the fragments of the span, starting at 0. */
   readonly part: number;
   readonly receivedAt: Date;
   readonly text: string | null;
@@ -140,24 +140,24 @@ export interface BufferedFragment
   readonly latencyMs: number | null;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
-  /** Session hash of queries of this trace without a session; null unless `sessionHash` is set. */
+  /** Session hash for queries of this trace that have no session; null unless `sessionHash` is set. */
   readonly traceHash: string | null;
   readonly userHash: string | null;
 }
 
 export interface TraceToComplete {
   readonly id: string;
-  /** First day of receipt (UTC, YYYY-MM-DD) of its queries and feedback. */
+  /** First day (UTC, YYYY-MM-DD) on which its queries and feedback were received. */
   readonly since: string;
 }
 
 /**
- * Completes the live queries of traces with their fragments, and attaches feedback to the only query of its trace. Must be
- * called after new data is committed: of two concurrent calls, the later one sees the data of both. Idempotent.
+ * Completes the live queries of traces with their fragments, and attaches feedback to the only query of its trace. Must
+ * be called after new data is committed: of two concurrent calls, the later call sees the data of both. Idempotent.
  */
 export async function completeTraces(pool: Pool, traces: readonly TraceToComplete[]): Promise<void> {
   const since = traces.map((trace) => trace.since).reduce((a, b) => (a < b ? a : b), 'infinity');
-  // Most traces have nothing to combine; for them this query costs only a few index lookups.
+  // Most traces have nothing to combine; for these, this query needs only a few index lookups.
   const { rows } = await pool.query<{ id: string }>(
     `select distinct t.id from unnest($1::text[]) as t (id)
        left join lateral (select true as found from trace_fragments where trace_id = t.id limit 1) h on true
@@ -169,7 +169,7 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   const ids = rows.map((row) => row.id).toSorted();
   if (ids.length === 0) return;
   await inTransaction(pool, async (client) => {
-    // Serializes transactions per trace, in sorted order, so that each sees everything committed before it.
+    // Serializes transactions per trace, in sorted order, so that each transaction sees everything committed before it.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended(id, 7322553)) from unnest($1::text[]) as t (id)`,
       [ids],
@@ -232,7 +232,10 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   if (changed.length > 0) await writeCompleted(client, changed);
 }
 
-/** People apply to the whole trace; other fragments to one pipeline, and vectors must have its dimensions. */
+/**
+ * Users and sessions apply to the whole trace. Other fragments apply to one pipeline, whose dimensions vectors must
+ * have.
+ */
 function fits(fragment: TraceFragment, pipeline: string, dimensions: number | undefined): boolean {
   if (fragment.kind === 'person') return true;
   if (fragment.pipeline !== null && fragment.pipeline !== pipeline) return false;
@@ -262,7 +265,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
 
 interface CompletedQuery {
   readonly query: StoredQuery;
-  /** Null unless it comes from the fragment. */
+  /** Null unless the text comes from the fragment. */
   readonly text: string | null;
   readonly textHash: string | null;
   readonly embedding: Float32Array | null;

@@ -1,4 +1,4 @@
-/** Retriever spans that gave no live query, by kind: written by ingestion, read by `recalld doctor`. */
+/** Retriever spans that produced no live query, by kind. Ingestion writes them; `recalld doctor` reads them. */
 
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';

@@ -96,7 +96,7 @@ describeWithBrowser('index truth', () => {
 
       const few = await recalld('index hubs --pipeline docs');
       expect(few).toMatchObject({ code: 2 });
-      expect(few.stderr).toContain('Only 0 distinct queries were answered in 7 days; at least 100 are needed');
+      expect(few.stderr).toContain('Only 0 distinct queries were answered in 7 days; at least 100 are required');
 
       expect(await recalld('golden import probes.jsonl --set probes')).toMatchObject({ code: 0 });
       expect((await recalld('golden run --pipeline docs --set probes')).stdout).toContain(leaked[0]);

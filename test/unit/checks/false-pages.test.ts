@@ -102,7 +102,7 @@ describe('the false pages to expect of a pipeline', () => {
     const [roomy] = expected(floor, hourly, [aRun(0.9)]).checks;
     expect(roomy?.expected).toBeLessThan(1e-9);
     expect(roomy?.assumption).toBe(
-      'while the score stays at the latest, 0.9 (n = 300), 5 half-widths of its 95 % interval above the threshold',
+      'while the score stays at the latest value, 0.9 (n = 300), 5 half-widths of its 95 % interval above the threshold',
     );
     expect(expected(floor, hourly, [aRun(0.7)]).checks).toMatchObject([
       { expected: null, assumption: expect.stringContaining('is below the threshold, so a page would be real') },
@@ -154,7 +154,7 @@ describe('the report', () => {
 
   it('warns above the budget and names the way out of the check that costs most', () => {
     expect(report(expected('{regression: ndcg@10, drop: 0.02, runs: 1}'))).toContain(
-      'Warning: docs will cause about 9.73 false pages in 90 days, more than alerts.false_pages.per_pipeline (1 per 90d) accepts. For ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha` or make it a warning.',
+      'Warning: docs will cause about 9.73 false pages in 90 days, more than alerts.false_pages.per_pipeline (1 per 90d) accepts. For ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha`, or make it a warning.',
     );
   });
 

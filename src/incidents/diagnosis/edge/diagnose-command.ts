@@ -35,7 +35,7 @@ function contentOf({ pipeline, latest, now }: PipelineDiagnosis): Content {
   const until = latest.closedAt !== null && [' to ', time(latest.closedAt)];
   return [
     paragraph(strong(pipeline), ': no alerts firing. Latest incident: ', time(latest.openedAt), until, '.'),
-    latest.timeline.map(({ name, worst }) => paragraph(`${name}, at its worst: ${worst.text}`)),
+    latest.timeline.map(({ name, worst }) => paragraph(`${name}, worst value: ${worst.text}`)),
     resultOf(latest),
   ];
 }

@@ -1,4 +1,4 @@
-/** Two faults at once: a cause for the firing alerts that the likeliest cause cannot explain. */
+/** Simultaneous faults: finds causes for the firing alerts that the likeliest cause does not explain. */
 import type { Cause, Confidence, NamedCause } from './cause.ts';
 import { canExplain, type Effect, type EffectKind, effectTitles, leftBy } from './effects.ts';
 import { movedBy } from './moved-by.ts';
@@ -10,11 +10,11 @@ export interface AlsoCause {
   readonly cause: NamedCause;
   readonly confidence: Confidence;
   readonly probability: number;
-  /** The firing effects that it can explain. */
+  /** The firing effects that this cause can explain. */
   readonly effects: readonly EffectKind[];
 }
 
-/** Measured of calls, not of what is in the answers; by the signs that tell of it. */
+/** Effects on calls rather than on results, with the signs that show them. */
 const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
   latency: ['latency', 'warming', 'top_query'],
   failures: ['failures', 'failure_kind', 'top_query'],
@@ -26,11 +26,11 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 };
 
 /**
- * Ranks causes again for what the first cannot bring about, over the signs that the first does not account for: for all
- * of it together, and where that names none, for each effect by itself. Where the first ranking names none, it may be
- * that no single cause explains all firing alerts, so each effect is ranked by itself then too.
+ * Ranks causes for the effects that the first cause cannot explain, using the signs that it does not account for. Ranks
+ * them for all remaining effects together; if no cause is named, for each effect separately. If the first ranking names
+ * no cause, possibly because no single cause explains all firing alerts, each effect is also ranked separately.
  *
- * @param signs that are weighed
+ * @param signs that are used in the ranking
  */
 export function alsoCauses(
   { cause, ranked }: Pick<CauseRanking, 'cause' | 'ranked'>,
@@ -52,7 +52,7 @@ export function alsoCauses(
   });
 }
 
-/** Null where no one cause is named that the first are not. */
+/** Returns null if the ranking does not name exactly one new cause. */
 function causeOf(
   left: readonly Effect[],
   first: readonly NamedCause[],
@@ -66,13 +66,16 @@ function causeOf(
   );
   if (cause === 'unknown' || first.includes(cause) || besideOf({ cause, ranked, effects: left, failedShare }) !== null)
     return null;
-  // Nothing more general was found before, so that a guess is worth less.
+  // The first ranking named no cause, so a guess here carries less weight.
   if (first.length === 0 && confidence === 'low') return null;
   const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);
   return { cause, confidence, probability, effects: own };
 }
 
-/** Whether a sign can be of another fault than the first: it is healthy, shows what is left, or does not fit the first. */
+/**
+ * Returns true if a sign may come from a second fault: it is healthy, shows a remaining effect, or does not fit the
+ * first cause.
+ */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
   if (isHealthy(sign) || sign.name === 'own_work') return true;
   if (left.some(({ kind }) => movedBy[kind]?.[0] === sign.name || ofCalls[kind]?.includes(sign.name) === true))
@@ -80,7 +83,7 @@ function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[
   return left.some(({ kind }) => ofCalls[kind] === undefined) && first.every((cause) => weigh(sign, cause) <= 0);
 }
 
-/** `the slow answers and the failed live queries` */
+/** Example: `slow responses and the failed live queries`. */
 export function effectsText({ effects }: Pick<AlsoCause, 'effects'>): string {
   return effects.map((kind) => effectTitles[kind]).join(' and ');
 }

@@ -1,24 +1,24 @@
-/** Whether the answers of several golden runs are alike: of bad runs one after the other, and of runs long before. */
+/** Compares results across golden runs: consecutive bad runs, and much older runs. */
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import { answeredOf } from './changed-answers.ts';
 
-/** How the answers that changed since a good run go on from one bad run to the next. */
+/** How results that changed since a good run continue from one bad run to the next. */
 export interface RepeatedAnswers {
-  /** Queries whose answer changed in at least one of the two bad runs. */
+  /** Queries whose results changed in at least one of the two bad runs. */
   readonly changed: number;
-  /** Of those: changed in one of the two alone, and as before in the other. */
+  /** Changed queries whose results changed in only one of the two runs. */
   readonly inOne: number;
-  /** Of those: changed in the first, and back in the second. */
+  /** Changed queries whose results changed in the first run and were restored in the second. */
   readonly back: number;
-  /** Of those: changed in both, to the same answer. */
+  /** Changed queries with the same new results in both runs. */
   readonly alike: number;
-  /** Of those: changed in both, to two different answers. */
+  /** Changed queries with different new results in the two runs. */
   readonly unlike: number;
 }
 
 /**
- * Null when too few queries were answered in all three, or all that changed did so between the two bad runs: what came
- * then has not been seen twice.
+ * Null if too few queries were answered in all three runs. Also null if all changes happened between the two bad runs,
+ * because such a change was only observed once.
  */
 export function repeatedAnswers(
   reference: ComparedSide,
@@ -26,7 +26,7 @@ export function repeatedAnswers(
   now: ComparedSide,
 ): RepeatedAnswers | null {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
-  // An empty list is no answer of another index.
+  // An empty result list does not come from another index.
   const shared = [...second.keys()].filter((id) =>
     [good, first, second].every((lists) => (lists.get(id) ?? []).length > 0),
   );
@@ -47,11 +47,14 @@ export function repeatedAnswers(
   return counts.changed > 0 && changedFirst === 0 ? null : counts;
 }
 
-/** How much the answers of a run are those of a run long before. */
+/** Similarity between the results of a run and those of a much older run. */
 export interface OlderAnswers {
-  /** When the older run that is most like it started. */
+  /** Start of the most similar older run. */
   readonly at: Date;
-  /** Shares of the queries with the same answer in both: older and now, older and reference, reference and now. */
+  /**
+   * Shares of queries with the same results in both runs: older and current, older and reference, reference and
+   * current.
+   */
   readonly withNow: number;
   readonly withReference: number;
   readonly referenceWithNow: number;
@@ -62,7 +65,7 @@ export interface OlderRun {
   readonly side: ComparedSide;
 }
 
-/** Of several older runs the one that is most like the run now; null without one that shares queries. */
+/** Returns the older run that is most similar to the current run. Null if no older run shares queries with it. */
 export function olderAnswers(
   older: readonly OlderRun[],
   reference: ComparedSide,
@@ -91,16 +94,18 @@ function listsOf({ answers, settings }: ComparedSide): Lists {
   );
 }
 
-/** Share of the queries of both with the same answer. */
+/** Share of the common queries with the same results in both runs. */
 function likeness(a: Lists, b: Lists): number | null {
   const shared = [...a.keys()].filter((id) => b.has(id));
   if (shared.length < MIN_SHARED) return null;
   return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
 }
 
-/** Documents that two answers share, of those in either, from which on they are one answer: a retriever may waver a little. */
+/**
+ * Minimum Jaccard similarity of two result lists that count as the same. Allows for small variations of the retriever.
+ */
 const SAME_ANSWER = 0.75;
-/** As many of the documents at the first places must stand where they stood. */
+/** Minimum share of the top documents at the same rank. */
 const SAME_PLACES = 0.5;
 const FIRST_PLACES = 5;
 

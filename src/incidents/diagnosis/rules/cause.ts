@@ -4,25 +4,25 @@ export interface CauseText {
   readonly title: string;
   /** First step, one or two sentences. */
   readonly action: string;
-  /** Observation that tells it from other causes; continues a sentence that starts with "if". */
+  /** Observation that distinguishes it from other causes; continues a sentence that starts with "if". */
   readonly shows: string;
 }
 
-/** All causes, in the order in which equally likely ones are listed. */
+/** All causes. Equally likely causes are listed in this order. */
 export const causeTexts = {
   retriever_outage: {
     title: 'the retriever is down',
-    action: 'Check the retriever and the services it calls. Scores recover with it.',
-    shows: 'calls from elsewhere fail too',
+    action: 'Check the retriever and the services that it calls. Scores recover when it is up again.',
+    shows: 'calls from other clients fail too',
   },
   retriever_failing: {
     title: 'some retriever calls fail',
-    action: 'Check the retriever log for what the failed calls share: an instance, a shard, a kind of query.',
+    action: 'Check the retriever log for what the failed calls have in common: an instance, a shard, a kind of query.',
     shows: 'a retry of the same call succeeds',
   },
   retriever_slow: {
     title: 'the retriever is slow',
-    action: 'Check the load of the retriever and its store, and `timeout_ms`.',
+    action: 'Check the load on the retriever and its store, and `timeout_ms`.',
     shows: 'responses stay slow throughout a run',
   },
   cold_cache: {
@@ -42,18 +42,18 @@ export const causeTexts = {
   },
   error_page: {
     title: 'the retriever returns an error page',
-    action: 'Check the proxy, gateway or login in front of the retriever: it responds in place of the retriever.',
+    action: 'Check the proxy, gateway or login page in front of the retriever: it responds instead of the retriever.',
     shows: 'the response body is not a result list',
   },
   empty_lists: {
     title: 'the search returns empty lists',
-    action: 'Check the search service for an error that it hides, and the index name that it queries.',
-    shows: 'a call without any filter is empty too',
+    action: 'Check the search service for an error that it hides, and check which index it queries.',
+    shows: 'a call without any filter returns nothing either',
   },
   filter: {
     title: 'a filter drops documents',
-    action: 'Compare the filter of a call with the fields of the documents: a value, a field or a tenant was renamed.',
-    shows: 'a call without the filter finds them',
+    action: 'Compare the filter of a call with the document fields: a value, a field or a tenant was renamed.',
+    shows: 'a call without the filter finds the dropped documents',
   },
   live_traffic: {
     title: 'only live queries are affected',
@@ -63,28 +63,28 @@ export const causeTexts = {
   repeated_query: {
     title: 'one query floods the traffic',
     action:
-      'Find the caller that repeats it (a health check, a crawler, a retry loop) and stop it, or exclude it from what you send to recalld.',
-    shows: 'the load drops when one caller stops',
+      'Find the client that repeats it (a health check, a crawler, a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
+    shows: 'the load drops when one client stops',
   },
   other_language: {
     title: 'users ask in another language',
     action:
-      'Index documents in that language or translate queries, and add such queries to the golden set with `recalld golden promote`.',
+      'Index documents in that language or translate queries. Add queries in that language to the golden set with `recalld golden promote`.',
     shows: 'queries in the usual language work as before',
   },
   index_parameters: {
     title: 'the index misses near neighbors',
-    action: 'Revert the change of index or search parameters (ef, nprobe, quantization), or rebuild the index.',
+    action: 'Revert the change to index or search parameters (ef, nprobe, quantization), or rebuild the index.',
     shows: 'an exact search of the store finds more',
   },
   index_lost_documents: {
     title: 'documents missing from the index',
     action: 'Find the job that deleted documents or did not finish indexing, and index the missing documents again.',
-    shows: 'the store does not have them by id',
+    shows: 'the store does not have the missing documents by id',
   },
   index_behind: {
     title: 'document changes reach the index late',
-    action: 'Check the queue and the errors of the indexing job. `recalld index check` lists what is missing.',
+    action: 'Check the queue and the errors of the indexing job. `recalld index check` lists the missing documents.',
     shows: 'new versions of documents wait to be indexed',
   },
   truncated_texts: {
@@ -94,32 +94,32 @@ export const causeTexts = {
     shows: 'stored texts end in the middle of a sentence',
   },
   duplicate_results: {
-    title: 'answers repeat the same text',
+    title: 'results repeat the same text',
     action:
       'Find documents that were indexed twice, or a join or merge that repeats results. Remove duplicates before the cut-off.',
-    shows: 'the same text has several ranks in an answer',
+    shows: 'the same text has several ranks in one result list',
   },
   corpus_changed: {
     title: 'the documents were re-chunked',
     action: 'Move the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
-    shows: 'the new ids hold parts of the old texts',
+    shows: 'the new ids contain parts of the old texts',
   },
   ids_renamed: {
     title: 'the document ids changed',
     action:
       'Correct `results.id` of the retriever if it reads another field. Otherwise move the judgments to the new ids with `recalld golden check`.',
-    shows: 'the new ids hold the same texts',
+    shows: 'the new ids have the same texts',
   },
   old_index: {
-    title: 'an old index answers',
-    action: 'Point the index alias to the current index, and find out why it moved back.',
+    title: 'an old index responds',
+    action: 'Point the index alias to the current index, and find out why it changed.',
     shows: 'the alias points to an earlier index',
   },
   split_index: {
-    title: 'a second index answers part of the time',
+    title: 'a second index responds part of the time',
     action:
-      'Find the replica or index that differs from the others, and take it out of service until it has the same content.',
-    shows: 'one query returns two different answers when repeated',
+      'Find the replica or index that differs from the others. Remove it from service until it has the same content.',
+    shows: 'a repeated query returns different results',
   },
   one_segment: {
     title: 'one segment is affected',
@@ -129,31 +129,31 @@ export const causeTexts = {
   one_kind_of_query: {
     title: 'one kind of query is affected',
     action:
-      'Check what treats such queries differently: the analyzer or tokenizer, a length limit, language detection, a rewriting or routing rule.',
-    shows: 'the same need in other words is answered',
+      'Check what treats these queries differently: the analyzer or tokenizer, a length limit, language detection, a rewriting or routing rule.',
+    shows: 'the same query in other words returns good results',
   },
   foreign_answers: {
-    title: 'queries get the answers of other queries',
+    title: 'queries get the results of other queries',
     action:
       'Check the cache key (text, filter, tenant, k) and the similarity threshold of the cache, and clear the cache.',
-    shows: 'a call that bypasses the cache is correct',
+    shows: 'a call that bypasses the cache returns correct results',
   },
   random_answers: {
-    title: 'answers do not depend on the query',
+    title: 'results do not depend on the query',
     action:
-      'Check what the search receives: an empty or shortened text, a constant vector, or an order that ignores relevance.',
+      'Check what the search receives: an empty or shortened text, a constant vector, or a sort order that ignores relevance.',
     shows: 'the search does not receive the query',
   },
   cut_off_answers: {
-    title: 'answers have fewer results than before',
+    title: 'result lists are shorter than before',
     action: 'Check `top_k` and other limits of the retriever: it returns fewer documents than requested.',
-    shows: 'fewer documents arrive than were requested',
+    shows: 'fewer documents are returned than requested',
   },
   ranking: {
     title: 'the order of results changed',
     action:
-      'Check the reranker, the sort order and the weights of the search. The same documents arrive in another order.',
-    shows: 'no deployment can be rolled back',
+      'Check the reranker, the sort order and the weights of the search. The documents are the same, in another order.',
+    shows: 'the order changed although nothing was deployed',
   },
   deployment: {
     title: 'a deployment made it worse',
@@ -163,17 +163,17 @@ export const causeTexts = {
   embedding_model: {
     title: 'the embedding models differ',
     action: 'Embed queries and documents with the same model and revision.',
-    shows: 'a stored text has another vector when embedded again',
+    shows: 'a stored text gets a different vector when embedded again',
   },
   uncovered_topic: {
     title: 'users ask for content that the store lacks',
-    action: 'Write or index documents for the uncovered topics. `recalld topics list` shows them.',
-    shows: 'no document has the answer',
+    action: 'Write or index documents for the uncovered topics. `recalld topics list` lists them.',
+    shows: 'no document answers these queries',
   },
   unlike_golden: {
     title: 'live queries are unlike the golden queries',
     action:
-      'Promote the worst judged queries to the golden set with `recalld golden promote`, and look for what they share.',
+      'Promote the worst judged queries to the golden set with `recalld golden promote`, and check what they have in common.',
     shows: 'promoted live queries score badly too',
   },
   generator: {
@@ -183,23 +183,23 @@ export const causeTexts = {
   },
   judge: {
     title: 'the judge of live queries changed',
-    action: 'Pin a version of its model. The retriever is not at fault.',
-    shows: 'fixed pairs get other grades than at first',
+    action: 'Pin a version of the judge model. The retriever is not at fault.',
+    shows: 'the judge grades fixed pairs differently than at first',
   },
   forbidden_documents: {
     title: 'forbidden documents are returned',
     action:
-      'Check the tenant or permission filter of the search, and delete withdrawn documents from the index. The run lists the documents.',
+      'Check the tenant or permission filter of the search, and delete withdrawn documents from the index. The run lists the forbidden documents.',
     shows: 'a call from another tenant returns them too',
   },
   golden_labels: {
     title: 'the golden judgments are wrong or outdated',
     action: 'Correct the judgments with `recalld golden check`. The retriever is not at fault.',
-    shows: 'people find the new answers correct',
+    shows: 'human reviewers find the new results correct',
   },
   recalld: {
     title: 'recalld itself is not working',
-    action: 'Check the scheduler, the workers and the queue of recalld with `recalld doctor`.',
+    action: 'Check the recalld scheduler, workers and queue with `recalld doctor`.',
     shows: '`recalld doctor` finds a problem',
   },
   unknown: {
@@ -217,17 +217,17 @@ export type NamedCause = Exclude<Cause, 'unknown'>;
 
 export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
-/** Returns the observation that tells two causes apart. */
+/** Returns the observation that distinguishes two causes. */
 export function tellApart(first: Cause, second: Cause): string {
-  return `Tell them apart: if ${causeTexts[first].shows}, the first; if ${causeTexts[second].shows}, the second.`;
+  return `To distinguish them: if ${causeTexts[first].shows}, the first; if ${causeTexts[second].shows}, the second.`;
 }
 
-/** Formats as whole percent, at most 99: no diagnosis is certain. */
+/** Formats a whole percentage, at most 99 %: no diagnosis is certain. */
 export function probabilityText(probability: number): string {
   return `${Math.min(99, Math.round(100 * probability))} %`;
 }
 
-/** Trust levels of a diagnosis; see docs/explanation/diagnosis.md. */
+/** Confidence levels of a diagnosis; see docs/explanation/diagnosis.md. */
 export const confidences = ['high', 'medium', 'low'] as const;
 
 export type Confidence = (typeof confidences)[number];

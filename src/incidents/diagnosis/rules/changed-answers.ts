@@ -1,6 +1,6 @@
 /**
- * What became of the answers of a golden run since a run before it: which changed, what the fall of a score is made
- * of, and which stage of the retriever lost them.
+ * How golden run results changed since an earlier run: which results changed, what caused a drop in score, and at which
+ * retriever stage documents were lost.
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -18,47 +18,56 @@ import { commonNewcomer, type ForeignLists, foreignLists, type Lists } from './f
 import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
 
 export interface ChangedAnswers {
-  /** Queries that both runs were asked and answered, with or without documents. */
+  /** Queries answered in both runs, including with empty results. */
   readonly answered: number;
-  /** Of those whose labels are alive; null without any. */
+  /** Score change of queries whose judged documents still exist; null if there are none. */
   readonly score: ScoreChange | null;
-  /** Mean share of the documents of a query that it still gets, over queries that got some in both runs; null without. */
+  /**
+   * Mean share of a query's documents that it still gets, over queries with results in both runs; null if there are
+   * none.
+   */
   readonly kept: number | null;
-  /** Mean share of the pairs of documents of a query that stand the other way round, of those it got before and now; null without. */
+  /**
+   * Mean share of a query's document pairs in reversed order, among documents returned before and now; null if there
+   * are none.
+   */
   readonly disorder: number | null;
-  /** Of answers that still hold their first document of before, the share that has it at a later place; null without. */
+  /** Share of results whose first document moved down, among results that still contain it; null if there are none. */
   readonly firstMoved: number | null;
-  /** Mean number of documents in the answers that had some in both runs; null without. */
+  /** Mean number of documents per result list, over queries with results in both runs; null if there are none. */
   readonly length: { readonly before: number; readonly now: number } | null;
-  /** Mean share of the documents of a query that it still gets, of those that any query still gets; null without. */
+  /**
+   * Mean share of a query's documents that it still gets, among documents that any query still gets; null if there are
+   * none.
+   */
   readonly keptOfThere: number | null;
-  /** Of the answers that have fewer documents than before, the share that has the first ones of before; null without. */
+  /** Share of shortened result lists that kept their first documents; null if no list is shorter. */
   readonly cut: number | null;
-  /** Of places where another document stands, the share in which one new document stands for one old one; null for few. */
+  /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
   readonly renamed: number | null;
-  /** Different documents that the queries got before. */
+  /** Distinct documents returned before. */
   readonly documentsBefore: number;
-  /** How many of them no query gets any more. */
+  /** Number of documents that no query gets any more. */
   readonly vanished: number;
-  /** Different documents that no query got before. */
+  /** Distinct documents that no query got before. */
   readonly appeared: number;
-  /** Queries without documents, before and now. */
+  /** Queries with empty results, before and now. */
   readonly emptyBefore: number;
   readonly empty: number;
   readonly foreign: ForeignLists;
   readonly newcomer: ReturnType<typeof commonNewcomer>;
-  /** Share of the results that came before in the same answer already. */
+  /** Share of results that repeat an earlier one in the same list. */
   readonly repeated: { readonly before: number; readonly now: number };
 }
 
 export type ScoreChange = ReturnType<typeof scoreChange>;
 
 /**
- * Compares two runs of a golden set over what both answered: failures are looked at by themselves, and would hide
- * what else changed.
+ * Compares two golden runs over the queries that both answered. Failures are examined separately, because they would
+ * hide other changes.
  *
- * @param stale ids of queries whose labels are not alive: their scores fall without any fault of the retriever
- * @param key the measure of the score
+ * @param stale ids of queries whose judged documents are gone: their scores drop although the retriever works
+ * @param key measure of the score
  */
 export function changedAnswers(
   before: ComparedSide,
@@ -72,7 +81,7 @@ export function changedAnswers(
   const idsOf = (answers: ReadonlyMap<string, QueryAnswer>, { id }: GoldenQuery): string[] =>
     (answers.get(id)?.documents ?? []).slice(0, k).map((document) => document.id);
   const lists = both.map((query) => ({ old: idsOf(old, query), now: idsOf(now, query) }));
-  // An empty answer says nothing of the documents that it lacks.
+  // An empty list does not show which documents are missing.
   const full = lists.filter((list) => list.old.length > 0 && list.now.length > 0);
   const poolBefore = new Set(full.flatMap((list) => list.old));
   const pool = new Set(full.flatMap((list) => list.now));
@@ -111,13 +120,13 @@ export function changedAnswers(
   };
 }
 
-/** The measure that runs are compared by unless a failing check has another. */
+/** Default measure for comparing runs, used unless a failing check has another measure. */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
   return { measure: 'ndcg', k };
 }
 
-/** The queries of a side that came to an answer, with or without documents, by id. */
+/** Returns the answered queries of one run by id, including those with empty results. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
@@ -144,7 +153,7 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** Fewer common documents have no order to speak of. */
+/** With fewer common documents, the order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {
@@ -155,12 +164,12 @@ function disorderOf({ old, now }: Lists): number | null {
   return pairs.filter(Boolean).length / pairs.length;
 }
 
-/** Fewer places than these do not tell a new name from another document. */
+/** With fewer changed ranks, a renamed document cannot be distinguished from another document. */
 const MIN_PLACES = 20;
 
 /**
- * Of places at which another document stands than before, the share in which it is the commonest successor of the old
- * one, and the old one is its commonest predecessor. Documents that stood at one such place alone say nothing.
+ * Among ranks whose document changed, the share at which the new document is the commonest successor of the old one and
+ * the old one is its commonest predecessor. Documents with only one changed rank are ignored.
  */
 function renamedShare(lists: readonly Lists[]): number | null {
   const pairs = lists
@@ -216,7 +225,7 @@ function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, afte
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
-/** @param stale ids of queries whose labels are not alive */
+/** @param stale ids of queries whose judged documents are gone */
 export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: ReadonlySet<string>, key: RunMetricKey) {
   if (before.queries.length === 0 || after.queries.length === 0) return null;
   const level = after.settings.relevanceLevel;
@@ -233,14 +242,16 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: Read
   return {
     /** Metric key, such as `ndcg@10`. */
     measure: formatMetricKey(key),
-    /** Means over the queries that each run was asked, those that failed counting 0. */
+    /** Means over the queries of each run. Failed queries count as 0. */
     before: old,
     now,
-    /** Of `before - now`: what queries lost that failed, got nothing, have stale labels, are not in both, or the others. */
+    /**
+     * Parts of `before - now`, by the reason why a query lost: failed, empty, stale judgments, not in both runs, other.
+     */
     parts,
     segment: hurtSegment(losses, after.settings),
     segments: hurtSegments(losses, after.settings.segmentKeys),
-    /** Of the kinds that the texts of queries tell: script, language, length and traits. */
+    /** Kinds that follow from the query text: script, language, length and traits. */
     kind: hurtKind(losses),
   };
 }
@@ -257,20 +268,20 @@ function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query:
 }
 
 export interface StagedSide extends ComparedSide {
-  /** By the id of the query. */
+  /** Stages by query id. */
   readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
 }
 
-/** Means over the questions that both runs answered, of the shares of their relevant documents. */
+/** Mean shares of relevant documents, over the queries that both runs answered. */
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
-/** Fewer questions tell nothing. */
+/** With fewer queries, the comparison is not meaningful. */
 const MIN_QUESTIONS = 20;
 
 const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
-/** Null for few questions that both runs answered, telling of stages. */
+/** Null if both runs answered too few queries with stages. */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
   const reporting = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
@@ -283,9 +294,9 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   return {
     n: old.length,
     k,
-    /** Among the first k of the answers. */
+    /** Shares among the first k results. */
     found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
-    /** That each stage lost, in their order, the answer last. */
+    /** Loss at each stage in order; the final results come last. */
     steps: names.map((name, step) => ({
       name,
       ...changeOf(
@@ -302,18 +313,20 @@ function changeOf(before: readonly number[], now: readonly number[]) {
   return {
     before: mean(before),
     now: mean(now),
-    /** 95 % bounds of now less before, paired (Student's t). */
+    /** Bounds of the paired 95 % interval of now - before (Student's t). */
     ciLow: low,
     ciHigh: high,
   };
 }
 
 export type StageAtFault =
-  /** The answers lost nothing for certain. */
+  /** No significant loss in the final results. */
   | { readonly kind: 'steady' }
   | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
 
-/** The stage that lost at least half of what the answers lost; null when none did for certain. */
+/**
+ * Returns the stage that caused at least half of the loss in the final results; null if no stage did so significantly.
+ */
 export function stageAtFault({ found, steps }: StageLoss): StageAtFault | null {
   if (found.ciHigh >= 0) return { kind: 'steady' };
   const [step] = steps.toSorted((a, b) => b.now - b.before - (a.now - a.before));

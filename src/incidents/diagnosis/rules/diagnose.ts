@@ -1,4 +1,6 @@
-/** Derives a diagnosis from what is known about an alert: a cause or `unknown`, how far to trust it, and why. */
+/**
+ * Derives a diagnosis from the observations around an alert: a cause or `unknown`, the confidence, and the evidence.
+ */
 
 import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
 import { type CauseText, causeTexts, probabilityText, tellApart } from './cause.ts';
@@ -12,26 +14,26 @@ import { readRunSigns } from './read-run-signs.ts';
 import { isHealthy, sinceOnset } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 
-/** Longest summary, in characters: what an annotation of an alert or a line of a chat takes. */
+/** Maximum length of a summary in characters, so that it fits an alert annotation or one line of a chat. */
 export const MAX_SUMMARY_LENGTH = 300;
 
-/** What causes are ranked by. */
+/** Input of the ranking. */
 export interface Evidence {
-  /** Those that are weighed. */
+  /** Signs that are used in the ranking. */
   readonly signs: readonly Sign[];
   readonly effects: readonly Effect[];
-  /** Of the golden queries; null without a run. */
+  /** Share of golden queries that failed; null if no golden run was examined. */
   readonly failedShare: number | null;
 }
 
 export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'>, Omit<Evidence, 'signs'> {
   /** At most 300 characters. */
   readonly summary: string;
-  /** Causes of firing alerts that the first cause cannot bring about. */
+  /** Causes of the firing alerts that the first cause cannot explain. */
   readonly also: readonly AlsoCause[];
-  /** Everything that was read. */
+  /** All signs. */
   readonly signs: readonly Sign[];
-  /** Names of those that were weighed. */
+  /** Names of the signs that were used in the ranking. */
   readonly weighed: readonly SignName[];
 }
 
@@ -66,7 +68,10 @@ function readSigns(observed: Observations): Sign[] {
   return oneOfEach([...readRunSigns(observed.run), ...measured]);
 }
 
-/** Of what both golden and live queries show: what differs from before, else the golden one. */
+/**
+ * Returns one sign where golden and live queries both have one: the sign that shows a difference; otherwise the golden
+ * sign.
+ */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
     const same = signs.filter(({ name }) => name === sign.name);
@@ -76,8 +81,9 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 }
 
 /**
- * Latencies that a starved recalld measured are its own, unless the service reports longer ones too. Where answers come
- * empty, a document that its own text does not find says nothing of its vector.
+ * Removes signs that were not measurable. Latencies measured while recalld was starved are not evidence against the
+ * retriever, unless the service also reports longer ones. If results are empty, a document that a search for its own
+ * text does not find says nothing about its vector.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -91,7 +97,7 @@ function measurable(signs: readonly Sign[]): readonly Sign[] {
   );
 }
 
-/** Healthy states that need not change while a part of the documents cannot be retrieved. */
+/** Signs that may stay healthy although some documents cannot be retrieved. */
 const answersHealthy = {
   score: 'steady',
   results: 'intact',
@@ -101,28 +107,28 @@ const answersHealthy = {
 } as const;
 const countsHealthy = { labels: 'alive', store_size: 'steady' } as const;
 
-/** What a finding about documents that were looked up one by one says nothing about, by the sign that carries it. */
+/** For each sign about documents that were looked up individually, the signs that do not contradict it. */
 const unaffectedBy: Readonly<
   Partial<Record<SignName, readonly [state: string, healthy: Readonly<Partial<Record<SignName, string>>>]>>
 > = {
   index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
   gone_documents: ['lost', answersHealthy],
-  // What queries retrieved is read of the answers that are not empty.
+  // Signs about retrieved documents are computed from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
-  // Golden queries ask for a number of results of their own.
+  // Golden queries set their own number of results.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
-  // The documents are there, so that counts and labels still speak against lost ones.
+  // These documents exist, so counts and judgments still contradict the loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
-  // The calls that take long are those that are given up.
+  // The slow calls are the calls that timed out.
   failure_kind: ['timeouts', { live_latency: 'steady' }],
 };
 
 /**
- * Documents that were looked up by their ids are known to be missing, late, of another model or not retrieved. Golden
- * queries and counts that do not show it stand for other documents, and do not speak against it.
+ * Removes contradictions that are none. Documents that were looked up by id are known to be missing, late, embedded by
+ * another model or not retrieved. Golden queries and counts that do not show this concern other documents.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
   const found = signs.flatMap(({ name, state }) => {
@@ -157,14 +163,14 @@ function summarise(
   return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
 }
 
-/** For alerts with several causes. */
+/** For alerts that have several causes. */
 export const noOneCause = 'No single cause explains all firing alerts.';
 
 function actionsOf(also: readonly AlsoCause[]): string[] {
   return also.map((one) => causeTexts[one.cause].action);
 }
 
-/** A guess that is less likely is none. */
+/** A less likely cause is not shown as a guess. */
 const MIN_GUESS = 0.2;
 
 function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string[] {
@@ -172,21 +178,21 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
     const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
-    // Last, since there may be more of them than have room.
+    // Placed last, because the list may not fit.
     return ['Cause unknown: the failing measures are close to the last good run.', action, ...figures];
   }
   const guesses = ranked
     .filter(({ cause, probability }) => cause !== 'unknown' && probability >= MIN_GUESS)
     .slice(0, 2)
     .map(({ cause, probability }) => `${causeTexts[cause].title} (${probabilityText(probability)})`);
-  const likeliest = guesses.length === 0 ? [] : [`Likeliest: ${guesses.join(', ')}.`];
+  const likeliest = guesses.length === 0 ? [] : [`Most likely: ${guesses.join(', ')}.`];
   const differences = ranked.flatMap(({ cause, supporting }) => (cause === 'unknown' ? supporting : []));
   const [strongest, ...others] = differences.map(({ sentence }) => sentence);
   const first = strongest === undefined ? [] : [strongest];
-  return ['Cause unknown: what was measured does not tell.', ...first, ...likeliest, action, ...others];
+  return ['Cause unknown: the evidence does not identify it.', ...first, ...likeliest, action, ...others];
 }
 
-/** Leaves out what would make it too long. */
+/** Omits sentences that would exceed the maximum length. */
 function joined(sentences: readonly string[]): string {
   return sentences.reduce(
     (summary, sentence) =>
@@ -197,10 +203,10 @@ function joined(sentences: readonly string[]): string {
   );
 }
 
-/** A fall of a score that is no larger is not one. */
+/** A smaller drop in score is ignored. */
 const MIN_FALL = 0.005;
 
-/** These are alarms wherever they are measured, without a check. */
+/** These effects fire alerts whenever they are measured, even without a check. */
 const alwaysReported: readonly EffectKind[] = [
   'failures',
   'relevance',
@@ -208,15 +214,15 @@ const alwaysReported: readonly EffectKind[] = [
   'recall',
   'canary',
   'index_missing',
-  'index_leftovers',
+  'index_orphans',
   'index_late',
   'index_models',
   'runs',
 ];
 
 /**
- * Effects of the firing alerts. An effect that is back at its earlier value has size 0: no cause explains it. An effect
- * without an earlier value is left out. Empty if the alerts are unknown.
+ * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause explains it.
+ * Excludes effects without an earlier value. Empty if the firing alerts are unknown.
  */
 function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];
@@ -231,7 +237,7 @@ function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs:
   });
 }
 
-/** Share of the golden queries that failed; null without a run. */
+/** Share of golden queries that failed; null if no golden run was examined. */
 function failedShareOf(run: ObservedRun | null): number | null {
   if (run === null) return null;
   const { ok, empty, error, timeout } = run.outcomes;
@@ -255,10 +261,10 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** Other questions have another mean, and answers waver: by less than this it may be by chance. */
+/** A smaller difference may be chance: the queries differ, and results vary. */
 const MIN_TO_TELL = 0.02;
 
-/** Parts that rose instead take nothing away from those that fell. */
+/** Parts that improved do not offset parts that dropped. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
   const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');
@@ -266,11 +272,15 @@ function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] 
     return [{ kind: 'score', size: 1, parts: { level: 1 } }];
   if (loss === null) return [];
   if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
-  const parts = { ...loss.parts, unshared: toldOf(loss.parts.unshared), answers: toldOf(loss.parts.answers) };
+  const parts = {
+    ...loss.parts,
+    unshared: significantPart(loss.parts.unshared),
+    answers: significantPart(loss.parts.answers),
+  };
   const size = Object.values(parts).reduce((sum, part) => sum + Math.max(0, part), 0);
   return [{ kind: 'score', size, parts }];
 }
 
-function toldOf(part: number): number {
+function significantPart(part: number): number {
   return part < MIN_TO_TELL ? 0 : part;
 }

@@ -1,4 +1,4 @@
-/** Effects, and which of them each cause can explain: a cause that explains none is not offered. */
+/** Effects, and the causes that can explain each effect. A cause that explains no effect is not proposed. */
 import type { NamedCause } from './cause.ts';
 
 /** Kinds of effects that an alert can show. */
@@ -18,7 +18,7 @@ export const effectKinds = [
   'canary',
   'index_missing',
   'index_retrieval',
-  'index_leftovers',
+  'index_orphans',
   'index_late',
   'index_models',
   'store',
@@ -31,66 +31,66 @@ export const effectKinds = [
 
 export type EffectKind = (typeof effectKinds)[number];
 
-/** What to call each, as the object of "likely cause of". */
+/** Names of the effects, as the object of "likely cause of". */
 export const effectTitles: Readonly<Record<EffectKind, string>> = {
   score: 'the lower scores',
   failures: 'the failed queries',
-  latency: 'the slow answers',
+  latency: 'slow responses',
   labels: 'the missing judged documents',
   forbidden: 'the forbidden documents',
   live_errors: 'the failed live queries',
   live_empty: 'the live queries without a document',
   feedback: 'the negative feedback',
   relevance: 'the lower live relevance',
-  judge: 'the other grades of the judge',
+  judge: 'the changed grades of the judge',
   density: 'the lower query density',
-  recall: 'the lower recall of the index',
+  recall: 'the lower index recall',
   canary: 'the changed embedding canary',
-  index_missing: 'the documents that are missing in the index',
-  index_retrieval: 'the documents that are not returned for their own text',
-  index_leftovers: 'the leftovers in the index',
-  index_late: 'the late changes of the index',
-  index_models: 'the vectors of another model',
-  store: 'the changed vectors of the store',
-  results: 'the other number of results per answer',
-  context: 'the other length of the context',
+  index_missing: 'the documents missing from the index',
+  index_retrieval: 'the documents not returned for their own text',
+  index_orphans: 'the orphaned documents in the index',
+  index_late: 'the late index updates',
+  index_models: 'the vectors from another model',
+  store: 'the changed vectors in the store',
+  results: 'the changed number of results',
+  context: 'the changed context length',
   repeats: 'the repeated results',
-  traffic: 'the other mix of live queries',
-  runs: 'the golden runs that did not end',
+  traffic: 'the changed mix of live queries',
+  runs: 'the golden runs that did not complete',
 };
 
-/** The queries that lost a score between two runs. */
+/** Reasons why queries lost score between two runs. */
 const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers'] as const;
 
 export type LossPart = (typeof lossParts)[number];
 
-/** What a drop or a rise is made of; `level`: the score never was higher. */
+/** Part of a drop or a rise; `level`: the score was never higher. */
 export type EffectPart = LossPart | 'level';
 
-/** Size of an effect, and, where known, the queries that make it up; the parts sum to the size. */
+/** Size of an effect and, if known, the queries that contribute to it. The parts sum to the size. */
 export interface Effect {
   readonly kind: EffectKind;
-  /** Above 0; 0 where the failing measure is as it was before. */
+  /** Positive; 0 if the failing measure has recovered. */
   readonly size: number;
   readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
 }
 
 interface Reach {
   readonly moves: readonly EffectKind[];
-  /** The parts of a score or of failures that it moves. */
+  /** Parts of the score or of the failures that the cause changes. */
   readonly through: readonly EffectPart[];
-  /** Least share of the queries that must have failed. */
+  /** Minimum share of failed queries. */
   readonly leastFailed?: number;
 }
 
-/** Below this share of failed queries the retriever is not down. */
+/** Below this share of failed queries, the retriever is not considered down. */
 const DOWN = 0.9;
 
 const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
 const answers = ['score', 'feedback', 'relevance', 'live_empty'] as const;
 const judged = ['score', 'feedback', 'relevance'] as const;
-/** What an index of other documents changes. */
-const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_leftovers', 'index_late'] as const;
+/** Effects of different index contents. */
+const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_orphans', 'index_late'] as const;
 
 const lost = lossParts.filter((part) => part !== 'unshared');
 
@@ -134,12 +134,12 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance'], through: [] },
   truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: ['answers'] },
   duplicate_results: {
-    moves: [...judged, 'repeats', 'context', 'store', 'index_leftovers'],
+    moves: [...judged, 'repeats', 'context', 'store', 'index_orphans'],
     through: ['answers'],
   },
   corpus_changed: { moves: [...judged, ...contents], through: ['stale', 'answers'] },
   ids_renamed: {
-    moves: ['score', 'labels', 'density', 'index_missing', 'index_leftovers'],
+    moves: ['score', 'labels', 'density', 'index_missing', 'index_orphans'],
     through: ['stale', 'answers'],
   },
   old_index: { moves: [...answers, ...contents], through: ['empty', 'stale', 'answers'] },
@@ -170,7 +170,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   recalld: { moves: ['runs', 'latency'], through: [] },
 };
 
-/** The share of an effect that a cause can bring about, 0..1. */
+/** Share of an effect that a cause can explain, 0 to 1. */
 function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare: number | null): number {
   const { moves, through, leastFailed = 0 } = reaches[cause];
   if (!moves.includes(kind) || size <= 0) return 0;
@@ -180,7 +180,7 @@ function explains(cause: NamedCause, { kind, size, parts }: Effect, failedShare:
   return Math.min(1, moved / size);
 }
 
-/** A cause that explains less than this share of all firing effects is not offered. */
+/** A cause that explains less than this share of all firing effects is not proposed. */
 const MIN_EXPLAINED = 0.5;
 
 /** True if a cause can explain most of one firing effect. */
@@ -188,13 +188,13 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
-/** Less of an effect than this share, and less of a score than this drop, is no second effect. */
+/** A second effect needs at least this share of the effect, and at least this drop if it is a score. */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 
 /**
- * What causes together leave of an effect: all of it, the parts that none of them moves (failed calls leave the drop of
- * the queries that were answered), or nothing.
+ * Returns what several causes together do not explain of an effect: all of it, the parts that no cause changes (failed
+ * calls do not explain a drop among answered queries), or nothing.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;
@@ -210,7 +210,7 @@ export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShar
   return sum < MIN_LEFT * size || (kind === 'score' && sum < MIN_SCORE_LEFT) ? null : { kind, size: sum, parts: left };
 }
 
-/** True if a cause can explain at least one firing effect; without effects, every cause can. */
+/** Returns true if a cause can explain at least one firing effect, or if there are no effects. */
 export function isPossible(cause: NamedCause, effects: readonly Effect[], failedShare: number | null): boolean {
   return effects.length === 0 || effects.some((effect) => canExplain(cause, effect, failedShare));
 }

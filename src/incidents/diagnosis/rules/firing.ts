@@ -7,7 +7,7 @@ import type { WatchedMeasure } from '../../../measures/rules/measure-change.ts';
 import type { ThresholdMeasureName } from '../../../measures/rules/measure-table.ts';
 import type { EffectKind } from './effects.ts';
 
-/** Of checks with a fixed threshold, and of the watch over changes. */
+/** Effects by measure, for checks with a fixed threshold and for change detection. */
 const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
@@ -27,8 +27,8 @@ const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, Ef
   live_mrr: 'relevance',
   index_missing_ratio: 'index_missing',
   index_not_retrievable_ratio: 'index_retrieval',
-  index_orphaned_ratio: 'index_leftovers',
-  index_superseded_ratio: 'index_leftovers',
+  index_orphaned_ratio: 'index_orphans',
+  index_superseded_ratio: 'index_orphans',
   index_lag_seconds: 'index_late',
   index_lag_median_seconds: 'index_late',
   index_other_model_ratio: 'index_models',
@@ -60,7 +60,7 @@ export type FiringSummary = ReturnType<typeof summarizeFiring>;
 
 /**
  * @param checks of all pipelines
- * @param changed measures of the pipeline that left their normal range, or whose drop has an alert of its own
+ * @param changed measures of the pipeline that left their normal range, or whose drop has a separate alert
  */
 export function summarizeFiring(pipeline: string, checks: readonly CheckState[], changed: readonly string[]) {
   const breached = checks.filter((check) => check.pipeline === pipeline && isBreach(check.verdict));
@@ -69,9 +69,9 @@ export function summarizeFiring(pipeline: string, checks: readonly CheckState[],
   const effects = [...breached.map(effectOf), ...changed.flatMap((measure) => effectsOfChanges[measure] ?? [])];
   return {
     effects: [...new Set(effects)],
-    /** The failing measure of a golden run, of several a critical one; null when none fails. */
+    /** The failing measure of a golden run; if there are several, a critical one. Null if none fails. */
     key: worst === undefined ? null : keyOf(worst.measure),
-    /** The floor that it is below; null when it is below none. */
+    /** The threshold that the measure is below; null if it is not below one. */
     floor: worst?.kind === 'floor' ? worst.threshold : null,
   };
 }

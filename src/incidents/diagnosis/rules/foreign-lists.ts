@@ -1,6 +1,6 @@
-/** Answers that are the list of another query, as a cache with a wrong key returns them. */
+/** Detects result lists that belong to another query, as returned by a cache with a wrong key. */
 
-/** The documents of one query before and now, best first, as far as both runs were asked for. */
+/** Documents of one query before and now, best first, to the depth that both runs requested. */
 export interface Lists {
   readonly old: readonly string[];
   readonly now: readonly string[];
@@ -8,10 +8,10 @@ export interface Lists {
 
 export type ForeignLists = ReturnType<typeof foreignLists>;
 
-/** Shorter lists are alike by chance. */
+/** Shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
-/** Lists are compared in their order, those of before as far as the answer of now goes. */
+/** Compares lists in order. The earlier lists are cut to the length of the current one. */
 export function foreignLists(lists: readonly Lists[]) {
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
@@ -26,14 +26,14 @@ export function foreignLists(lists: readonly Lists[]) {
     if (key !== own && before.has(key)) foreign += 1;
   }
   return {
-    /** Answers that are long enough to differ. */
+    /** Result lists that are long enough to compare. */
     compared: compared.length,
     /**
-     * Of those, not what the query got before, and what another query got before. Lists that several queries share now and
-     * none had before are of a search that no longer sees the queries, not of a cache.
+     * Lists that differ from the query's earlier list and equal another query's earlier list. Excludes new lists that
+     * several queries share: they come from a search that ignores the query, not from a cache.
      */
     foreign,
-    /** Of those, the list of another query before already: of queries that ask the same. */
+    /** Lists that already equaled another query's list before, because the queries ask the same thing. */
     usual,
   };
 }
@@ -48,7 +48,7 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** The document that came new to most queries, beside how many a document comes new to. */
+/** Returns the document that is new in the results of most queries, with the usual number of queries per document. */
 export function commonNewcomer(lists: readonly Lists[]) {
   const counts = new Map<string, number>();
   for (const { old, now } of lists) {
@@ -57,7 +57,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return {
-    /** Queries that it came new to; 0 without one. */
+    /** Queries for which the document is new; 0 if there is none. */
     queries: Math.max(0, ...counts.values()),
     /** Mean over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

@@ -1,4 +1,6 @@
-/** The group of golden queries that lost most: a segment by the tags of the set, or a kind by the texts of its queries. */
+/**
+ * The group of golden queries that lost most: a segment by the tags of the golden set, or a kind by the query texts.
+ */
 
 import type { GoldenQuery } from '../../../core/model.ts';
 import { queryKinds } from '../../../core/text/query-kinds.ts';
@@ -6,19 +8,19 @@ import { groupBySegment } from '../../../golden/rules/golden-set.ts';
 import type { RunSettings } from '../../../golden/rules/run.ts';
 import { binomialUpperTail, hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 
-/** The group that lost most beside the others. */
+/** The group whose loss exceeds the rest most. */
 export interface HurtGroup {
-  /** Goes on behind "a query": `of tenant=acme`, `in German`. */
+  /** Follows "a query" in a sentence: `of tenant=acme`, `in German`. */
   readonly name: string;
   readonly n: number;
-  /** Mean loss of a query in it, and outside of it. */
+  /** Mean loss per query inside and outside the group. */
   readonly inside: number;
   readonly outside: number;
-  /** Groups that it was chosen from. */
+  /** Number of groups that were compared. */
   readonly searched: number;
   /**
-   * Probability that as many of the hurt queries fall into it by chance (hypergeometric), times `searched` (Bonferroni); at
-   * most 1.
+   * Probability that as many hurt queries are in the group by chance (hypergeometric), times `searched` (Bonferroni);
+   * at most 1.
    */
   readonly chance: number;
 }
@@ -29,10 +31,10 @@ interface QueryLoss {
 }
 
 const MIN_IN_GROUP = 5;
-/** A query that lost less may have lost it as its answers waver. */
+/** A smaller loss may be normal variation. */
 const HURT = 0.05;
 
-/** Null without two segments of some size. */
+/** Null unless at least two segments are large enough. */
 export function hurtSegment(
   losses: readonly QueryLoss[],
   { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
@@ -48,22 +50,22 @@ export function hurtSegment(
   );
 }
 
-/** Segments of one key of which some lost nearly all their queries, and the others nearly none. */
+/** Segments of one key: some lost nearly all their queries, others almost none. */
 export interface HurtSegments {
   readonly names: readonly string[];
   readonly others: number;
 }
 
-/** A segment with at least this share of hurt queries is lost, one with at most the other is not. */
+/** A segment is lost if at least the first share of its queries is hurt, and intact if at most the second share is. */
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
-/** Segments of fewer queries are whole or lost by chance. */
+/** Smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Chance of so clear a split, were the hurt queries spread over all, from which on it is none. */
+/** Maximum probability of such a clear split if the hurt queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
-/** Null unless at least two segments are lost and two are not. */
+/** Null unless at least two segments are lost and two are intact. */
 export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]): HurtSegments | null {
   for (const key of segmentKeys) {
     const counted = new Map<string, { n: number; hurt: number }>();
@@ -87,14 +89,14 @@ export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly
   return null;
 }
 
-/** Probability that of n queries that are hurt with probability p, nearly all are or nearly none. */
+/** Probability that nearly all or almost none of n queries are hurt, if each is hurt with probability p. */
 function chanceOfClear(n: number, p: number): number {
   const atLeast = binomialUpperTail(Math.ceil(LOST_SEGMENT * n), n, p);
   const atMost = 1 - binomialUpperTail(Math.floor(WHOLE_SEGMENT * n) + 1, n, p);
   return Math.min(1, atLeast + atMost);
 }
 
-/** Null where no kind has some queries inside and outside of it. */
+/** Null if no kind has enough queries both inside and outside it. */
 export function hurtKind(losses: readonly QueryLoss[]): HurtGroup | null {
   return worstGroup(losses, queryKinds(losses.map(({ query }) => query.text)));
 }

@@ -6,22 +6,22 @@ import type { Cause } from './cause.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
-/** Something that rings now. */
+/** A firing alert. */
 export interface Alert {
   readonly name: string;
-  /** The alert rule that carries the same, whose summary and runbook are its own. */
+  /** The alert rule for the same condition; it supplies the summary and the runbook. */
   readonly rule: string;
   readonly severity: Severity;
-  /** Whose runs it is about; null for one that is not about a golden set. */
+  /** The golden set whose runs the alert covers; null if it covers none. */
   readonly goldenSet: string | null;
-  /** Enough on a lock screen: `nDCG@10 0.55, below 0.7`. */
+  /** Title that fits a lock screen: `nDCG@10 0.55, below 0.7`. */
   readonly headline: string;
-  /** What holds, with its numbers: a sentence or two. */
+  /** The failing condition with its numbers, in one or two sentences. */
   readonly text: string;
-  /** What was measured, and what it is held against; null where it is not about a number. */
+  /** The measured value and its threshold; null if the alert has no number. */
   readonly value: number | null;
   readonly threshold: number | null;
-  /** The pinned run that the value is a difference to; left out for a value by itself. */
+  /** The pinned run that the value is a difference from; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
   /** The stored measure that the alert is about, for its chart; left out for an alert without one. */
   readonly measured?: Measured | undefined;
@@ -33,7 +33,7 @@ export interface Measured {
   readonly segment: string;
 }
 
-/** What one look came to. */
+/** Result of one diagnosis. */
 export interface Diagnosis
   extends Pick<
     Findings,
@@ -51,25 +51,25 @@ export interface Diagnosis
   readonly pipeline: string;
   /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
-  /** The golden run that was looked at, and the good one that it was held against; null where there was none. */
+  /** The examined golden run and the good run that it was compared with; null if there was none. */
   readonly runId: string | null;
   readonly referenceRunId: string | null;
 }
 
-/** How one alarm went within an incident. */
+/** Timeline of one alert within an incident. */
 export interface AlertTimeline {
   readonly name: string;
   /** The alert rule of the highest severity reached. */
   readonly rule: string;
   readonly goldenSet: string | null;
-  /** The worst that it came to. */
+  /** Worst severity that the alert reached. */
   readonly severity: Severity;
-  /** How it stands; null when it is over. */
+  /** Current severity; null if the alert is resolved. */
   readonly currentSeverity: Severity | null;
   readonly openedAt: Date;
-  /** When it was last over; null while it rings. */
+  /** When the alert was last resolved; null while it fires. */
   readonly endedAt: Date | null;
-  /** When it became critical; several times when it fell back in between. */
+  /** When the alert became critical; has several times if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
   /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
@@ -77,29 +77,29 @@ export interface AlertTimeline {
   readonly measured?: Measured | undefined;
 }
 
-/** What was measured of alarms that are over, by their names. */
+/** Recovered measurements of resolved alerts, by alert name. */
 export type Recoveries = ReadonlyMap<string, string>;
 
-/** `left_config`: what fired is no longer configured, and was not seen to recover. */
+/** `left_config`: the alerts were removed from the config before they recovered. */
 export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];
 
-/** A record: what was last said, which stays as it was said, and all that led to it. */
+/** An incident: the latest reported diagnosis, which does not change afterwards, and the earlier ones. */
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
-  /** Null while something rings. */
+  /** Null while an alert fires. */
   readonly closedAt: Date | null;
-  /** Null while it is open. */
+  /** Null while the incident is open. */
   readonly closedBecause: ClosingReason | null;
-  /** The worst that it came to. */
+  /** Worst severity during the incident. */
   readonly severity: Severity;
   /** When a second evaluation confirmed the diagnosis, so that it may be sent; null until then. */
   readonly confirmedAt: Date | null;
   readonly diagnosedAt: Date;
   readonly timeline: readonly AlertTimeline[];
-  /** What was said before, the latest first. */
+  /** Earlier diagnoses, newest first. */
   readonly earlier: readonly EarlierDiagnosis[];
   /** When a person took charge of it; null until then. */
   readonly acknowledgedAt: Date | null;
@@ -122,14 +122,17 @@ export interface EarlierDiagnosis extends Omit<Diagnosis, 'pipeline' | 'ranked' 
   readonly diagnosedAt: Date;
 }
 
-/** A first guess is often corrected by the next look, 15 s later: until then no message carries a cause. */
-const SECOND_LOOK_MS = 10_000;
+/**
+ * Minimum time between the first diagnosis and its confirmation. The next evaluation, 15 s later, often corrects a
+ * first guess, so notifications carry no cause until then.
+ */
+const CONFIRMATION_DELAY_MS = 10_000;
 
 export function isFinal(openedAt: Date, at: Date): boolean {
-  return at.getTime() - openedAt.getTime() >= SECOND_LOOK_MS;
+  return at.getTime() - openedAt.getTime() >= CONFIRMATION_DELAY_MS;
 }
 
-/** What a look at what rings adds to how the alarms of an incident went. */
+/** Updates the alert timelines of an incident with the alerts that fire now. */
 export function updateTimelines(
   timeline: readonly AlertTimeline[],
   firing: readonly Alert[],
@@ -188,7 +191,10 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
   return { at, headline, text, value, threshold, comparedWith };
 }
 
-/** Whether a value is further beyond its threshold than another was; false for differences to two baselines. */
+/**
+ * Returns true if the first value is further beyond its threshold than the second. False for differences from two
+ * baselines.
+ */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;
@@ -200,18 +206,21 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** How long after a fault the window of an alert that looks back still contains it. */
+/** How long after a fault the window of a look-back alert still contains it. */
 export const ECHO_MS = 2 * HOUR_MS;
 
-/** True for alerts on windows of hours, and on differences from earlier runs: they may start firing after the fault has ended. */
+/**
+ * Returns true for alerts on windows of hours and on differences from earlier runs. They may start firing after the
+ * fault has ended.
+ */
 export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
   return rule === MEASURE_CHANGED || rule === 'RecalldFeedbackFell' || rule.startsWith('RecalldDensity');
 }
 
 /**
- * Where it goes with what rings: `worse` when something is worse than ever before, `recovering` when everything is known
- * and better than it was at its worst. What is seen then is the repair and not the fault. So is a new alert that looks
- * back, when all that fired before it is fixed.
+ * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
+ * better than at their worst, so new signs come from the repair, not from the fault. A new look-back alert also counts
+ * as recovering if all earlier alerts are fixed.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
@@ -221,7 +230,9 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** True if an alert resolved lately, or still fires by hysteresis while its value is good again. */
+/**
+ * Returns true if an alert resolved recently, or still fires because of hysteresis although its value is good again.
+ */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
   if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
@@ -243,12 +254,14 @@ function trendOfAlert(timeline: readonly AlertTimeline[], alert: Alert): Trend {
 type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 
 /**
- * Whether what a new look came to is said in place of what was said last. What reads the same is said again with the
- * numbers of a run that is worse than all before. A guess gives way to what is known better. A
- * cause that was trusted gives way to another one when one more alert fires, or when another run points to it; it never
- * gives way to none. While it recovers nothing new is said, but of the run that was looked at already: what changes then is that the
- * fault is fixed, and the last alerts have not been evaluated since. An alert that has ended is recovery too, as long as
- * none of the others is worse than before.
+ * Returns true if a new diagnosis replaces the last one.
+ * - The same diagnosis is recorded again with the numbers of a run that is worse than all before.
+ * - A guess is replaced by a more certain diagnosis.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it. It is never
+ *   replaced by `unknown`.
+ * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
+ *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
+ *   another alert is worse than before.
  */
 export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
   const isSameRun = next.runId !== null && next.runId === last.runId;
@@ -261,7 +274,7 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
   return !isSameRun && next.cause !== 'unknown';
 }
 
-/** Whether two looks read the same, whatever their numbers. */
+/** Returns true if two diagnoses have the same text apart from numbers. */
 function isSame(a: Said, b: Said): boolean {
   return (
     a.cause === b.cause &&
@@ -291,7 +304,7 @@ export function topicIdsIn({ summary, signs, earlier = [] }: Omit<DiagnosisTexts
   return [...own, ...earlier.flatMap((one) => topicIdsIn(one))];
 }
 
-/** @param names by id; a topic without one keeps its id */
+/** @param names by topic id; a topic without a name keeps its id */
 export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names: ReadonlyMap<string, string>): Texts {
   if (names.size === 0) return texts;
   const named = (text: string): string =>
@@ -317,7 +330,7 @@ export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names
 
 export const BRIEF_MS = 30 * MINUTE_MS;
 
-/** Of the pages from `from` to before `until`. */
+/** Page counts from `from` to before `until`. */
 export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | 'cause'>[], from: Date, until: Date) {
   const pages = incidents.flatMap(({ timeline, cause }) =>
     timeline.flatMap(({ criticalAt, endedAt }) =>
@@ -330,11 +343,11 @@ export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | '
     ),
   );
   return {
-    /** Number of times that an alarm became critical. */
+    /** Number of times that an alert became critical. */
     pages: pages.length,
-    /** Pages of an incident whose cause is unknown. */
+    /** Pages during incidents whose cause is unknown. */
     unexplained: pages.filter(({ isUnexplained }) => isUnexplained).length,
-    /** Pages of an alarm that was over within `BRIEF_MS`. */
+    /** Pages for an alert that resolved within `BRIEF_MS`. */
     brief: pages.filter(({ isBrief }) => isBrief).length,
     /** Pages that are unexplained or brief. */
     suspect: pages.filter(({ isUnexplained, isBrief }) => isUnexplained || isBrief).length,

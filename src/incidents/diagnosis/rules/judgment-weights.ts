@@ -1,4 +1,4 @@
-/** Weights of the causes that lie in judgments: the judge, forbidden documents and the golden set; see `weights.ts`. */
+/** Weights of causes that concern judgments: the judge, forbidden documents and the golden set; see `weights.ts`. */
 import type { NamedCause } from './cause.ts';
 import { answered, type SignWeights, textsAsBefore } from './sign-weights.ts';
 

@@ -1,8 +1,8 @@
-/** The sign that shows that a failing measure changed. */
+/** Signs that show the change of a failing measure. */
 import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 
-/** Signs and their states that show a change, by the effect that can fire. */
+/** Signs and states that show a change, by effect. */
 export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ...string[]]>>> = {
   latency: ['latency', 'rose'],
   labels: ['labels', 'some_gone', 'many_gone'],
@@ -17,7 +17,7 @@ export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ..
   canary: ['canary', 'changed'],
   index_missing: ['index_documents', 'missing'],
   index_retrieval: ['index_retrieval', 'not_found'],
-  index_leftovers: ['index_leftovers', 'some'],
+  index_orphans: ['index_orphans', 'some'],
   index_late: ['index_arrivals', 'late'],
   index_models: ['index_models', 'mixed'],
   repeats: ['repeats', 'rose'],

@@ -1,6 +1,6 @@
 /**
- * What is known of a pipeline around an alarm: its golden runs beside the last good one and those of long before, and
- * whether what is wrong is wrong in the same way each time. Null is not measured, which is no sign of anything.
+ * Observations of a pipeline around an alert: its latest golden runs, the last good run, much older runs, and whether
+ * the fault looks the same each time. Null means not measured, which is not evidence.
  */
 
 import type { ContextSize } from '../../../core/text/context-size.ts';
@@ -39,28 +39,28 @@ import type { Samples } from './samples.ts';
 export interface Observations {
   /** Effects of the failing checks; null if unknown. */
   readonly firing: readonly EffectKind[] | null;
-  /** When it was first bad, as far as that is known; null when it is not. */
+  /** First bad measurement; null if unknown. */
   readonly onset: Date | null;
-  /** What the measured signs were measured on. */
+  /** Samples behind the measured signs. */
   readonly samples: Samples;
-  /** The golden run to explain; null if no set fails and no run ended. */
+  /** The golden run to explain; null if no golden set fails and no run ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
-  /** Null where live queries are not judged, or nothing can be said of them now. */
+  /** Null if live queries are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
-  /** Whether the judge of live queries grades as it did; null without one, and while that is in doubt. */
+  /** Whether the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /** Null where no value belongs to the run, or none to a run before the onset. */
+  /** Null if there is no value for the run, or none for a run before the onset. */
   readonly storeAgreement: ObservedAgreement | null;
   readonly missedVectors: ObservedMissed | null;
   readonly canary: ObservedCanary | null;
-  /** Differences between index and manifest, by kind; empty without index checks. */
+  /** Differences between index and manifest, by kind; empty if no index checks are configured. */
   readonly index: readonly WrongShare[];
-  /** Delay of manifest changes; null without index checks, or with few changes. */
+  /** Delay of manifest changes; null if no index checks are configured, or if there are few changes. */
   readonly arrivals: ArrivalLag | null;
-  /** Annotated and detected, since the last good look at the pipeline, newest first. */
+  /** Annotated and detected deployments since the last good evaluation, newest first. */
   readonly deployments: readonly Deployment[];
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
@@ -72,19 +72,25 @@ export interface Observations {
 export interface ObservedRun {
   readonly goldenSet: string;
   readonly outcomes: OutcomeCounts;
-  /** The first real error and how often; null without failures. */
+  /** The first real error and its count; null if there are no failures. */
   readonly failure: RunFailure | null;
   readonly latency95Ms: number | null;
-  /** Queries that took far longer than is usual in its second half, and how many of them are in the first; null for few. */
+  /**
+   * Number of queries that took far longer than usual in the second half of the run, and how many are in the first
+   * half; null if there are few.
+   */
   readonly slow: { readonly queries: number; readonly early: number } | null;
   readonly labels: ObservedLabels | null;
-  /** Queries with forbidden documents that were answered, and how many of these came back; null when the set has none. */
+  /**
+   * Answered queries that have forbidden documents, and the number of forbidden documents returned; null if the golden
+   * set has none.
+   */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
-  /** Documents that were returned, and those of them that the set judges for any query. */
+  /** Number of returned documents, and how many have a judgment for any query. */
   readonly returned: { readonly documents: number; readonly judged: number };
-  /** Against the last good run, or else the baseline; null when there is neither. */
+  /** Comparison with the last good run or, if there is none, the baseline; null if there is neither. */
   readonly reference: ObservedReference | null;
-  /** The measure whose threshold fails, in the first run of the set; null when none fails. */
+  /** The measure whose threshold fails, in the first run of the golden set; null if none fails. */
   readonly level: ObservedLevel | null;
 }
 
@@ -92,11 +98,11 @@ export interface ObservedLevel {
   /** Metric key, such as `ndcg@10`. */
   readonly measure: string;
   readonly now: number;
-  /** In the first completed run of the set, which may be this one. */
+  /** Value in the first completed run of the golden set, which may be this run. */
   readonly first: number;
-  /** Of the check. */
+  /** Threshold of the check. */
   readonly threshold: number;
-  /** Judged live score of the same name, or the share of positive opinions; null without. */
+  /** Judged live score of the same name, or the share of positive feedback; null if there is neither. */
   readonly opinions:
     | (Pick<ObservedValue, 'value' | 'ciLow' | 'ciHigh' | 'n'> & { readonly by: 'judge' | 'users' })
     | null;
@@ -104,35 +110,35 @@ export interface ObservedLevel {
 
 export interface ObservedReference {
   readonly latency95Ms: number | null;
-  /** Of the labels of the run at its time. */
+  /** Judged documents that were missing at the time of the run. */
   readonly goneBefore: number | null;
   readonly version: number;
   readonly isSameVersion: boolean;
   readonly answers: ChangedAnswers;
-  /** Of the failing measure; null without queries. */
+  /** Loss in the failing measure; null if there are no queries. */
   readonly loss: ScoreLoss | null;
-  /** Null where the retriever tells of no stages, then or now. */
+  /** Null if the retriever did not return stages in both runs. */
   readonly stages: StageLoss | null;
-  /** Null where the retriever gives no texts, then or now. */
+  /** Null if the retriever did not return texts in both runs. */
   readonly texts: { readonly before: AnswerTexts; readonly now: AnswerTexts } | null;
-  /** The bad run just before this one; null when this is the first. */
+  /** The bad run just before this one; null if this is the first bad run. */
   readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;
   readonly older: OlderAnswers | null;
 }
 
-/** Means over the answers whose results all came with their texts. */
+/** Means over the answers whose results all have a text. */
 export type AnswerTexts = ReturnType<typeof meanTexts>;
 
 export interface ObservedLabels {
-  /** Different judged documents that were looked up. */
+  /** Number of distinct judged documents that were looked up. */
   readonly probed: number;
-  /** How many of them are superseded. */
+  /** Number of looked-up documents that are superseded. */
   readonly stale: number;
-  /** How many of them are lost. */
+  /** Number of looked-up documents that are lost. */
   readonly lost: number;
 }
 
-/** A share of live queries, with its lower 95 % bound, the queries behind it, and what it was before. */
+/** A share of live queries: its lower 95 % bound, the sample size, and its earlier value. */
 export interface ObservedShare {
   readonly value: number;
   readonly ciLow: number;
@@ -140,40 +146,42 @@ export interface ObservedShare {
   readonly before: number | null;
 }
 
-/** A value of live traffic beside what it was before. */
+/** A value of live traffic and its earlier value. */
 export interface ObservedValue {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Live queries or opinions behind it. */
+  /** Number of live queries or feedback items behind the value. */
   readonly n: number;
   readonly before: number;
 }
 
 export interface ObservedLive {
-  /** Of those that fail or time out. */
+  /** Live queries that fail or time out. */
   readonly errors: ObservedShare | null;
-  /** Of those that get no document. */
+  /** Live queries that return no document. */
   readonly empty: ObservedShare | null;
-  /** 95th percentile in milliseconds, as the service tells it. */
+  /** 95th-percentile latency in milliseconds, as reported by the service. */
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
-  /** Results of an answer that has any. */
+  /** Number of results per non-empty answer. */
   readonly results: ObservedValue | null;
-  /** Characters of the texts of an answer. */
+  /** Number of characters in the texts of one answer. */
   readonly characters: ObservedValue | null;
-  /** Share of the text of an answer that it says already. */
+  /** Share of repeated text within one answer. */
   readonly repeated: ObservedValue | null;
   /** Share of the most frequent query. */
   readonly topQuery: ObservedValue | null;
-  /** Share of queries in the language that was usual. */
+  /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
 }
 
 export interface ObservedFeedback extends ObservedValue {
-  /** `opinions`: the share of positive ones; `clicks`: the share of queries with a click. */
+  /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
-  /** Found by the watch over opinions, which sees a drop sooner than the bounds of the whole window do. */
+  /**
+   * True if change detection found the drop, which it does before the confidence interval of the whole window shows it.
+   */
   readonly isDrop: boolean;
 }
 
@@ -191,24 +199,24 @@ export const nothingLive: ObservedLive = {
 
 export type ObservedRelevance = ObservedDrop | ObservedScore;
 
-/** A judged live score that lies below what it was before, all of its bounds. */
+/** A judged live score whose whole confidence interval is below its earlier value. */
 interface ObservedScore {
   readonly state: 'below';
   readonly measure: (typeof measuresOfScore)[ScoredMeasure][0];
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Live queries behind it. */
+  /** Number of live queries behind the score. */
   readonly n: number;
   readonly before: number;
 }
 
-/** How far judged live nDCG lies below the weeks before. */
+/** Drop in judged live nDCG compared with the preceding weeks. */
 interface ObservedDrop {
   readonly drop: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Live queries behind it. */
+  /** Number of live queries. */
   readonly n: number;
   readonly state: DropState;
 }
@@ -223,14 +231,14 @@ export interface ObservedRecall {
 export interface ObservedAgreement {
   readonly before: number;
   readonly now: number;
-  /** Largest minus smallest value of the day before the onset. */
+  /** Largest minus smallest value on the day before the onset. */
   readonly spread: number;
-  /** Share of the documents that are among many more nearest ones. */
+  /** Share of returned documents that are in a much longer list of nearest documents. */
   readonly deep: { readonly before: number; readonly now: number };
 }
 
 export interface ObservedMissed {
-  /** Share with a foreign vector, 0..1; null where no run before the onset had a value. */
+  /** Share of vectors from another model, 0 to 1; null if no run before the onset had a value. */
   readonly before: number | null;
   readonly value: number;
   readonly ciLow: number;
@@ -247,9 +255,9 @@ export interface ObservedDensity {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** An alarm of it is open, and it is not known to be back already. */
+  /** True if the density alert fires and no recovery was measured. */
   readonly hasFallen: boolean;
-  /** How its alarm read the questions: `new`, `same`, or null when it did not say. */
+  /** How the density alert classified the queries: `new`, `same`, or null if it did not. */
   readonly questions: 'new' | 'same' | null;
 }
 
@@ -261,11 +269,11 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
-  /** The event loop was held up, or the processors were taken, for these shares of the run: its latencies are too long. */
+  /** Shares of the run with a blocked event loop or busy processors: the measured latencies are too long. */
   | { readonly kind: 'starved'; readonly lateShare: number; readonly queuedShare: number }
-  /** No run was started for `intervals` intervals of the schedule. */
+  /** No run started for `intervals` scheduled intervals. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
-  /** A run did not end, although its retriever answered. */
+  /** A run did not complete although the retriever responded. */
   | { readonly kind: 'failed'; readonly goldenSet: string; readonly reason: string };
 
 export interface RunsSeen {
@@ -273,7 +281,7 @@ export interface RunsSeen {
   readonly now: ComparedSide;
   readonly labels: ObservedLabels | null;
   readonly forbidden: ObservedRun['forbidden'];
-  /** Ids of queries whose labels are not alive. */
+  /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
   /** The failing measure, if a golden run has it. */
   readonly key: RunMetricKey | null;
@@ -283,14 +291,14 @@ export interface RunsSeen {
     readonly version: number;
     readonly isSameVersion: boolean;
     readonly goneBefore: number | null;
-    /** What the stages of both had, by the id of the query; null where one of them tells of none. */
+    /** Stages of both runs by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
-    /** Of the answers of both; empty where the retriever gives no texts. */
+    /** Answer texts of both runs; empty if the retriever returns no texts. */
     readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;
   } | null;
-  /** The bad run just before; null when there is none. */
+  /** The preceding bad run; null if there is none. */
   readonly previous: ComparedSide | null;
-  /** Good runs before the reference. */
+  /** Good runs before the reference run. */
   readonly older: readonly OlderRun[];
 }
 
@@ -332,7 +340,7 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
   };
 }
 
-/** Means over fewer answers say nothing. */
+/** Means over fewer answers are not meaningful. */
 const MIN_TEXTS = 10;
 
 function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']): ObservedReference['texts'] {
@@ -343,7 +351,7 @@ function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']
 function meanTexts(contexts: readonly ContextSize[]) {
   return {
     characters: mean(contexts.map(({ characters }) => characters)),
-    /** Share of the text that the same answer says already. */
+    /** Share of the text that repeats earlier text of the same answer. */
     repeated: mean(contexts.map(({ repeated }) => repeated)),
   };
 }
@@ -354,7 +362,7 @@ function countOutcomes(answers: readonly QueryAnswer[]): OutcomeCounts {
   return counts;
 }
 
-/** Of the answers that came, in milliseconds. */
+/** 95th-percentile latency of the answered queries, in milliseconds. */
 function latency95(answers: readonly QueryAnswer[]): number | null {
   const latencies = answers
     .flatMap(({ outcome, latencyMs }) => (outcome === 'ok' || outcome === 'empty' ? (latencyMs ?? []) : []))
@@ -363,11 +371,11 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/** A latency of twice the usual, and by more than a busy machine explains. */
+/** A latency counts as slow from twice the usual value, if the increase exceeds what a busy machine explains. */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
-/** Queries are asked in the order of the set, a few at a time. Timeouts count as what they took. */
+/** Queries are sent in the order of the golden set, a few at a time. Timeouts count with the time that they took. */
 function slowQueries({ queries, answers }: ComparedSide): ObservedRun['slow'] {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));
   const latencies = queries.flatMap(({ id }) => latencyOf.get(id) ?? []);
@@ -382,7 +390,7 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Of a set without judgments nothing is known of what came back. */
+/** A golden set without judgments does not show what was returned. */
 function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));

@@ -1,4 +1,4 @@
-/** Signs -> causes with their probabilities, and which of them to name. */
+/** Ranks causes by probability from the signs, and selects which causes to name. */
 import { logAdd } from '../../../math/stats/distributions.ts';
 import { type Cause, type Confidence, causes, type NamedCause, namedCauses } from './cause.ts';
 import { type Effect, isPossible, leftBy, unexplainedBy } from './effects.ts';
@@ -7,10 +7,10 @@ import { fittedEstimates } from './fitted-weights.ts';
 import { isHealthy, mostNats } from './samples.ts';
 import type { Sign, SignName } from './signs.ts';
 
-/** Minimum probability of the named cause, or of two that the signs do not distinguish. */
+/** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
-/** A second cause that is at least so likely is named beside the first. */
+/** A second cause that is at least this likely is named too. */
 const MIN_BESIDE = 0.2;
 
 /** Minimum probability of each confidence level. For two named causes it is their sum, and the level is never `high`. */
@@ -21,35 +21,38 @@ const AGAINST = -1;
 
 export interface RankedCause {
   readonly cause: Cause;
-  /** 0..1; all of them sum to 1. */
+  /** 0 to 1; the probabilities of all causes sum to 1. */
   readonly probability: number;
-  /** The signs that speak for it, the weightiest first; of `unknown` what differs most from before. */
+  /** Signs for this cause, strongest first. For `unknown`, the largest differences from before. */
   readonly supporting: readonly Sign[];
-  /** The signs that speak against it, the weightiest first. */
+  /** Signs against this cause, strongest first. */
   readonly opposing: readonly Sign[];
 }
 
 export interface CauseRanking {
-  /** `unknown` unless one cause, or two together, are likelier than all others and a sign of its own speaks for it. */
+  /**
+   * `unknown` unless one cause, or two together, are likelier than all others and have at least one sign that points to
+   * them.
+   */
   readonly cause: Cause;
   readonly confidence: Confidence;
-  /** Of the cause alone. */
+  /** Probability of this cause alone. */
   readonly probability: number;
-  /** Every cause, the likeliest first; of equal ones in the order of `causes`. */
+  /** All causes, likeliest first; ties in the order of `causes`. */
   readonly ranked: readonly RankedCause[];
 }
 
 /**
- * Log-linear: the score of a cause is its prior plus the weights of the signs, relative to `unknown`, whose score is 0,
- * divided by the temperature. A cause that cannot bring about anything that fires is out; one that leaves a part of it
- * unexplained has that against it. A cause without a sign of its own is never raised above its prior, however well the
- * weaker signs fit it. How weights, priors and temperature were estimated: docs/explanation/diagnosis.md.
+ * Log-linear model: the score of a cause is its prior plus the weights of the signs, divided by the temperature. Scores
+ * are relative to `unknown`, whose score is 0. A cause that explains no firing effect is excluded; a cause that leaves
+ * effects unexplained is penalized for each. A cause without a sign that points to it never exceeds its prior, however
+ * well weaker signs fit. How weights, priors and temperature were estimated: docs/explanation/diagnosis.md.
  *
- * @param signs of each name at most one
+ * @param signs at most one per name
  * @param effects of the firing alerts; empty if unknown
- * @param failedShare of the golden queries; null without a run
- * @param by other estimates than the fitted ones
- * @throws RangeError for a name that comes twice
+ * @param failedShare share of failed golden queries; null if no golden run was examined
+ * @param by estimates other than the fitted ones
+ * @throws RangeError for a duplicate name
  */
 export function rankCauses(
   signs: readonly Sign[],
@@ -72,23 +75,23 @@ export function rankCauses(
 }
 
 /**
- * Signs that tell a cause from those that look like it, with the states that do; without states, all. A cause is never
- * `high` unless one of its signs was measured since the onset.
+ * Signs that distinguish a cause from similar ones, with the distinguishing states; no states means all. A cause
+ * reaches `high` only if one of its signs was measured after the onset.
  */
-const toldApartBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
-  // Users dislike what does not cover their query, too.
+const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
+  // Users also dislike answers to queries that no document covers.
   generator: [['density']],
-  // A part of the query that is lost, or a cache, scrambles answers as well, but alike each time.
+  // A truncated query or a faulty cache scrambles results too, but in the same way each time.
   random_answers: [
     ['again', 'differs'],
     ['variety', 'collapsed'],
   ],
-  // Answers that differ each time miss near neighbors, too.
+  // Results that differ each time also miss near neighbors.
   index_parameters: [['ann_recall', 'fell'], ['index_settings'], ['again', 'repeats']],
 };
 
-function isToldApart(cause: Cause, signs: readonly Sign[]): boolean {
-  const telling = toldApartBy[cause];
+function isDistinguished(cause: Cause, signs: readonly Sign[]): boolean {
+  const telling = distinguishedBy[cause];
   return (
     telling === undefined ||
     telling.some(([name, ...states]) =>
@@ -97,10 +100,10 @@ function isToldApart(cause: Cause, signs: readonly Sign[]): boolean {
   );
 }
 
-/** What the score of a cause is the sum of, whatever the weights are. */
+/** Terms of the score of a cause, whatever the weights are. */
 export type Terms = NonNullable<ReturnType<typeof termsOf>>;
 
-/** Null for a cause that cannot bring about anything that fires. */
+/** Null for a cause that cannot explain any firing effect. */
 export function termsOf(
   cause: NamedCause,
   signs: readonly Sign[],
@@ -111,7 +114,7 @@ export function termsOf(
   return {
     signs,
     hasOwnSign: signs.some((sign) => isOwnSign(sign, cause)),
-    /** How many of the effects it cannot bring about. */
+    /** Number of effects that the cause cannot explain. */
     unexplained: unexplainedBy(cause, effects, failedShare),
   };
 }
@@ -122,17 +125,20 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
   return (priorOf(cause, by) + (terms.hasOwnSign ? sum : Math.min(0, sum))) / by.temperature;
 }
 
-/** More differences are not worth a person's time. */
+/** More differences would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
-/** The most that a sign says for any cause, in nats. */
+/** Largest weight of a sign for any cause, in nats. */
 function strengthOf(sign: Sign): number {
   return sign.name === 'stage'
     ? Number.POSITIVE_INFINITY
     : Math.max(...namedCauses.map((cause) => judgedWeightOf(sign, cause)));
 }
 
-/** What differs most from before, where nothing on the list explains it; the stage at fault first, which narrows it down. */
+/**
+ * Returns the largest differences from before, for alerts that no listed cause explains. The faulty stage comes first,
+ * because it narrows the search most.
+ */
 function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
   const differences = signs
     .filter((sign) => !isHealthy(sign))
@@ -175,22 +181,26 @@ function named(
   const { cause, probability } = first;
   if (beside !== null) return { cause, probability, confidence: together >= needs.medium ? 'medium' : 'low' };
   const confidence =
-    probability >= needs.high && isToldApart(cause, signs) ? 'high' : probability >= needs.medium ? 'medium' : 'low';
+    probability >= needs.high && isDistinguished(cause, signs)
+      ? 'high'
+      : probability >= needs.medium
+        ? 'medium'
+        : 'low';
   return { cause, confidence, probability };
 }
 
-/** A ranking, and what fired. */
+/** A ranking and the firing effects. */
 export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
   readonly effects: readonly Effect[];
   readonly failedShare: number | null;
 }
 
 /**
- * The cause that what was measured does not tell from the one that is named; null when it does, or names none. Two causes
- * of which each explains what the other cannot are no alternatives: both are at work.
+ * Returns the cause that the evidence does not distinguish from the named one. Null if there is none, or if no cause is
+ * named. If each of two causes explains what the other cannot, both are present, and they are not alternatives.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
-  // Whatever a deployment changed, to roll it back is what to do.
+  // Whatever a deployment changed, the action is to roll it back.
   if (cause === 'unknown' || cause === 'deployment') return null;
   const beside = plausible(ranked).find((one) => one.cause !== cause) ?? null;
   if (beside === null || beside.cause === 'unknown') return null;
@@ -200,7 +210,7 @@ export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects)
   return leaves(cause).length > together.length && leaves(beside.cause).length > together.length ? null : beside;
 }
 
-/** The first, and whatever is likely beside it. Three are too many to name. */
+/** The first cause and any likely alternative. More than two are too many to name. */
 function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
   const beside = others.filter((one) => one.probability >= MIN_BESIDE && hasOwnSign(one));
   return first === undefined ? [] : [first, ...beside];
@@ -210,7 +220,7 @@ function hasOwnSign({ cause, supporting }: RankedCause): boolean {
   return cause !== 'unknown' && supporting.some((sign) => isOwnSign(sign, cause));
 }
 
-/** What one sign says of a cause, in nats, as far as its sample carries it. */
+/** Weight of one sign for a cause, in nats, limited by the sample size. */
 export function weigh(sign: Sign, cause: NamedCause, by: Estimates = fittedEstimates): number {
   const most = mostNats(sign);
   return Math.max(-most, Math.min(most, weightOf(sign, cause, by)));

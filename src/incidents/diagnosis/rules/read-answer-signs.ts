@@ -1,23 +1,23 @@
-/** Signs of what the answers of a golden run hold, beside those of the last good run. */
+/** Signs from golden run results compared with the last good run. */
 import { percentage, signed } from '../../../core/format.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Means over fewer queries say nothing. */
+/** Means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
-/** @param usual share of the answers that were the same from run to run, 0..1 */
+/** @param usual share of the results that are normally the same from run to run, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
-  // Of answers that are empty there is nothing else to tell.
+  // If most results are empty, no other sign applies.
   if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
   return [
     ...readEmptiness(answers),
     ...readScore(answers),
     ...readLength(answers),
     ...readResults(answers),
-    ...readThoseLeft(answers),
+    ...readSurvivingDocuments(answers),
     ...readOrder(answers, usual),
     ...readDocuments(answers),
     ...readRenamed(answers),
@@ -33,7 +33,7 @@ const MOSTLY_EMPTY = 0.9;
 
 function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
   const rose = (empty - emptyBefore) / answered >= EMPTIER;
-  const sentence = `${empty} of ${answered} answers are empty, ${emptyBefore} before.`;
+  const sentence = `${empty} of ${answered} answers are empty; before, ${emptyBefore} were.`;
   const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
   const values = { before: emptyBefore / answered, now: empty / answered, unit: 'share' } as const;
   return [sign('empty_answers', rose ? extent : 'as_before', sentence, values)];
@@ -42,17 +42,17 @@ function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[]
 function readScore({ score }: ChangedAnswers): Sign[] {
   if (score === null || score.n < MIN_ANSWERS) return [];
   const { measure, difference, ciLow, ciHigh, n } = score;
-  const numbers = `${signed(difference)} (95 % ${signed(ciLow)} to ${signed(ciHigh)}) over ${n} queries`;
+  const numbers = `${signed(difference)} (95 % CI ${signed(ciLow)} to ${signed(ciHigh)}) over ${n} queries`;
   if (score.verdict === 'regression')
-    return [sign('score', 'fell', `${measure} of answered queries with live labels fell: ${numbers}.`)];
+    return [sign('score', 'fell', `${measure} of answered queries with valid judgments dropped: ${numbers}.`)];
   if (score.verdict === 'inconclusive')
     return [
-      sign('score', 'unsure', `${measure} of answered queries with live labels may have fallen or not: ${numbers}.`),
+      sign('score', 'unsure', `${measure} of answered queries with valid judgments may have dropped: ${numbers}.`),
     ];
-  return [sign('score', 'steady', `${measure} of answered queries with live labels stands: ${numbers}.`)];
+  return [sign('score', 'steady', `${measure} of answered queries with valid judgments is unchanged: ${numbers}.`)];
 }
 
-/** An answer of three quarters of its length is shorter. */
+/** Answers count as shorter below three quarters of their earlier length. */
 const SHORTER = 0.75;
 const MOSTLY_CUT = 0.6;
 
@@ -79,39 +79,39 @@ function readResults({ kept, answered }: ChangedAnswers): Sign[] {
 const STAY = 0.93;
 const MOVE = 0.85;
 
-/** Where documents are taken away, the others stay with their queries. */
-function readThoseLeft({ kept, keptOfThere }: ChangedAnswers): Sign[] {
+/** If documents were deleted, queries keep the surviving ones. */
+function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Of the documents that any query still gets, queries kept ${percentage(keptOfThere)} of theirs.`;
-  if (keptOfThere >= STAY) return [sign('those_left', 'stay', sentence)];
-  return keptOfThere < MOVE ? [sign('those_left', 'move', sentence)] : [];
+  const sentence = `Queries kept ${percentage(keptOfThere)} of the documents that any query still gets.`;
+  if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
+  return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }
 
-/** Half of the pairs stand the other way round where the order is another one altogether. */
+/** If the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
-/** Where the best document of most answers moved down, few pairs of all may stand the other way round. */
+/** If the best document of most answers moved down, the share of reversed pairs may still be small. */
 const FIRST_MOVED = 0.5;
-/** Of documents that are others for the most part, the rest have no order of their own. */
+/** If most documents changed, the order of the remaining ones is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
   const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
-  const first = isFirstMoved ? ` In ${percentage(firstMoved)} of the answers the first one moved down.` : '';
-  const sentence = `Of the documents that a query still gets, ${percentage(disorder)} of all pairs stand the other way round.${first}`;
+  const first = isFirstMoved ? ` In ${percentage(firstMoved)} of the answers the first document moved down.` : '';
+  const sentence = `Among documents that a query still gets, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
 const SOME_DOCUMENTS = 0.05;
-/** Share of the vanished documents that have a successor when documents were replaced. */
+/** Minimum share of vanished documents with a successor if documents were replaced. */
 const REPLACED = 0.5;
 const COLLAPSED = 0.2;
 
 function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
   if (documentsBefore === 0) return [];
   const share = vanished / documentsBefore;
-  const sentence = `Of ${documentsBefore} documents that were retrieved before, ${vanished} no longer are, and ${appeared} are new.`;
+  const sentence = `Of ${documentsBefore} documents that were retrieved before, ${vanished} are no longer retrieved, and ${appeared} are new.`;
   const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
@@ -127,33 +127,33 @@ const RENAMED = 0.7;
 const NOT_RENAMED = 0.4;
 
 function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Sign[] {
-  // Documents that are still there did not get other ids.
+  // Documents that still exist were not renamed.
   if (renamed === null || vanished < SOME_DOCUMENTS * documentsBefore) return [];
-  const sentence = `At ${percentage(renamed)} of the places with another document, one new id stands for one old id.`;
+  const sentence = `At ${percentage(renamed)} of the changed ranks, one new id consistently replaces one old id.`;
   if (renamed >= RENAMED) return [sign('renamed', 'one_to_one', sentence)];
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
 
-/** Fewer answers may have come to the same list by chance, and so may as many as did before. */
+/** Fewer matching lists, or as many as before, may be chance. */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;
 
 function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers): Sign[] {
   if (compared < MIN_ANSWERS) return [];
-  const sentence = `${foreign} of ${compared} answers are the list of another query, and were not before.`;
+  const sentence = `${foreign} of ${compared} answers are another query's result list; they were not before.`;
   if (foreign >= Math.max(MIN_FOREIGN, FOREIGN_SHARE * compared, 2 * usual))
     return [sign('foreign_lists', 'some', sentence)];
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** A document that comes new to fewer queries may do so by chance. */
+/** A document that is new for fewer queries may be so by chance. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
-/** The largest of many counts of this mean stays below, were new documents spread over the answers by chance. */
+/** Upper limit of the largest of many counts with this mean, if new documents were spread at random. */
 const largestByChance = (mean: number): number => 4 * mean + 3;
 
 function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers): Sign[] {
-  const sentence = `One document came new to ${queries} of ${answered} answers.`;
+  const sentence = `One document is new in ${queries} of ${answered} answers.`;
   const isCommon = queries >= Math.max(MIN_COMMON, COMMON_SHARE * answered, largestByChance(usual));
   return [sign('common_document', isCommon ? 'rose' : 'as_before', sentence)];
 }
@@ -161,7 +161,7 @@ function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers
 const MORE_REPEATED = 0.1;
 const HARDLY_MORE = 0.02;
 
-/** Of results by their ids and of their texts the one that rose more. */
+/** Uses the repeated ids or the repeated text, whichever rose more. */
 function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['texts']): Sign[] {
   const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
@@ -181,7 +181,7 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
   return [textLength(before.characters / length.before, now.characters / length.now)];
 }
 
-/** Characters for each result. */
+/** Characters per result. */
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
   const sentence = `The text of a result has ${Math.round(now)} characters, ${Math.round(before)} before.`;

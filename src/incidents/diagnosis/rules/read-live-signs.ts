@@ -1,4 +1,4 @@
-/** Signs of live traffic: what its queries come to, what users and the judge say of it, and what is asked. */
+/** Signs from live traffic: outcomes of queries, feedback of users and the judge, and the mix of queries. */
 
 import { percentage } from '../../../core/format.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
@@ -38,7 +38,7 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `${percentage(value)} of live queries failed (${n} sampled${was}).`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
-  // A window of few queries proves that there are more than before sooner than that there are more than are worth a call.
+  // In a window with few queries, a rise becomes significant before it is large enough to page.
   if (value > usual && ciLow > Math.max(FEW_FAILURES, before ?? 0))
     return [
       sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, { before, now: value, unit: 'share' }),
@@ -60,9 +60,9 @@ function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
 
 const saidBy = {
   none: 'within chance',
-  detected: 'by model grades alone',
-  confirmed: 'confirmed by people',
-  rejected: 'not confirmed by people',
+  detected: 'by model grades only',
+  confirmed: 'confirmed by human judgments',
+  rejected: 'not confirmed by human judgments',
 } as const;
 
 function readRelevance(relevance: ObservedRelevance): Sign {
@@ -75,18 +75,18 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   }
   const { drop, ciLow, ciHigh, n, state } = relevance;
   const fell = state === 'detected' || state === 'confirmed';
-  const bounds = `95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
-  const sentence = `Judged nDCG of live queries lies ${drop.toFixed(2)} below the weeks before (${bounds}), ${saidBy[state]}.`;
+  const bounds = `95 % CI ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
+  const sentence = `Judged nDCG of live queries is ${drop.toFixed(2)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
 }
 
 function readJudge(judge: 'same' | 'changed'): Sign {
   return judge === 'changed'
-    ? sign('judge', 'changed', 'The judge of live queries gives fixed pairs other grades than at first.')
-    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as it did.');
+    ? sign('judge', 'changed', 'The judge of live queries now grades fixed pairs differently.')
+    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as before.');
 }
 
-/** As for golden queries: p95 must double, and by more than a busy machine explains. */
+/** As for golden queries: p95 must double, by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 
@@ -96,7 +96,7 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
-/** A live answer of three quarters of its results is shorter. */
+/** A live answer counts as shorter below three quarters of its earlier number of results. */
 const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
@@ -108,7 +108,10 @@ function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
     : [];
 }
 
-/** Only where the results are as many as before: of fewer the first ones are left, which may be longer. */
+/**
+ * Compared only if the number of results is unchanged. If there are fewer results, the first ones remain, and these may
+ * be longer.
+ */
 function readTexts({ characters, results }: ObservedLive): Sign[] {
   if (characters === null || results === null || characters.before === 0) return [];
   if (Math.min(results.value, results.before) < FEWER * Math.max(results.value, results.before)) return [];
@@ -128,7 +131,7 @@ function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
     : [];
 }
 
-/** Points of share by which one query must be asked more often. */
+/** Minimum rise in the share of one query, as a fraction. */
 const FLOOD = 0.1;
 
 function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
@@ -140,7 +143,7 @@ function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
     : [];
 }
 
-/** Points of share by which fewer queries must be in the usual language. */
+/** Minimum drop in the share of the usual language, as a fraction. */
 const OTHER_LANGUAGE = 0.08;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
@@ -152,13 +155,13 @@ function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
     : [];
 }
 
-/** Points of share; the watch over opinions has the same margin. */
+/** Same margin as in the feedback change detection, as a fraction. */
 const LESS_POSITIVE = 0.05;
 
 function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback): Sign[] {
   const sentence =
     of === 'opinions'
-      ? `${percentage(value)} of the opinions of users are positive (${n}), ${percentage(before)} before.`
+      ? `${percentage(value)} of user feedback is positive (${n}), ${percentage(before)} before.`
       : `${percentage(value)} of live queries have a click (${n} sampled), ${percentage(before)} before.`;
   if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE))
     return [sign('feedback', 'fell', sentence, { before, now: value, unit: 'share' })];

@@ -23,16 +23,16 @@ import type {
 } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** A store whose count moves by less is as it was. */
+/** A smaller change in the number of stored vectors is ignored. */
 const SIZE_CHANGED = 0.02;
-/** One that loses less than this may be corrected by a few documents; one that loses more may lose on. */
+/** A smaller loss may come from a few corrected documents; a larger one may continue. */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
-/** As the alert RecalldIndexRecallLow has it. */
+/** Same threshold as the alert RecalldIndexRecallLow. */
 const MIN_RECALL = 0.9;
-/** Traits that follow from how much a store holds, not from how it is set. */
+/** Traits that depend on the size of the store, not on its settings. */
 const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
-/** What another embedding model changes about a store. */
+/** Store traits that change with the embedding model. */
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
 export function readPartSigns(
@@ -63,7 +63,7 @@ export function readPartSigns(
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // A topic is no alarm by itself: some are small, or there by chance.
+    // A topic alone does not fire an alert: some are small or due to chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -84,26 +84,26 @@ function readStore(store: Observations['store']): Sign[] {
 }
 
 function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
-  // An index that always was as coarse as it is broke nothing.
+  // Low recall is not a new fault if the index has always had it.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (at most ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 
-/** Least change of the agreement that is one, and of one that varies by itself how many times its spread. */
+/** Minimum change in agreement; if agreement varies, the change must also exceed this multiple of its spread. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
-/** A retriever whose answers have less in common with the store does not search by these vectors. */
+/** If the results have less in common with the store, the retriever does not search by these vectors. */
 const MIN_AGREEMENT = 0.2;
-/** Documents that leave the many nearest as well are not replaced by their neighbors. */
+/** Documents that are also absent from the longer list of nearest documents were not replaced by their neighbors. */
 const FAR = 0.5;
-/** A reranker that gets other candidates has a few from further away. */
+/** A reranker with other candidates returns a few documents from further away. */
 const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
-  const numbers = `${percentage(now)} of the documents of golden answers are among the nearest of the store, ${percentage(before)} before`;
+  const numbers = `${percentage(now)} of the documents in golden answers are among the nearest in the store, ${percentage(before)} before`;
   const change = now - before;
   const values = { before, now, unit: 'share' } as const;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
@@ -120,7 +120,7 @@ const MIN_MISSED = 3;
 const SOME_FOREIGN = 0.2;
 
 function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
-  // A prefix or another model for documents makes all vectors foreign at all times.
+  // A query prefix, or a separate model for documents, makes all vectors look foreign all the time.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
   const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
   const values = { before, now: value, unit: 'share' } as const;
@@ -136,7 +136,7 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
     : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`, values);
 }
 
-/** Of two kinds of finding under one sign, the one with the larger lower bound counts. */
+/** If two kinds of finding share a sign, the one with the larger lower bound is used. */
 function readIndex(index: readonly WrongShare[]): Sign[] {
   const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
     index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];
@@ -150,22 +150,22 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
     ...stated(
       missing,
       sign('index_documents', 'missing', said(missing)),
-      sign('index_documents', 'whole', 'No document of the manifest is missing in the store.'),
+      sign('index_documents', 'whole', 'No document of the manifest is missing from the store.'),
     ),
     ...stated(
       notFound,
       sign('index_retrieval', 'not_found', said(notFound)),
-      sign('index_retrieval', 'found', 'Documents of the store are returned for their own text.'),
+      sign('index_retrieval', 'found', 'Documents in the store are returned for their own text.'),
     ),
     ...stated(
       left,
-      sign('index_leftovers', 'some', said(left)),
-      sign('index_leftovers', 'none', 'The store holds nothing that it should no longer hold.'),
+      sign('index_orphans', 'some', said(left)),
+      sign('index_orphans', 'none', 'The store has no orphaned or superseded documents.'),
     ),
     ...stated(
       models,
       sign('index_models', 'mixed', said(models)),
-      sign('index_models', 'one', 'Stored vectors are those that the embedder makes of their texts.'),
+      sign('index_models', 'one', 'Stored vectors match what the embedder returns for their texts.'),
     ),
   ];
 }
@@ -173,10 +173,10 @@ function readIndex(index: readonly WrongShare[]): Sign[] {
 function readArrivals(lag: ArrivalLag): Sign {
   return isLate(lag)
     ? sign('index_arrivals', 'late', describeLag(lag))
-    : sign('index_arrivals', 'in_time', 'Changes of documents reach the store in time.');
+    : sign('index_arrivals', 'in_time', 'Document changes reach the store in time.');
 }
 
-/** One of the two, or neither where it is not known. */
+/** Returns one of the two signs, or none if the state is unknown. */
 function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] {
   if (one === undefined) return [];
   if (isWrong(one)) return [wrong];
@@ -187,12 +187,12 @@ function said(one: WrongShare | undefined): string {
   return one === undefined ? '' : describeFinding(one);
 }
 
-/** What probes saw to have changed. */
+/** Changes that probes detected. */
 function readDetected(deployments: readonly Deployment[]): Sign[] {
   const detected = deployments.filter(({ source }) => source === 'detected');
   const index = detected.filter(({ kind }) => kind === 'index').flatMap(({ changes }) => changes);
   const settings = index.filter(({ trait }) => !sizeTraits.has(trait) && !vectorTraits.has(trait));
-  // That the canary moved, or moved back, is a sign of its own.
+  // A changed or restored canary is a separate sign.
   const embedder = detected.find(
     ({ kind, changes }) => kind === 'embedder' && changes.some(({ trait }) => trait !== 'canary'),
   );
@@ -214,22 +214,22 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
             'embedder',
             'changed',
             embedder === undefined
-              ? 'The vectors of the store have another dimension.'
+              ? 'The vectors in the store have a different dimension.'
               : `The embedder changed at ${minute(embedder.occurredAt)}.`,
           ),
         ]),
   ];
 }
 
-/** The last annotated change. */
+/** The latest annotated change. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
-    // Who grades changes no answer.
+    // A change of the judge does not change results.
     source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
   );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
   if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
-  const more = annotated.length === 1 ? '' : `, the last of ${annotated.length}`;
+  const more = annotated.length === 1 ? '' : `, the latest of ${annotated.length}`;
   const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)}${more}.`;
   return sign('deployment', latest.kind, sentence);
 }
@@ -263,30 +263,30 @@ function namesOf(topics: readonly ObservedTopic[]): string {
 
 function readSentinel(hasFallen: boolean): Sign {
   return hasFallen
-    ? sign('sentinel', 'fallen', 'The latest sentinel fell.')
-    : sign('sentinel', 'stands', 'The latest sentinel stands.');
+    ? sign('sentinel', 'fallen', 'The latest sentinel query failed.')
+    : sign('sentinel', 'stands', 'The latest sentinel query passed.');
 }
 
 function readOwnWork(work: OwnWork): Sign {
   switch (work.kind) {
     case 'done':
-      return sign('own_work', 'done', 'Runs start on time and come to their end.');
+      return sign('own_work', 'done', 'Golden runs start on time and complete.');
     case 'starved':
       return sign(
         'own_work',
         'starved',
         work.lateShare >= work.queuedShare
-          ? `recalld's event loop was held up for ${percentage(work.lateShare)} of the run: its latencies are too long.`
-          : `The processors of recalld's machine were taken for ${percentage(work.queuedShare)} of the run: its latencies are too long.`,
+          ? `recalld's event loop was blocked for ${percentage(work.lateShare)} of the run: its latencies are too long.`
+          : `The processors of the recalld host were busy for ${percentage(work.queuedShare)} of the run: its latencies are too long.`,
       );
     case 'overdue':
       return sign(
         'own_work',
         'overdue',
-        `No run of ${work.goldenSet} was started for ${work.intervals.toFixed(1)} intervals of its schedule.`,
+        `No run of ${work.goldenSet} started for ${work.intervals.toFixed(1)} scheduled intervals.`,
       );
     case 'failed':
-      return sign('own_work', 'failed', `A run of ${work.goldenSet} did not come to its end: ${work.reason}`);
+      return sign('own_work', 'failed', `A run of ${work.goldenSet} did not complete: ${work.reason}`);
   }
 }
 

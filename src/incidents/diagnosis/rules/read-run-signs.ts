@@ -1,4 +1,4 @@
-/** Signs of a golden run: what its queries came to, beside the last good run and the runs around both. */
+/** Signs from a golden run compared with the last good run and the runs around both. */
 
 import { percentage, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
@@ -49,27 +49,27 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
 }
 
 const kinds = [
-  ['denied', /^http_(401|403|407)$/, 'The retriever refuses the credentials.'],
-  ['throttled', /^http_429$/, 'The retriever says that it is asked too often.'],
+  ['denied', /^http_(401|403|407)$/, 'The retriever rejects the credentials.'],
+  ['throttled', /^http_429$/, 'The retriever reports too many requests.'],
   [
     'not_understood',
     /^(not_json|no_result_list|missing_id|not_http|bad_encoding|http_redirect)$/,
-    'Something answers, but with no list of results.',
+    'The response is not a result list.',
   ],
 ] as const;
-const otherErrors = ['errors', null, 'Most failures are errors of the call.'] as const;
+const otherErrors = ['errors', null, 'Most failures are call errors.'] as const;
 
 function kindOf(failure: RunFailure | null): Sign {
   const [kind, , sentence] = kinds.find(([, codes]) => codes.test(failure?.code ?? '')) ?? otherErrors;
   return sign('failure_kind', kind, sentence);
 }
 
-/** p95 must at least double, and by more than a busy machine explains. */
+/** p95 must at least double, by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 
-/** From this share of timeouts on, the 95th percentile of all calls is beyond the time limit. */
+/** From this share of timeouts on, the 95th percentile of all calls exceeds the time limit. */
 const TIMED_OUT = 0.05;
 
 function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRun): Sign[] {
@@ -78,7 +78,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   const { ok, empty, error, timeout } = outcomes;
   const timedOut = timeout / (ok + empty + error + timeout);
   if (timedOut >= TIMED_OUT) {
-    const sentence = `${percentage(timedOut)} of the calls took longer than the time limit.`;
+    const sentence = `${percentage(timedOut)} of the calls exceeded the time limit.`;
     return [sign('latency', 'rose', sentence), ...readWarming(now, slow, reference)];
   }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
@@ -90,7 +90,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
 }
 
 const MOSTLY_EARLY = 0.75;
-/** Standard errors by which that must be more than the half that chance puts there. */
+/** Standard errors by which the share of slow queries in the first half must exceed one half, its expected value. */
 const SURELY = 2.5;
 
 function readWarming(now: number, slow: ObservedRun['slow'], reference: ObservedReference | null): Sign[] {
@@ -102,7 +102,7 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
   const fallsSince = previous !== null && previous >= SLOWER * now && previous - now >= SLOWER_MS;
   const within =
     slow === null ? '' : ` Of ${queries} queries that took far longer, ${early} are in the first half of the run.`;
-  const since = previous === null ? '' : ` In the bad run before, answers took ${Math.round(previous)} ms.`;
+  const since = previous === null ? '' : ` In the preceding bad run, calls took ${Math.round(previous)} ms.`;
   return [sign('warming', fallsWithin || fallsSince ? 'falls' : 'stays', `${within}${since}`.trim())];
 }
 
@@ -114,8 +114,8 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const { probed, stale, lost } = labels;
   const gone = stale + lost;
   const before = goneBefore === null ? '' : `, ${goneBefore} before`;
-  const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are gone from the store${before}.`;
-  // What was gone before already is no news.
+  const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are missing from the store${before}.`;
+  // Documents that were already missing are not a change.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
   const values = {
     before: goneBefore === null ? null : goneBefore / probed,
@@ -125,7 +125,7 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
   const fate =
     lost > stale
-      ? sign('gone_documents', 'lost', `Nothing in the store took the place of ${lost} of them.`)
+      ? sign('gone_documents', 'lost', `${lost} of them have no replacement in the store.`)
       : sign(
           'gone_documents',
           'superseded',
@@ -137,12 +137,12 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   if (forbidden === null || forbidden.asked === 0) return [];
   const { asked, results } = forbidden;
-  if (results === 0) return [sign('forbidden', 'none', `No forbidden document came back to ${asked} queries.`)];
-  const sentence = `${results} forbidden ${results === 1 ? 'document' : 'documents'} came back to ${asked} queries, asked twice.`;
+  if (results === 0) return [sign('forbidden', 'none', `No forbidden document was returned for ${asked} queries.`)];
+  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${asked} queries, which were sent twice.`;
   return [sign('forbidden', 'some', sentence)];
 }
 
-/** Fewer returned documents may all be unjudged by chance. */
+/** With fewer returned documents, all may lack a judgment by chance. */
 const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
@@ -151,40 +151,43 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
 }
 
-/** A level that was not higher by more than this was no drop. */
+/** A smaller difference from the first run is not a drop. */
 const WAS_HIGHER = 0.03;
-/** How much higher than the golden score the rating must be; more for shares of opinions, which are no scores. */
+/**
+ * Minimum difference between rating and golden score. It is larger for shares of positive feedback, which are not
+ * scores.
+ */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 
 function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
-  const numbers = `${measure} is ${now.toFixed(2)}, and was ${first.toFixed(2)} in the first run of the set`;
+  const numbers = `${measure} is ${now.toFixed(2)}; it was ${first.toFixed(2)} in the first run of the golden set`;
   const level = sign(
     'level',
     first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
     `${numbers}.`,
     { before: first, now, unit: 'score' },
   );
-  // Labels that became wrong later show in what became of their documents.
+  // Judgments that became wrong later show up as missing documents.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
     by === 'judge'
       ? `The judge gives live queries ${value.toFixed(2)} (${n} queries)`
-      : `${percentage(value)} of the opinions of users are positive (${n})`;
-  const sentence = `${said}, where ${measure} of the golden set is ${now.toFixed(2)}.`;
+      : `${percentage(value)} of user feedback is positive (${n})`;
+  const sentence = `${said}, while ${measure} of the golden set is ${now.toFixed(2)}.`;
   if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
   return ciHigh < now + FAR_HIGHER[by] ? [level, sign('opinions', 'agree', sentence)] : [level];
 }
 
 function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   if (reference === null) return [];
-  if (reference.isSameVersion) return [sign('golden_set', 'same', `${goldenSet} is of the same version as before.`)];
-  const sentence = `${goldenSet} has another version than before, which was ${reference.version}.`;
+  if (reference.isSameVersion) return [sign('golden_set', 'same', `The version of ${goldenSet} is unchanged.`)];
+  const sentence = `The version of ${goldenSet} changed; it was ${reference.version}.`;
   return [sign('golden_set', 'new_version', sentence)];
 }
 
 function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
-  // A retriever that never answers twice alike is not at fault for it now.
+  // A retriever whose results always vary is not at fault for varying now.
   const usual = older?.withReference ?? 1;
   return [
     ...readAnswers(answers, texts, usual),
@@ -195,14 +198,17 @@ function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: Obs
   ];
 }
 
-/** A mean loss of a query that is worth looking at by segment. */
+/** Minimum mean loss per query for which segments are compared. */
 const LOST = 0.02;
-/** A group is alone with a loss when the others lost less than this share of what it lost. */
+/** A group is the only affected one if the other queries lost less than this share of its loss. */
 const ALONE = 0.1;
-/** Chance from which on a group that was chosen among several may be hurt by chance alone. */
+/** A group chosen among several may be hurt by chance alone from this probability on. */
 const BY_CHANCE = 0.05;
 
-/** Of a segment and a kind that are hurt alone, the one that tells more apart counts: they often hold the same queries. */
+/**
+ * If both a segment and a kind are the only affected group, the more distinctive one is used: both often contain the
+ * same queries.
+ */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
   if (segments !== null && !isHurtAlone(segment)) return [readSegments(segments)];
@@ -218,13 +224,13 @@ function readSegments({ names, others }: HurtSegments): Sign {
   return sign(
     'segment',
     'several',
-    `Queries of ${names.length} segments lost (${shown}), those of ${others} others did not.`,
+    `Queries of ${names.length} segments lost (${shown}); queries of ${others} other segments did not.`,
   );
 }
 
 const MAX_NAMED = 3;
 
-/** How much more a kind must explain than a configured segment. */
+/** Factor by which a kind must explain more than a configured segment. */
 const CLEARER = 1.1;
 
 const contrastOf = ({ inside, outside }: HurtGroup): number => inside - outside;
@@ -241,7 +247,7 @@ function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sig
   if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
   const { n, inside, outside, searched } = group;
   const what = name === 'segment' ? 'segments' : 'kinds';
-  const sentence = `A query ${group.name} lost ${inside.toFixed(3)} (${n} queries), one of the others ${outside.toFixed(3)} (${searched} ${what} compared).`;
+  const sentence = `A query ${group.name} lost ${inside.toFixed(3)} (${n} queries), any other query ${outside.toFixed(3)} (${searched} ${what} compared).`;
   return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 
@@ -249,40 +255,42 @@ function readStages(loss: StageLoss): Sign[] {
   const { n, k, found } = loss;
   const fault = stageAtFault(loss);
   if (fault === null) return [];
-  const answers = `the first ${k} hold ${percentage(found.now)}, ${percentage(found.before)} before (${n} questions)`;
+  const answers = `the first ${k} results contain ${percentage(found.now)}, ${percentage(found.before)} before (${n} queries)`;
   if (fault.kind === 'steady')
-    return [sign('stage', 'steady', `No stage loses more relevant documents than it did: ${answers}.`)];
+    return [sign('stage', 'steady', `No stage loses more relevant documents than before: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
-  const stage = name === ANSWER ? 'the order and cut-off of the answer, no earlier stage' : `the stage ${name}`;
-  const lost = `${percentage(now)} of the relevant documents, ${percentage(before)} before (95 % ${signed(ciLow)} to ${signed(ciHigh)})`;
-  return [sign('stage', fault.kind, `Most is lost by ${stage}: ${lost}; ${answers}.`)];
+  const stage = name === ANSWER ? 'the final order and cut-off, not an earlier stage' : `the stage ${name}`;
+  const lost = `${percentage(now)} of the relevant documents, ${percentage(before)} before (95 % CI ${signed(ciLow)} to ${signed(ciHigh)})`;
+  return [sign('stage', fault.kind, `Most of the loss is at ${stage}: ${lost}; ${answers}.`)];
 }
 
 const MIN_CHANGED = 6;
 const MOST = 0.75;
 
-/** Of answers that alternate, the part that does so in each direction at least: those that all came back were repaired. */
+/**
+ * Minimum share of alternating results in each direction. If all results were restored, the fault was repaired instead.
+ */
 const EACH_WAY = 0.2;
 
 function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
-  const sentence = `Of ${changed} queries that changed in the last two bad runs, ${alike} got the same answer twice, ${inOne} the old one once, ${unlike} two new ones.`;
+  const sentence = `Of ${changed} queries that changed in the last two bad runs, ${alike} got the same new results twice, ${inOne} got the old results once, ${unlike} got two different new results.`;
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
   const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;
   return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
-/** Answers that are those of long ago are so for most queries, and for far more than those of the last good run. */
+/** For results from an old index, most queries match the old run, far more than match the last good run. */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
-/** A run that is less like the last good one is of another index. */
+/** A run that is less similar to the last good run comes from another index. */
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {
-  const sentence = `${percentage(withNow)} of the answers are those of the run of ${minute(at)}, ${percentage(referenceWithNow)} those of the last good run.`;
+  const sentence = `${percentage(withNow)} of the answers match the run of ${minute(at)}; ${percentage(referenceWithNow)} match the last good run.`;
   if (withNow >= ALIKE && withNow - referenceWithNow >= FAR_MORE) return [sign('older_answers', 'alike', sentence)];
-  // Runs that all answered alike do not tell old from new.
+  // If all runs have the same results, an old index cannot be distinguished.
   return withReference < OF_ANOTHER && referenceWithNow < ALIKE ? [sign('older_answers', 'unlike', sentence)] : [];
 }
 

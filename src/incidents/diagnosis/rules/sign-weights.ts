@@ -1,12 +1,12 @@
-/** What weights of signs are made of, and what several causes have in common. */
+/** Types of sign weights, and weights that several causes share. */
 import type { SignName, signStates } from './signs.ts';
 
-/** By sign and state, in nats. */
+/** Weights by sign and state, in nats. */
 export type SignWeights = {
   readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
 };
 
-/** What is not seen while each query gets its own texts, whole and once. */
+/** Weights of signs that do not occur while each query gets its own texts, complete and once. */
 export const textsAsBefore: SignWeights = {
   foreign_lists: { some: -4 },
   common_document: { rose: -3 },
@@ -15,7 +15,7 @@ export const textsAsBefore: SignWeights = {
   text_length: { fell: -2.5 },
 };
 
-/** What is not seen while the retriever answers as it did before. */
+/** Weights of signs that do not occur while the retriever returns the same results. */
 export const answersAsBefore: SignWeights = {
   empty_answers: { some: -1.5, most: -4 },
   answer_length: { cut: -2, thinned: -2 },
@@ -28,11 +28,11 @@ export const answersAsBefore: SignWeights = {
   ...textsAsBefore,
 };
 
-/** What is not seen while the documents are where they were. */
+/** Weights of signs that do not occur while the documents are unchanged. */
 export const documentsAsBefore: SignWeights = {
   labels: { many_gone: -3, some_gone: -1, alive: 0.5 },
   store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
 };
 
-/** A retriever that fails hides what else may be wrong. */
+/** A failing retriever hides other faults. */
 export const answered: SignWeights = { failures: { most: -3 } };

@@ -1,114 +1,120 @@
-/** Signs: what each measure says around an alarm, as one of a few states. What was not measured gives no sign. */
+/** Signs: each measure around an alert, reduced to a few states. A measure without data has no sign. */
 
 import type { Unit } from '../../../core/format.ts';
 
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, else `most`. */
   failures: ['none', 'some', 'most'],
-  /** What most of the failures are. */
+  /** The most common kind of failure. */
   failure_kind: ['errors', 'timeouts', 'denied', 'throttled', 'not_understood'],
-  /** Share of live queries that fail, beside what it was before. */
+  /** Share of live queries that fail, compared with before. */
   live_errors: ['none', 'some', 'most'],
-  /** Share of live queries that get no document, beside what it was before. */
+  /** Share of live queries that return no document, compared with before. */
   live_empty: ['as_before', 'rose'],
-  /** 95th percentile of the latency that the service reports of its live answers. */
+  /** 95th percentile of the live latency that the service reports. */
   live_latency: ['steady', 'rose'],
-  /** Results of a live answer that has any, beside what they were before. */
+  /** Results per non-empty live answer, compared with before. */
   live_results: ['as_before', 'fell'],
-  /** Positive opinions of users, or clicks where there are none, beside before. */
+  /** Positive user feedback, or clicks if there is no feedback, compared with before. */
   feedback: ['as_before', 'fell'],
-  /** Share of the most frequent live query, beside before. */
+  /** Share of the most frequent live query, compared with before. */
   top_query: ['as_before', 'rose'],
-  /** Share of live queries in their usual language, beside before. */
+  /** Share of live queries in the usual language, compared with before. */
   language: ['as_before', 'changed'],
-  /** Judged relevance of live queries beside the weeks before. */
+  /** Judged relevance of live queries, compared with the preceding weeks. */
   live_relevance: ['as_before', 'fell'],
-  /** Whether the judge of live queries grades fixed pairs as it did. */
+  /** Whether the judge of live queries still grades fixed pairs the same way. */
   judge: ['same', 'changed'],
-  /** 95th percentile of the latency of the answers that came. */
+  /** 95th-percentile latency of answered calls. */
   latency: ['fell', 'steady', 'rose'],
-  /** Whether slow answers get faster, from the first questions of a run to the last or from run to run. */
+  /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /** Documents in an answer that has any; `cut`: the first ones are left, `thinned`: some of all places. */
+  /** Documents per non-empty answer; `cut`: the first documents remain, `thinned`: documents of all ranks remain. */
   answer_length: ['as_before', 'cut', 'thinned'],
-  /** Characters of the texts of an answer for each of its results. */
+  /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
-  /** Results and texts that an answer holds more than once. */
+  /** Results and texts that occur more than once in an answer. */
   repeats: ['as_before', 'rose'],
-  /** Answers that are the list of another query. */
+  /** Answers that are another query's result list. */
   foreign_lists: ['none', 'some'],
-  /** Whether one document came new to many queries. */
+  /** Whether one document is new in the results of many queries. */
   common_document: ['as_before', 'rose'],
   /** The failing measure, over queries that both runs answered and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
-  /** Share of the documents of a query that it still gets. */
+  /** Share of a query's documents that it still gets. */
   results: ['intact', 'disturbed', 'scrambled'],
   /** Whether queries still get those of their documents that any query still gets. */
-  those_left: ['stay', 'move'],
+  surviving_documents: ['stay', 'move'],
   /** Whether queries get the same documents in another order. */
   order: ['as_before', 'changed'],
-  /** The documents that any query retrieves, as a pool. */
+  /** All documents that any query retrieves. */
   documents: ['same', 'vanished', 'replaced'],
-  /** Whether each old document has one new one in its place. */
+  /** Whether each old document was replaced by one new document. */
   renamed: ['one_to_one', 'not'],
-  /** Different documents in all answers together. */
+  /** Distinct documents in all answers together. */
   variety: ['as_before', 'collapsed'],
-  /** Whether bad runs one after the other got the same answers. */
+  /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
-  /** Whether the answers are those of a run before the last good one. */
+  /** Whether the results match a run before the last good run. */
   older_answers: ['alike', 'unlike'],
-  /** Whether what was lost lies in one segment of the golden set. */
+  /** Whether one segment of the golden set accounts for the loss. */
   segment: ['spread', 'one', 'several'],
-  /** Whether what was lost lies in queries of one script, language, length or other trait of their texts. */
+  /** Whether queries of one script, language, length or other text trait account for the loss. */
   query_kind: ['spread', 'one'],
   /** The failing measure in the first run of the set. */
   level: ['was_higher', 'always_low'],
-  /** What users and the judge of live queries say of the answers, beside the golden score. */
+  /** Ratings of live results by users and the judge, compared with the golden score. */
   opinions: ['agree', 'higher'],
   labels: ['alive', 'some_gone', 'many_gone'],
-  /** What became of most judged documents that are gone. */
+  /** What happened to most missing judged documents. */
   gone_documents: ['superseded', 'lost'],
   /** Whether any returned document is judged. */
   judged: ['some', 'none'],
   /** Documents that the golden set forbids. */
   forbidden: ['none', 'some'],
-  /** The stage of the retriever that lost most of what the answers lost, where it tells of stages: the first, a filter, or another after it. */
+  /**
+   * The retriever stage that caused most of the loss, if the retriever returns stages: the first stage, a filter, or a
+   * later stage.
+   */
   stage: ['steady', 'candidates', 'filter', 'later'],
   golden_set: ['same', 'new_version'],
   /** `shrank`: by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
-  /** Share of the documents of an answer that the store itself finds nearest; `fell_far`: others come from far away. */
+  /**
+   * Share of the returned documents that the store itself ranks nearest; `fell_far`: other documents come from far
+   * away.
+   */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
-  /** Whether stored documents that the run missed have the vectors that the embedder makes of their texts. */
+  /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
-  /** The store against its manifest, where one is given. */
+  /** Documents in the store compared with the manifest, if one is configured. */
   index_documents: ['whole', 'missing'],
-  /** Whether documents of the store are returned for their own text. */
+  /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],
-  /** What the store should no longer hold, and old chunks beside new ones. */
-  index_leftovers: ['none', 'some'],
-  /** Whether changes of documents reach the store within the time that is allowed. */
+  /** Documents that should no longer be in the store, and old chunks next to new ones. */
+  index_orphans: ['none', 'some'],
+  /** Whether document changes reach the store within the allowed time. */
   index_arrivals: ['in_time', 'late'],
   index_models: ['one', 'mixed'],
   index_settings: ['changed'],
   canary: ['same', 'changed'],
   embedder: ['changed'],
-  /** Annotated between the last good run and the first bad measurement, by kind. */
+  /** Deployments annotated between the last good run and the first bad measurement, by kind. */
   deployment: ['none', 'index', 'embedder', 'retriever', 'golden'],
   density: ['steady', 'fell', 'fell_new_questions', 'fell_same_questions'],
   topics: ['none', 'new_demand', 'lost_content'],
   sentinel: ['stands', 'fallen'],
-  /** Of recalld: are its runs started, do they come to an end, and can it measure times? */
+  /** Whether recalld starts and completes its runs, and can measure latencies. */
   own_work: ['done', 'overdue', 'failed', 'starved'],
 } as const;
 
 export type SignName = keyof typeof signStates;
 
 /**
- * States in which a sign shows no difference to before: none for a sign that is only read of a difference, all for one that
- * only describes a difference that another sign shows.
+ * States without a difference from before. Empty for a sign that only exists for a difference; all states for a sign
+ * that only describes a difference shown by another sign.
  */
 export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
   failures: ['none'],
@@ -132,7 +138,7 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   common_document: ['as_before'],
   score: ['steady'],
   results: ['intact'],
-  those_left: signStates.those_left,
+  surviving_documents: signStates.surviving_documents,
   order: ['as_before'],
   documents: ['same'],
   renamed: signStates.renamed,
@@ -155,7 +161,7 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   missed_vectors: ['own'],
   index_documents: ['whole'],
   index_retrieval: ['found'],
-  index_leftovers: ['none'],
+  index_orphans: ['none'],
   index_arrivals: ['in_time'],
   index_models: ['one'],
   index_settings: [],
@@ -168,16 +174,16 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   own_work: ['done'],
 };
 
-/** One sign in the state it was found in. */
+/** A sign in its observed state. */
 export type Sign = {
   [Name in SignName]: {
     readonly name: Name;
     readonly state: (typeof signStates)[Name][number];
-    /** One sentence with the numbers. Never a text of a query, nor an id of a query, user or document. */
+    /** One sentence with the numbers. Never contains a query text or the id of a query, user or document. */
     readonly sentence: string;
-    /** Start of what was measured (ISO 8601); null for the golden run itself, and what is known without a measurement. */
+    /** Start of the measured period (ISO 8601). Null for the golden run itself, and for facts that are not measured. */
     readonly from: string | null;
-    /** Size of the sample; null for what is none. */
+    /** Sample size; null if the sign is not based on a sample. */
     readonly n: number | null;
     /** The measured number; left out for a sign that is not about one. */
     readonly values?: SignValues | undefined;
@@ -194,7 +200,7 @@ export interface SignValues {
 
 export const signNames = Object.keys(signStates) as readonly SignName[];
 
-/** Ties the state to the name. */
+/** Creates a sign; the type ensures that the state belongs to the name. */
 export function sign<Name extends SignName>(
   name: Name,
   state: (typeof signStates)[Name][number],

@@ -1,4 +1,7 @@
-/** Weights of the causes that lie in what is asked, what texts hold, and which queries are hurt; see `weights.ts`. */
+/**
+ * Weights of causes that concern the mix of queries, the texts of documents, and the affected queries; see
+ * `weights.ts`.
+ */
 import type { NamedCause } from './cause.ts';
 import { answered, answersAsBefore, documentsAsBefore, type SignWeights } from './sign-weights.ts';
 
@@ -109,7 +112,7 @@ export const trafficAndTextWeights = {
     text_length: { fell: -1.5 },
     labels: { alive: 0.3, many_gone: -2 },
     store_size: { grew: 1.5, fell: -2, emptied: -5 },
-    index_leftovers: { some: 0.7 },
+    index_orphans: { some: 0.7 },
     canary: { changed: -3 },
     store_agreement: { fell_far: -2 },
   },

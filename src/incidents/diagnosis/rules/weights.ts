@@ -1,8 +1,8 @@
 /**
- * The evidence graph: which state of which sign speaks for or against which cause, and how much by judgement, as
- * ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A cell that is left out is no
- * edge: the sign says nothing of that cause. The fit keeps the direction of each edge and starts from its weight
- * (fitted-weights.ts); an edge of 2 nats or more is a sign of the cause's own, whatever it is fitted to.
+ * The evidence graph: which states of which signs support or oppose which cause, with weights set by judgment. A weight
+ * is ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A missing cell is no edge: the sign
+ * has no bearing on the cause. The fit (fitted-weights.ts) starts from these weights and keeps the direction of each
+ * edge. A sign points to a cause by itself if its weight here is at least 2 nats, whatever the fitted weight is.
  */
 import type { NamedCause } from './cause.ts';
 import { judgmentWeights } from './judgment-weights.ts';
@@ -95,7 +95,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ann_recall: { steady: 0.5, fell: -2.5 },
     canary: { changed: -3 },
     density: { fell: -1, fell_new_questions: -1.5, fell_same_questions: -1 },
-    those_left: { stay: 1, move: -4.5 },
+    surviving_documents: { stay: 1, move: -4.5 },
     stage: { filter: 4, candidates: 0.3, later: -2.5 },
     store_agreement: { as_before: -3, fell_near: 1.5, fell_far: -0.5, rose: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
@@ -114,13 +114,13 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     labels: { alive: 0.5, many_gone: -1.5 },
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
-    // The store is asked with the settings of its index; the retriever may set its own for each search.
+    // recalld queries the store with the settings of its index. The retriever may use other settings per search.
     ann_recall: { steady: -1.5, fell: 4 },
     index_settings: { changed: 3 },
     index_retrieval: { not_found: 2, found: -1 },
     index_models: { mixed: -2, one: 0.5 },
     canary: { changed: -3 },
-    those_left: { stay: -1.5, move: 0.3 },
+    surviving_documents: { stay: -1.5, move: 0.3 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: -3, fell_near: 3.5, fell_far: 0.5, rose: -3 },
     missed_vectors: { own: 0.3, foreign: -3 },
@@ -145,7 +145,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     density: { fell: 0.5, fell_new_questions: -1, fell_same_questions: 1.5 },
     topics: { lost_content: 1.5 },
     sentinel: { fallen: 0.3 },
-    those_left: { stay: 1, move: -3.5 },
+    surviving_documents: { stay: 1, move: -3.5 },
     index_documents: { missing: 4, whole: -4 },
     index_retrieval: { not_found: -2 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
@@ -175,9 +175,9 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     gone_documents: { lost: -3.5, superseded: 2 },
     labels: { alive: -4, some_gone: 2, many_gone: 3.5 },
-    those_left: { stay: -0.7, move: -2 },
+    surviving_documents: { stay: -0.7, move: -2 },
     store_size: { steady: -1, grew: 1.5, fell: -1.5, emptied: -4 },
-    index_leftovers: { some: 0.5 },
+    index_orphans: { some: 0.5 },
     stage: { candidates: 0.5, filter: -1.5, later: -2 },
     store_agreement: { as_before: 0.3, fell_near: -2, fell_far: -2.5, rose: -1 },
     missed_vectors: { foreign: -1 },
@@ -216,9 +216,9 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     store_size: { steady: 0.7, grew: -1, emptied: -4 },
     canary: { changed: -3 },
     ann_recall: { fell: -1.5 },
-    those_left: { stay: 0.7, move: -0.5 },
+    surviving_documents: { stay: 0.7, move: -0.5 },
     index_documents: { missing: 1.5 },
-    index_leftovers: { some: 1.5, none: -2 },
+    index_orphans: { some: 1.5, none: -2 },
     stage: { candidates: 0.7, filter: -2, later: -3 },
     store_agreement: { as_before: 0.3, fell_near: -0.5, rose: -1 },
     missed_vectors: { foreign: -1.5 },
@@ -267,7 +267,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -4 },
     ann_recall: { fell: -1.5 },
     canary: { same: 0.5, changed: -4 },
-    those_left: { stay: -2 },
+    surviving_documents: { stay: -2 },
     foreign_lists: { none: 0.3, some: -0.5 },
     store_agreement: { as_before: -4, fell_near: -1.5, fell_far: 2.5, rose: -3 },
     missed_vectors: { foreign: -3 },
@@ -306,7 +306,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -2.5 },
     ann_recall: { fell: -2 },
     canary: { changed: -3 },
-    those_left: { move: -2.5 },
+    surviving_documents: { move: -2.5 },
     stage: { candidates: -3.5, filter: -3, later: 2.5 },
     store_agreement: { fell_near: 0.5, fell_far: -3, rose: 4.5 },
     missed_vectors: { own: 0.3, foreign: -3 },
@@ -330,7 +330,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ann_recall: { fell: -1 },
     canary: { changed: -1.5 },
     deployment: { none: -5, index: 3, embedder: 3, retriever: 3, golden: -1 },
-    those_left: { stay: -0.5, move: 0.3 },
+    surviving_documents: { stay: -0.5, move: 0.3 },
     store_agreement: { fell_near: 0.3, fell_far: 0.3, rose: 0.3 },
     missed_vectors: { foreign: -1 },
     common_document: { rose: -1 },
@@ -349,11 +349,11 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     variety: { collapsed: -2.5 },
     again: { repeats: 0.5, alternates: -3, differs: -4 },
     older_answers: { alike: -3 },
-    // The retriever may embed by another embedder than the one that is watched.
+    // The retriever may use an embedder other than the watched one.
     canary: { same: -2, changed: 5 },
     embedder: { changed: 3 },
     deployment: { embedder: 1 },
-    those_left: { stay: -2.5 },
+    surviving_documents: { stay: -2.5 },
     index_models: { mixed: 4.5, one: -1 },
     index_retrieval: { not_found: 2, found: -1 },
     stage: { candidates: 0.7, filter: -2, later: -3 },

@@ -28,11 +28,11 @@ export function explainCommand(command: Command, signal: AbortSignal): Command {
       'recalld explain --run 20261120T154500Z-3f9a1c2b --limit 200',
     ].join('\n  '),
   )
-    .option('--pipeline <name>', 'pipeline (default: that of the run)')
-    .option('--query <text>', 'text of a query, with --document')
-    .option('--tag <name=value>', 'tag of the query, such as course=intro; repeatable', parseTag, {})
-    .option('--k <n>', 'number of documents that users get, with --query', parseCount, 10)
-    .option('--run <id>', 'golden run whose misses to explain')
+    .option('--pipeline <name>', 'pipeline (default: the pipeline of the run)')
+    .option('--query <text>', 'query text; requires --document')
+    .option('--tag <name=value>', 'query tag, such as course=intro; repeatable', parseTag, {})
+    .option('--k <n>', 'number of documents that users get; requires --query', parseCount, 10)
+    .option('--run <id>', 'golden run whose missed documents to explain')
     .option('--query-id <id>', 'only this query of the run')
     .option('--document <id>', 'only this document')
     .option(
@@ -47,7 +47,7 @@ export function explainCommand(command: Command, signal: AbortSignal): Command {
 function parseTag(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)
-    throw new InvalidArgumentError('Write it as name=value, such as course=intro.');
+    throw new InvalidArgumentError('Use the form name=value, such as course=intro.');
   return { ...before, [name]: value };
 }
 
@@ -79,7 +79,8 @@ function explanation(one: Explained): Content {
 function summary({ runId, misses }: Wanted, explained: readonly Explained[]): Content {
   if (explained.length === 0) return `The run ${runId ?? ''} missed none of the requested relevant documents.`;
   const counts = countsOf(explained).map(([words, count]) => `${count} ${words}`);
-  const rest = misses === null || misses === explained.length ? '' : ` (of ${misses}; increase --limit for more)`;
+  const rest =
+    misses === null || misses === explained.length ? '' : ` (of ${misses} in total; raise --limit to see more)`;
   return [
     paragraph(`${plural(explained.length, 'missed document')}${rest}: ${counts.join(', ')}.`),
     table('Missed documents', explained, [

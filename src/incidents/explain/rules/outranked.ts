@@ -1,4 +1,6 @@
-/** Classifies the documents that outrank another: copies, other versions, hub documents or another language. */
+/**
+ * Classifies the documents that outrank a given document: copies, other versions, hub documents or another language.
+ */
 
 import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
@@ -11,7 +13,7 @@ export interface RankedDocument {
   readonly text: string | null;
 }
 
-/** Documents, best first, or why there are none. */
+/** Documents, best first, or the reason why there are none. */
 export type Ranking =
   | { readonly kind: 'ranking'; readonly documents: readonly RankedDocument[] }
   | { readonly kind: 'none'; readonly reason: string };
@@ -21,7 +23,7 @@ interface Place {
   readonly score: number | null;
 }
 
-/** Returns the rank from 1; each document counts once, at its best rank. */
+/** Returns the rank, starting at 1. Each document counts once, at its best rank. */
 export function placeIn(documents: readonly RankedDocument[], id: string): Place | null {
   const distinct = new Map<string, number | null>();
   for (const one of documents) {
@@ -58,7 +60,7 @@ interface StandsAbove {
   readonly id: string;
   /** Null if unknown. */
   readonly text: string | null;
-  /** Distinct documents before it, best first; its rank is one more. */
+  /** Distinct higher-ranked documents, best first. The rank of the document is one more than their number. */
   readonly above: readonly RankedDocument[];
   /** Number of documents that users get. */
   readonly k: number;
@@ -66,15 +68,15 @@ interface StandsAbove {
   readonly hubs: ReadonlyMap<string, number>;
 }
 
-/** Minimum Jaccard similarity of the words of two equal texts. */
+/** Minimum Jaccard similarity of the words in two texts that count as equal. */
 const SAME_TEXT = 0.8;
 export const isSameText = (one: string, other: string): boolean =>
   jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;
 
-/** Minimum similarity of two versions of a document, which their ids identify. */
+/** Minimum similarity of two versions of a document; their ids must match too. */
 const OF_A_VERSION = 0.5;
 
-/** Returns the first explanation; null if the other documents are only ranked as more similar. */
+/** Returns the first matching explanation. Null if the other documents are simply ranked as more similar. */
 export function outrankedBy(above: StandsAbove): Outranked | null {
   return byVersion(above) ?? byCopies(above) ?? byHubs(above) ?? byLanguage(above);
 }
@@ -95,8 +97,8 @@ function byVersion({ id, text, above, k }: StandsAbove): Outranked | null {
   if (versions.length === 0) return null;
   return {
     by: 'version',
-    evidence: `${namesOf(versions.map((one) => one.id))}, ranked higher, is another version of this document.`,
-    action: 'Remove outdated versions from the index, or filter for the current one.',
+    evidence: `${namesOf(versions.map((one) => one.id))} is ranked higher and is another version of this document.`,
+    action: 'Remove outdated versions from the index, or filter for the current version.',
   };
 }
 
@@ -106,14 +108,14 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
   if (ofIt.length > 0)
     return {
       by: 'near_duplicates',
-      evidence: `${namesOf(ofIt)}, ranked higher, has the same text.`,
+      evidence: `${namesOf(ofIt)} is ranked higher and has the same text.`,
       action: 'Remove the copies from the index, or give them the same judgment.',
     };
   const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
   if (surplus === 0 || above.length - surplus >= k) return null;
   return {
     by: 'near_duplicates',
-    evidence: `${surplus} of the ${above.length} documents above it repeat the text of another one.`,
+    evidence: `${surplus} of the ${above.length} higher-ranked documents repeat the text of another document.`,
     action: 'Remove duplicates from the index, or from the results before the cut-off.',
   };
 }
@@ -124,7 +126,7 @@ function byHubs({ above, k, hubs }: StandsAbove): Outranked | null {
   const shown = found.slice(0, 3).map(({ id, share }) => `${id} for ${percentage(share)}`);
   return {
     by: 'hubs',
-    evidence: `${found.length} of the ${above.length} documents above it are hub documents, returned for many unrelated queries: ${shown.join(', ')}.`,
+    evidence: `${found.length} of the ${above.length} higher-ranked documents are hub documents, which are returned for many unrelated queries: ${shown.join(', ')}.`,
     action: 'Review these documents with `recalld index hubs`: split or remove texts that match everything.',
   };
 }
@@ -138,11 +140,11 @@ function byLanguage({ text, above, k }: StandsAbove): Outranked | null {
     if (language !== null && language !== own) counts.set(language, (counts.get(language) ?? 0) + 1);
   }
   const [[language, count] = ['', 0]] = [...counts].toSorted((a, b) => b[1] - a[1]);
-  // One misclassified text of ten is not an explanation.
+  // One misclassified text among ten does not explain the rank.
   if (above.length - count >= k || 2 * count < above.length) return null;
   return {
     by: 'language',
-    evidence: `${count} of the ${above.length} documents above it are in ${languageName(language)}; this one is in ${languageName(own)}.`,
+    evidence: `${count} of the ${above.length} higher-ranked documents are in ${languageName(language)}; this document is in ${languageName(own)}.`,
     action: 'Filter by the language of the query, or use a multilingual embedder.',
   };
 }

@@ -1,4 +1,4 @@
-/** Explains why a document was not returned for a query, from the evidence of retriever and store. */
+/** Explains why a document was not returned for a query, using evidence from the retriever and the store. */
 import { percentage } from '../../../core/format.ts';
 import {
   isSameText,
@@ -26,7 +26,7 @@ export const verdicts = [
 
 export type ExplanationVerdict = (typeof verdicts)[number];
 
-/** Evidence about a query, shared by all of its documents. */
+/** Evidence about a query, shared by all its documents. */
 export interface SeenQuestion {
   /** Number of documents that users get. */
   readonly k: number;
@@ -37,11 +37,11 @@ export interface SeenQuestion {
   /** Results of the stages before the last for k documents, in order. */
   readonly stages: readonly {
     readonly name: string;
-    /** True for one of several parallel stages that are merged afterwards. */
+    /** True for one of several parallel stages that are merged later. */
     readonly isSide: boolean;
     readonly documents: readonly RankedDocument[];
   }[];
-  /** Retriever results for k documents without the tags of the query; null if it has none. */
+  /** Retriever results for k documents without the tags of the query; null if the query has no tags. */
   readonly untagged: Ranking | null;
   /** Configured fields that the retriever filters by. */
   readonly filters: readonly string[];
@@ -50,12 +50,12 @@ export interface SeenQuestion {
   readonly store: {
     /** Kind of the store, such as `pgvector`; null if none is configured. */
     readonly kind: string | null;
-    /** The k nearest documents by its index. */
+    /** The k nearest documents according to the store's index. */
     readonly nearest: Ranking;
-    /** Many more, by an exact search if the store supports it. */
+    /** Many more nearest documents, from an exact search if the store supports it. */
     readonly broad: Ranking;
     readonly isBroadExact: boolean;
-    /** How many of the retriever's documents the store has, to verify that both use the same data; null if unknown. */
+    /** Number of retriever results that are in the store, to verify that both use the same data; null if unknown. */
     readonly shared: { readonly found: number; readonly of: number } | null;
     /** Index setting that determines how much a search scans, if known. */
     readonly breadth: string | null;
@@ -66,35 +66,36 @@ export interface SeenDocument {
   readonly id: string;
   /** Null if the store could not be queried. */
   readonly isStored: boolean | null;
-  /** When its text was last read from the store; null if never. */
+  /** When the document text was last read from the store; null if never. */
   readonly storedAt: Date | null;
-  /** Its text at that time. */
+  /** Document text at that time. */
   readonly text: string | null;
-  /** Latest golden run that returned it. */
+  /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
-   * Of its chunks in the store: `none` has a vector, as chunks of another document have; its own text does not find it, as
-   * that of another does (`unfit`), or does; null: not known.
+   * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
+   * for the document's own text does not find it, while such a search finds another document. `fits`: the search finds
+   * it. Null: unknown.
    */
   readonly vector: 'fits' | 'unfit' | 'none' | null;
-  /** Deployments since it was last seen, newest first. */
+  /** Deployments since the document was last seen, newest first. */
   readonly changes: readonly { readonly kind: string; readonly version: string; readonly at: Date }[];
 }
 
 export interface Explanation {
   readonly verdict: ExplanationVerdict;
-  /** What outranks it; null for other verdicts. */
+  /** What outranks the document; null for other verdicts. */
   readonly outrankedBy: OutrankedBy | null;
-  /** Rank in the retriever results from 1, each document counted once; null if it is not there. */
+  /** Rank in the retriever results, starting at 1, each document counted once; null if the document is missing. */
   readonly rank: number | null;
-  /** Sentences, the decisive one first. */
+  /** Sentences, the decisive sentence first. */
   readonly evidence: readonly string[];
   /** What to do, or how to find out more. */
   readonly action: string;
   readonly stages: readonly { readonly name: string; readonly rank: number | null; readonly score: number | null }[];
 }
 
-/** Minimum share of the retriever's documents in the store for both to use the same data. */
+/** Minimum share of retriever results in the store to conclude that both use the same data. */
 const SHARED = 0.5;
 
 interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
@@ -139,7 +140,7 @@ function failedToAsk(asked: Ranking): Finding | null {
 function returned(rank: number | null, { asked, k }: SeenQuestion): Finding | null {
   if (rank === null || rank > k) return null;
   const evidence = [`The retriever returns it at rank ${rank} of ${lengthOf(asked)}.`];
-  return { verdict: 'returned', evidence, action: 'None: the query returns it now.' };
+  return { verdict: 'returned', evidence, action: 'No action needed: the query now returns it.' };
 }
 
 function lostBetweenStages(
@@ -147,7 +148,7 @@ function lostBetweenStages(
   finalRank: number | null,
   { stages: seen, k }: SeenQuestion,
 ): Finding | null {
-  // A stage without results says nothing.
+  // A stage without results is not evidence.
   const named = stages
     .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
     .filter(({ n }) => n > 0);
@@ -160,12 +161,12 @@ function lostBetweenStages(
   const after = finalRank === null ? 'it is missing' : `it is at rank ${finalRank}`;
   const evidence = [`The stage ${name} ranked it ${rank}; after ${next ?? 'the later stages'} ${after}.`];
   if (next !== null && /filter/.test(next))
-    return { verdict: 'filtered', evidence, action: `Find out which rule of ${next} removes it.` };
+    return { verdict: 'filtered', evidence, action: `Find out which rule in ${next} removes it.` };
   if (rank <= k)
     return {
       verdict: 'reranked_away',
       evidence,
-      action: 'Check what the later stage prefers, and whether it reads the whole text of this document.',
+      action: 'Check what the later stage prefers, and whether it reads the full text of this document.',
     };
   return {
     verdict: 'below_k',
@@ -190,10 +191,10 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   if (askedRank !== null && asked.kind === 'ranking')
     return placed(asked.documents, document, question, 'The retriever');
   if (deep === null || deep.rank <= k || deeper.kind === 'none') return null;
-  return placed(deeper.documents, document, question, `For ${lengthOf(deeper)} documents, the retriever`);
+  return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Explains a document ranked below k by the documents above it, or by its score alone. */
+/** Explains a document ranked below k by the documents above it or, if they are unremarkable, by its score. */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -239,8 +240,8 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
     );
   if (store.shared !== null && store.shared.of > 0 && store.shared.found < SHARED * store.shared.of)
     return unknown(
-      `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever returns, so the retriever searches another store, or uses other document ids.`,
-      'Set `vector_store` to the collection that the retriever searches, with the field of its document ids.',
+      `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever returns. The retriever searches another store or uses other document ids.`,
+      'Set `vector_store` to the collection that the retriever searches, and set the field for its document ids.',
     );
   if (document.isStored === false) return missing(question, document);
   return searched(question, document, unknown);
@@ -273,27 +274,28 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
     ],
     action:
       others.length === 0
-        ? 'Re-index the document, or remove its judgments from the golden set; find out what deleted it.'
+        ? 'Re-index the document, or remove its judgments from the golden set. Find out what deleted it.'
         : 'The document was re-chunked or renamed: `recalld golden check` proposes the new ids for its judgments.',
   };
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong: neither ranks it, or only the retriever does, as an
- * index that scans few of its lists may at the end of a short result list.
+ * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store ranks it, or
+ * only the retriever does, near the end of a short result list. An index that scans few of its lists can return such a
+ * document.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/** The retriever returns the nearest documents of the store, and the document is not among the many nearest ones. */
+/** True if the retriever returns the store's nearest documents, and the longer list does not contain this one. */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** A search for its own text does not find it, so its rank in the retriever is chance. */
+/** For a document that a search for its own text does not find: its rank in the retriever results is chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;
@@ -301,18 +303,18 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     verdict: 'not_indexed',
     evidence: [
       vector === 'none'
-        ? 'It is in the store without a vector.'
-        : 'It is in the store, but a search for its own text does not find it, while such a search finds another document. Its vector was not made by this embedder.',
+        ? 'It is in the store, but has no vector.'
+        : 'It is in the store, but a search for its own text does not find it, while the same search for another document does. Its vector was not computed by this embedder.',
       `${howSearched(store)} does not return it among the ${lengthOf(store.broad)} nearest documents.`,
     ],
-    action: 'Re-embed it with the model that embeds the queries, and index it.',
+    action: 'Re-embed it with the model that embeds the queries, and index it again.',
   };
 }
 
 const howSearched = ({ isBroadExact, broad }: SeenQuestion['store']) =>
   isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
 
-/** Explains a stored document by the results of the store itself. */
+/** Explains a stored document using the store's own search results. */
 function searched(
   question: SeenQuestion,
   document: SeenDocument,
@@ -322,7 +324,7 @@ function searched(
   const { nearest, broad } = store;
   if (nearest.kind === 'none' || broad.kind === 'none') {
     const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
-    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` that made its vectors.');
+    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` that computed its vectors.');
   }
   const common = agreement(asked, nearest);
   const place = placeIn(broad.documents, document.id);
@@ -330,7 +332,9 @@ function searched(
   if (place !== null && place.rank <= k) {
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
-      const evidence = [`${how} of the store ranks it ${place.rank}, but its index does not return it among ${k}.`];
+      const evidence = [
+        `${how} of the store ranks it ${place.rank}, but the index does not return it among the first ${k}.`,
+      ];
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
         return unknown(
@@ -342,31 +346,31 @@ function searched(
     if (filters.length > 0)
       return {
         verdict: 'filtered',
-        evidence: [`Without the filter by ${filters.join(', ')} the store ranks it ${byIndex.rank}.`],
-        action: `Check the values of ${filters.join(', ')} of the document.`,
+        evidence: [`Without the filter on ${filters.join(', ')}, the store ranks it ${byIndex.rank}.`],
+        action: `Check the values of ${filters.join(', ')} in the document.`,
       };
     return unknown(
-      `The store itself ranks it ${byIndex.rank}: a later step (filter, fusion or reranker) removes it.`,
-      'Configure the stages of the retriever in `results.stages`, and run this again.',
+      `The store ranks it ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
+      'Configure the retriever stages in `results.stages`, and run this again.',
     );
   }
   if (common < SHARED)
     return unknown(
-      `Only ${percentage(common)} of the retriever results are among the nearest documents of the store: it does not rank by these vectors alone.`,
-      'Configure the stages of the retriever in `results.stages`, and run this again.',
+      `Only ${percentage(common)} of the retriever results are among the nearest documents in the store, so the retriever does not rank by these vectors alone.`,
+      'Configure the retriever stages in `results.stages`, and run this again.',
     );
   if (place === null)
     return {
       verdict: 'below_k',
       evidence: [
-        `${how} does not return it among the ${lengthOf(broad)} nearest documents, and the retriever does not among ${lengthOf(deeper)}.`,
+        `${how} does not return it among the ${lengthOf(broad)} nearest documents, and the retriever does not return it among ${lengthOf(deeper)}.`,
       ],
-      action: 'Its vector is far from that of the query: check how the document was chunked and embedded.',
+      action: 'Its vector is far from the query vector. Check how the document was chunked and embedded.',
     };
   return placed(broad.documents, document, question, how);
 }
 
-/** Share of the retriever results that the index returns too, 0 to 1; 1 for an empty list. */
+/** Share of the retriever results that the index also returns, 0 to 1; 1 for an empty list. */
 function agreement(asked: Ranking, nearest: Ranking): number {
   if (asked.kind === 'none' || nearest.kind === 'none' || asked.documents.length === 0) return 1;
   const own = new Set(asked.documents.map(({ id }) => id));
@@ -379,13 +383,13 @@ function begins(whole: string, part: string): boolean {
   return whole !== part && whole.startsWith(part) && /^[^\p{L}\p{N}]/u.test(whole.slice(part.length));
 }
 
-/** Returns ids that extend this one, as chunk ids do. */
+/** Returns ids that start with this id, as chunk ids do. */
 function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   const ids = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents.map((found) => found.id) : []));
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
 }
 
-/** Returns ids of documents with the same text. */
+/** Returns the ids of documents with the same text. */
 function sameTextAs(text: string, rankings: readonly Ranking[]): string[] {
   const found = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents : []));
   return [...new Set(found.filter((one) => one.text !== null && isSameText(one.text, text)).map(({ id }) => id))];

@@ -16,21 +16,21 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
   };
 }
 
-/** The lower bound, or the value itself if there is no interval: it is then the lower bound. */
+/** The lower bound. If there is no interval, the value is a lower bound already. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexMissing',
     ...above('missing'),
-    summary: `${name}: documents missing in the index`,
-    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the manifest of ${name} are missing in its vector store.`,
+    summary: `${name}: documents missing from the index`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the manifest of ${name} are missing from its vector store.`,
   },
   {
     alert: 'RecalldIndexOrphaned',
     ...above('orphaned'),
     summary: `${name}: orphaned documents in the index`,
-    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the vector store of ${name} are not in its manifest, or deleted there.`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the vector store of ${name} are not in its manifest, or are deleted there.`,
   },
   {
     alert: 'RecalldIndexSuperseded',
@@ -42,7 +42,7 @@ const alerts: readonly AlertRule[] = [
     alert: 'RecalldIndexModelsMixed',
     ...above('other_model'),
     summary: `${name}: vectors of another model in the index`,
-    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the stored vectors of ${name} differ from those that its embedder returns for the stored texts.`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the stored vectors of ${name} differ from what its embedder returns for the stored texts.`,
   },
   {
     alert: 'RecalldIndexLate',
@@ -53,7 +53,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: index updates are late`,
-    description: `5 % of the changes of the last day took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to arrive in the vector store of ${name}, longer than late_after allows, and some are still waiting.`,
+    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}, longer than late_after allows, and some have not arrived yet.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',
@@ -63,7 +63,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'itself',
     summary: `${name}: index no longer checked`,
-    description: `The last complete check of the index of ${name} ended {{ $value | humanizeDuration }} ago. Its manifest cannot be read, or its store does not answer.`,
+    description: `The last complete check of the index of ${name} ended {{ $value | humanizeDuration }} ago. Its manifest cannot be read, or its store does not respond.`,
   },
 ];
 

@@ -36,10 +36,15 @@ function hubsCommand(signal: AbortSignal): Command {
     'List hub documents, which are retrieved for far more queries than their share, and chunks that are never retrieved.',
     'recalld index hubs --pipeline support-docs',
   )
-    .requiredOption('--pipeline <name>', 'pipeline of the config')
-    .option('--days <n>', 'days of live queries', parseCount, 7)
+    .requiredOption('--pipeline <name>', 'configured pipeline')
+    .option('--days <n>', 'number of days of live queries', parseCount, 7)
     .option('-k <n>', 'number of top results that count', parseCount, 10)
-    .option('--chunks <n>', 'chunks drawn from the store to find never retrieved ones', parseCount, 1000)
+    .option(
+      '--chunks <n>',
+      'number of chunks sampled from the store to find chunks that are never retrieved',
+      parseCount,
+      1000,
+    )
     .action((options: HubsOptions) => hubs(options, signal));
 }
 
@@ -64,11 +69,11 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
 }
 
-/** Covers less than `--days` for a busy service. */
+/** For a busy service, this limit covers less than `--days`. */
 const MAX_QUERIES = 20_000;
 
 function tooFew(queries: number, days: number): string {
-  return `Only ${queries} distinct queries were answered in ${days} days; at least ${MIN_QUERIES} are needed. Increase --days, or run a golden set.`;
+  return `Only ${queries} distinct queries were answered in ${days} days; at least ${MIN_QUERIES} are required. Increase --days, or run a golden set.`;
 }
 
 function hubsJson({ queries, documents, hubs: found, dead, why }: CompleteHubs, { pipeline, k }: HubsOptions) {
@@ -106,8 +111,8 @@ export function indexCommand(command: Command, signal: AbortSignal): Command {
       'Check the index now, and list missing, orphaned and outdated documents.',
       'recalld index check --pipeline support-docs',
     )
-      .requiredOption('--pipeline <name>', 'pipeline whose config has `index`')
-      .option('--stored', 'show the result of the last round without a new check', false)
+      .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
+      .option('--stored', 'show the result of the last round without starting a new check', false)
       .option('--documents <n>', 'maximum number of listed documents per kind', parseCount, 20)
       .action((options: CheckOptions) => check(options, signal)),
   );
@@ -143,7 +148,7 @@ const DEFERRED =
 
 async function show(store: CommandStore, { pipeline, documents: limit, json }: CheckOptions): Promise<void> {
   const now = systemClock.now();
-  // The replica may lag behind the round that just ended.
+  // The replica may not have replicated the round that just ended.
   const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, limit);
   if (json === true) printJson(indexStatusJson(pipeline, status, now));
   else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));

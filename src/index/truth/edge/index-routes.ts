@@ -14,8 +14,11 @@ const bounded = z.number().nullable();
 
 const indexStatusSchema = z.object({
   pipeline: z.string(),
-  checked_at: z.iso.datetime().nullable().describe('When the last complete round ended; null before the first.'),
-  documents: z.int().nullable().describe('Documents in the manifest.'),
+  checked_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the last complete round ended; null before the first complete round.'),
+  documents: z.int().nullable().describe('Number of documents in the manifest.'),
   measures: z.array(
     z.object({
       measure: z.string(),
@@ -24,7 +27,7 @@ const indexStatusSchema = z.object({
       ci_low: bounded,
       ci_high: bounded,
       n: z.int(),
-      reason: z.string().nullable().describe('Why there is no value.'),
+      reason: z.string().nullable().describe('Why there is no value; null if there is one.'),
     }),
   ),
   found: z
@@ -35,11 +38,11 @@ const indexStatusSchema = z.object({
         documents: z.array(z.object({ id: z.string(), segment: z.string().nullable(), since: z.iso.datetime() })),
       }),
     )
-    .describe('Findings by kind, and documents with a tracked change that is overdue; oldest first.'),
+    .describe('Findings by kind, including documents with an overdue change; oldest first.'),
 });
 
 const indexQuery = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Configured pipeline.'),
   limit: limitField(1000, 50).describe('Maximum number of listed documents per kind.'),
 });
 
@@ -48,11 +51,11 @@ export const indexEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/index',
     tag: 'status',
-    summary: 'Compare the store of a pipeline with its manifest, as of the last rounds.',
+    summary: 'Compare the store of a pipeline with its manifest, using the latest rounds.',
     scope: 'read',
     query: indexQuery,
     body: null,
-    responses: { '200': { description: 'Result of the last rounds.', body: indexStatusSchema } },
+    responses: { '200': { description: 'Result of the latest rounds.', body: indexStatusSchema } },
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
  * Command `recalld golden probe-tenants`: adds golden queries that are sent as one segment of the manifest and must not
- * return documents of another.
+ * return documents of another segment.
  */
 
 import type { Command } from 'commander';
@@ -29,11 +29,11 @@ export interface ProbeTenantsDeps {
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
   readonly set: string;
-  /** Segment that the queries are sent as. */
+  /** Segment as which the queries are sent. */
   readonly segment: string;
-  /** Segments whose documents must not be returned; by default, all other segments of the same key. */
+  /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[];
-  /** Number of queries for each of these segments. */
+  /** Number of queries per forbidden segment. */
   readonly questions: number;
 }
 
@@ -41,7 +41,7 @@ export interface ProbeTenantsOptions {
 export interface ProbedSegment {
   readonly segment: string;
   readonly queries: number;
-  /** Forbidden id prefix; null if the segment's ids have no unique prefix, so that `ids` of them are listed. */
+  /** Forbidden id prefix. Null if the segment's ids have no unique prefix; `ids` then lists some ids. */
   readonly prefix: string | null;
   readonly ids: number;
 }
@@ -54,11 +54,11 @@ export interface TenantProbes {
 }
 
 /**
- * Adds the queries to a golden set and replaces earlier ones with the same id. A query is the prefix of the text of
- * a random document of the other segment, so a broken filter returns exactly that document.
+ * Adds the queries to a golden set and replaces earlier queries with the same id. A query is the beginning of the text
+ * of a random document in the other segment, so a broken filter returns exactly that document.
  *
  * @throws RecalldError config_invalid for segments that are not in the manifest or not `key=value`; store_unreachable;
- * golden_set_empty if no document has a text; golden_origin_differs for a set that people made
+ * golden_set_empty if no document has a text; golden_origin_differs for a manually created set
  */
 export async function probeTenants(
   deps: ProbeTenantsDeps,
@@ -75,7 +75,7 @@ export async function probeTenants(
     probed.push({ ...described, queries: queries.length });
   }
   if (probes.length === 0) {
-    const message = `The store has no text for any drawn document of ${others.join(', ')}. Set vector_store.content, or choose other segments.`;
+    const message = `The store has no text for any sampled document of ${others.join(', ')}. Set vector_store.content, or choose other segments.`;
     throw new RecalldError('golden_set_empty', message);
   }
   const { latest, before } = await existingQueries(deps, options.set);
@@ -107,13 +107,13 @@ async function segmentsToProbe(
   const known = await indexDocuments.segments(pipeline);
   if (known.length === 0) {
     throw refusal(
-      `No document in the manifest of "${pipeline}" has a segment. Add one to each document, such as "tenant=a", and run \`recalld index check --pipeline ${pipeline}\` to read the manifest.`,
+      `No document in the manifest of "${pipeline}" has a segment. Add a segment such as "tenant=a" to each document, and run \`recalld index check --pipeline ${pipeline}\` to read the manifest.`,
     );
   }
   const [key] = Object.keys(segmentTags(segment));
   if (key === undefined) {
     throw refusal(
-      `The segment "${segment}" is not written as key=value, so queries cannot be sent as it. Write segments like tenant=a in the manifest.`,
+      `The segment "${segment}" does not have the form key=value, so queries cannot be sent as this segment. Write segments like tenant=a in the manifest.`,
     );
   }
   for (const named of [segment, ...(forbid ?? [])]) {
@@ -124,7 +124,7 @@ async function segmentsToProbe(
   const isOther = (one: string): boolean => one !== segment && one.startsWith(`${key}=`);
   const others = forbid ?? known.filter(isOther);
   if (others.includes(segment))
-    throw refusal(`The segment "${segment}" cannot be forbidden for itself. Name another one with --forbid.`);
+    throw refusal(`The segment "${segment}" cannot be forbidden for itself. Use another segment with --forbid.`);
   if (others.length === 0)
     throw refusal(`The manifest of "${pipeline}" has no segment of "${key}" other than "${segment}".`);
   return others;
@@ -134,11 +134,11 @@ function refusal(problem: string): RecalldError {
   return new RecalldError('config_invalid', problem);
 }
 
-/** Segments named in an error message. */
+/** Maximum number of segments listed in an error message. */
 const SEGMENTS_NAMED = 10;
-/** Documents drawn per query, since some have no text or are no longer in the store. */
+/** Number of documents selected per query, because some have no text or are no longer in the store. */
 const DRAWN_FOR_EACH = 3;
-/** Documents per call for chunks. */
+/** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
 
 async function probesOf(
@@ -168,7 +168,7 @@ async function probesOf(
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
-/** Draws documents that should be in the store, uniformly. */
+/** Selects documents that should be in the store, uniformly. */
 async function drawDocuments(
   table: ProbeTenantsDeps['indexDocuments'],
   pipeline: string,
@@ -188,11 +188,14 @@ export function probeTenantsCommand(signal: AbortSignal): Command {
     "Create golden queries that are sent as one segment of the manifest and use texts of another segment's documents, which must not be returned.",
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
-    .requiredOption('--pipeline <name>', 'pipeline whose config has `index`')
+    .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
     .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest that the queries are sent as')
-    .option('--forbid <key=value...>', 'segments whose documents must not be returned (default: all others of the key)')
-    .option('--questions <n>', 'queries for each of these segments', parseCount, 10)
+    .requiredOption('--segment <key=value>', 'segment of the manifest as which the queries are sent')
+    .option(
+      '--forbid <key=value...>',
+      'segments whose documents must not be returned (default: all others with the same key)',
+    )
+    .option('--questions <n>', 'number of queries per forbidden segment', parseCount, 10)
     .action((options: ConfiguredOptions & ProbeTenantsOptions) => probe(options, signal));
 }
 

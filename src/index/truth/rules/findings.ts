@@ -1,15 +1,15 @@
-/** Problems of documents in an index, how each is detected, and their descriptions for alerts and diagnoses. */
+/** Problems with documents in an index, how each problem is detected, and descriptions for alerts and diagnoses. */
 
 import { count, duration, percentage } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
-/** A closed list, since it is a metric label. */
+/** A closed list, because the kind is a metric label. */
 export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded', 'other_model'] as const;
 
 export type FindingKind = (typeof findingKinds)[number];
 
-/** Kinds with listed documents: findings, and changes that are overdue. */
+/** Kinds with listed documents: findings and overdue changes. */
 export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
@@ -20,7 +20,7 @@ export const findingLabels: Readonly<Record<NamedKind, string>> = {
   unretrievable: 'not retrieved',
   orphaned: 'orphaned',
   superseded: 'superseded',
-  other_model: 'other model',
+  other_model: 'from another model',
   late: 'late',
 };
 
@@ -33,7 +33,7 @@ export interface WrongShare {
   readonly known: number;
 }
 
-/** Share of affected documents that the lower bound of the 95 % CI must exceed for an alert. */
+/** An alert fires if the lower bound of the 95 % CI for the share of affected documents exceeds this value. */
 export const MIN_WRONG_SHARE = 0.005;
 
 export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
@@ -41,43 +41,44 @@ export function isWrong({ ciLow }: Pick<WrongShare, 'ciLow'>): boolean {
 }
 
 const whatIs: Readonly<Record<FindingKind, string>> = {
-  missing: 'of the manifest are missing in the store',
+  missing: 'in the manifest are missing from the store',
   unretrievable: 'in the store are not retrieved by their own text',
   orphaned: 'in the store are orphaned',
-  superseded: 'have chunks of several versions in the store',
-  other_model: 'have vectors of another model',
+  superseded: 'have chunks of several versions',
+  other_model: 'have vectors from another model',
 };
 
 /**
- * `412 documents of the manifest are missing in the store (2.1 % of 20 000 checked; lower bound of the 95 % CI 1.9 %).`
+ * `412 documents in the manifest are missing from the store (2.1 % of 20 000 checked; lower bound of the 95 % CI 1.9
+ * %).`
  */
 export function describeFinding({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
   return `${documents} ${whatIs[kind]} (${percentage(value)} of ${count(n)} checked; lower bound of the 95 % CI ${percentage(ciLow)}).`;
 }
 
-/** 95th percentile of the arrival time of changes of the last day, in seconds. */
+/** 95th percentile of the arrival time of changes in the last day, in seconds. */
 export interface ArrivalLag {
   readonly seconds: number;
   /** Lower bound of the 95 % CI. */
   readonly atLeast: number;
-  /** `late_after` of the config. */
+  /** Configured `late_after`. */
   readonly allowed: number;
-  /** Number of changes, of those still waiting, and of those overdue. */
+  /** Number of changes, of changes that are still waiting, and of overdue changes. */
   readonly n: number;
   readonly waiting: number;
   readonly overdue: number;
 }
 
-/** Resolved once every overdue change has arrived, whatever the last day was like. */
+/** Resolved once every overdue change has arrived, whatever the rest of the last day was like. */
 export function isLate({ atLeast, allowed, overdue }: ArrivalLag): boolean {
   return atLeast > allowed && overdue > 0;
 }
 
-/** `5 % of changes take at least 5 h 20 min to arrive in the store (n = 40, 3 still waiting); the limit is 1 h.` */
+/** `5 % of changes take at least 5 h 20 min to reach the store (n = 40, 3 still waiting); the limit is 1 h.` */
 export function describeLag({ atLeast, allowed, n, waiting }: ArrivalLag): string {
   const missing = waiting === 0 ? '' : `, ${waiting} still waiting`;
-  return `5 % of changes take at least ${duration(atLeast)} to arrive in the store (n = ${n}${missing}); the limit is ${duration(allowed)}.`;
+  return `5 % of changes take at least ${duration(atLeast)} to reach the store (n = ${n}${missing}); the limit is ${duration(allowed)}.`;
 }
 
 /** A chunk of one document. */
@@ -88,7 +89,7 @@ interface Chunk {
 
 /** Words per shingle. */
 const SHINGLE_WORDS = 5;
-/** Shorter texts, such as headings, may occur in a document twice. */
+/** Shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
 /**
  * Minimum resemblance of two versions of a chunk. Overlapping windows of one text share only about a third of their
@@ -97,11 +98,11 @@ const MIN_WORDS = 20;
 const MIN_RESEMBLANCE = 0.7;
 
 /**
- * Detects chunks of several versions: by the number of chunks if the manifest has it, by their versions if the store
- * has them, else by their texts, since chunks of one version are never nearly identical.
+ * Detects chunks of several versions: by the number of chunks if it is in the manifest, by their versions if the store
+ * returns them, otherwise by their texts, because chunks of one version are never nearly identical.
  *
  * @param expected number of chunks of the document
- * @returns null if nothing tells
+ * @returns null if none of these is available
  */
 export function isSuperseded(chunks: readonly Chunk[], expected: number | null): boolean | null {
   if (expected !== null && chunks.length > expected) return true;
@@ -134,7 +135,7 @@ function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): numb
 /**
  * Returns true if a chunk has this version: its hash, or its time to the second.
  *
- * @param version as given by the manifest
+ * @param version as written in the manifest
  */
 export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: string): boolean {
   const time = Date.parse(version);
@@ -146,18 +147,18 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
   });
 }
 
-/** Tolerated distance for a non-deterministic embedder, as a multiple of its own noise. */
+/** Tolerated distance for a non-deterministic embedder, as a multiple of its noise. */
 const TIMES_NOISE = 4;
 
 interface EmbeddedAgain {
   readonly stored: Float32Array;
-  /** Of its text, now. */
+  /** New embedding of the chunk text. */
   readonly again: Float32Array;
-  /** Of the same text, a second time. */
+  /** Second new embedding of the same text. */
   readonly repeated: Float32Array;
 }
 
-/** @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors lose little of it */
+/** @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors change it little */
 export function isOfOtherModel({ stored, again, repeated }: EmbeddedAgain, minCosine: number): boolean {
   if (stored.length !== again.length) return true;
   const noise = 1 - cosineSimilarity(again, repeated);
@@ -174,11 +175,11 @@ export function queryTextOf(contents: readonly (string | null)[]): string | null
 }
 
 /**
- * The common prefix of all ids of a segment, up to the last character that is neither letter nor digit, so that it fits
- * future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`. Null if there is none.
+ * The common prefix of all ids in a segment, up to the last character that is neither a letter nor a digit, so that it
+ * fits future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`. Null if there is none.
  *
  * @param first smallest id, by bytes
- * @param last largest id: a prefix of both is a prefix of all
+ * @param last largest id: a common prefix of both is a prefix of all ids
  */
 export function sharedPrefix(first: string, last: string): string | null {
   let length = 0;
@@ -187,8 +188,8 @@ export function sharedPrefix(first: string, last: string): string | null {
 }
 
 /**
- * @param segment segment that the query is sent as, written `key=value`; becomes its tags
- * @param forbidden ids, or prefixes with `*`, of the segment whose text it contains
+ * @param segment segment as which the query is sent, written `key=value`; becomes its tags
+ * @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains
  */
 export function tenantProbe(
   id: string,

@@ -4,28 +4,30 @@
  */
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Documents in answers, with each distinct query counted once. */
+/** Documents in results, with each distinct query counted once. */
 export interface ReturnedDocuments {
   /** Number of distinct answered queries. */
   readonly queries: number;
   /** Number of distinct documents among their first k results. */
   readonly documents: number;
-  /** Number of results in all answers. */
+  /** Number of results of all queries. */
   readonly results: number;
-  /** The most retrieved ones first. */
+  /** Most retrieved documents first. */
   readonly top: readonly ReturnedDocument[];
 }
 
 export interface ReturnedDocument {
   readonly id: string;
-  /** Number of queries with it among the first k results. */
+  /** Number of queries with the document among the first k results. */
   readonly queries: number;
-  /** Texts of some of them, or their ids if texts are not stored. */
+  /** Texts of some of these queries, or their ids if texts are not stored. */
   readonly examples: readonly string[];
 }
 
 export interface Hub extends ReturnedDocument {
-  /** Share of the queries that retrieved it, with a confidence interval that holds for all documents together. */
+  /**
+   * Share of the queries that retrieved the document, with a confidence interval that holds for all documents together.
+   */
   readonly share: number;
   readonly low: number;
   readonly high: number;
@@ -40,8 +42,8 @@ const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
- * Finds documents that exceed both limits with certainty: by the lower bound of a 95 % Wilson interval,
- * Bonferroni-corrected for all retrieved documents. Null for fewer than 100 queries.
+ * Finds documents that significantly exceed both limits: by the lower bound of a 95 % Wilson interval,
+ * Bonferroni-corrected for all retrieved documents. Null if there are fewer than 100 queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments): readonly Hub[] | null {
   if (queries < MIN_QUERIES) return null;
@@ -55,7 +57,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
     .filter(({ low }) => low > Math.max(MIN_SHARE, MIN_RATIO * mean));
 }
 
-/** Randomly drawn chunks of the store that no query retrieved. */
+/** Randomly sampled chunks of the store that no query retrieved. */
 export interface DeadChunks {
   readonly share: number;
   readonly low: number;
@@ -65,10 +67,10 @@ export interface DeadChunks {
 }
 
 /**
- * Null if none of the drawn chunks was ever retrieved: answers then use other ids than the store.
+ * Null if none of the sampled chunks was ever retrieved: the retriever then returns other ids than the store.
  *
- * @param sampled ids drawn uniformly from the store
- * @param retrieved ids of these that any query retrieved
+ * @param sampled ids sampled uniformly from the store
+ * @param retrieved the sampled ids that any query retrieved
  */
 export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>): DeadChunks | null {
   const ids = sampled.filter((id) => !retrieved.has(id));

@@ -1,14 +1,14 @@
-/** Reads a line of a manifest: a document that should, or should no longer, be in the store. */
+/** Reads a manifest line: a document that should, or should no longer, be in the store. */
 import { malformed, parseJson, type SourceLine } from '../../../core/text/source-line.ts';
 
 export interface ManifestDocument {
   readonly id: string;
   readonly updatedAt: Date | null;
-  /** Hash of its content, or another version identifier. */
+  /** Content hash, or another version identifier. */
   readonly hash: string | null;
   readonly isDeleted: boolean;
   readonly chunks: number | null;
-  /** `key=value`. Documents are counted by it. */
+  /** `key=value`. Documents are counted by segment. */
   readonly segment: string | null;
 }
 

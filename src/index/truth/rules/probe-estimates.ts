@@ -3,7 +3,7 @@
 import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Number of documents checked, and of those with a problem. */
+/** Number of documents checked, and number with a problem. */
 export interface Tally {
   readonly n: number;
   readonly found: number;
@@ -13,9 +13,9 @@ export interface Tally {
 const SECOND_STAGE = 5;
 
 /**
- * Samples in two stages: when the first sample contains a problem, draws a new one, five times as large, and uses that
- * alone. An alert then does not wait for several rounds, and rounds without problems stay cheap. The second sample is
- * independent of the first, so its confidence interval is valid.
+ * Samples in two stages: if the first sample contains a problem, takes a new sample, five times as large, and uses only
+ * the new sample. An alert therefore does not wait for several rounds, and rounds without problems stay cheap. The
+ * second sample is independent of the first, so its confidence interval is valid.
  *
  * @param look checks a new random sample of the given size
  */
@@ -28,8 +28,8 @@ export async function twoStageSample<Seen extends { readonly tally: Tally }>(
 }
 
 /**
- * Share of documents with a problem, with a 95 % confidence interval that is exact if all documents were checked. Null
- * if none was checked.
+ * Share of documents with a problem, with a 95 % confidence interval. The share is exact if all documents were checked.
+ * Null if no document was checked.
  */
 export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;
@@ -40,7 +40,7 @@ export function estimateShare({ n, found }: Tally, isComplete: boolean) {
 }
 
 /**
- * Sums tallies by segment and in total. Beyond `maxSegments`, the smallest segments are combined as `other`.
+ * Sums tallies by segment and in total. Beyond `maxSegments`, combines the smallest segments as `other`.
  *
  * @param bySegment documents without a segment are under the empty name
  */
@@ -73,9 +73,9 @@ export function randomPlace(uniform: number): string {
   return String((high << 32n) - 2n ** 63n);
 }
 
-/** A change that was tracked round by round. */
+/** A change that was tracked from round to round. */
 export interface Arrival {
-  /** Number of changes that it represents. */
+  /** Number of changes that this change represents. */
   readonly weight: number;
   readonly hasArrived: boolean;
   /** Seconds from the change to the last check that did not find it; 0 if the first check found it. */
@@ -92,9 +92,10 @@ interface Lag {
 }
 
 /**
- * Estimates the time within which a share of all changes arrives, with Kaplan and Meier's estimator that treats waiting
- * changes as censored. A change arrived between two checks: the lower bound assumes right after the first, the upper
- * bound and the value right before the second. Too few changes or arrivals have no upper bound.
+ * Estimates the time within which a share of all changes arrives, with the Kaplan-Meier estimator, which treats waiting
+ * changes as censored. A change arrived between two checks. The lower bound assumes that it arrived right after the
+ * first check; the upper bound and the value assume right before the second check. If there are too few changes or
+ * arrivals, there is no upper bound.
  *
  * @param share in (0, 1)
  */
@@ -119,11 +120,11 @@ export function estimateLag(arrivals: readonly Arrival[], share: number): Lag {
 const FIRST = 5;
 const LATEST = 5;
 const TIMES_SLOWER = 5;
-/** Latencies below it are never slow. */
+/** Latencies below this value are never slow. */
 const MIN_MS = 250;
 
 /**
- * Returns true if the median of the latest five calls is five times that of the first five.
+ * Returns true if the median of the latest five calls is more than five times the median of the first five.
  *
  * @param latencies of calls of one kind, in order, in milliseconds
  */

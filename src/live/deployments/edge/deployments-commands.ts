@@ -1,4 +1,4 @@
-/** `recalld deployments`: annotates and lists changes of pipelines. */
+/** `recalld deployments`: annotates and lists pipeline changes. */
 
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
@@ -24,10 +24,10 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
   command.addCommand(
     configuredCommand(
       'add',
-      'Annotate a change, so that charts show it and diagnoses consider it.',
+      'Annotate a change, so that charts show it and diagnoses take it into account.',
       'recalld deployments add --pipeline support-docs --kind index --version 2026-11-20 --note "ef_search 40 -> 100"',
     )
-      .requiredOption('--pipeline <name>', 'pipeline of the config')
+      .requiredOption('--pipeline <name>', 'configured pipeline')
       .addOption(new Option('--kind <kind>', 'what changed').choices(deploymentKinds).makeOptionMandatory())
       .requiredOption('--version <version>', 'the new version')
       .option('--note <text>', 'reason for the change')
@@ -55,7 +55,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
   );
   command.addCommand(
     configuredCommand('list', 'List changes, newest first.', 'recalld deployments list --pipeline support-docs')
-      .option('--pipeline <name>', 'only changes of this pipeline')
+      .option('--pipeline <name>', 'only changes to this pipeline')
       .option('--limit <n>', 'maximum number of changes', parseCount, 20)
       .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
         const { pipeline, limit } = options;

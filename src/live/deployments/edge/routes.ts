@@ -1,4 +1,4 @@
-/** `/v1/deployments`: changes of pipelines. */
+/** `/v1/deployments`: pipeline changes. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ import { toWire } from '../../../platform/http/wire.ts';
 import { deploymentKinds, type NewDeployment } from '../rules/deployment.ts';
 
 export const newDeploymentSchema = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Configured pipeline.'),
   kind: z.enum(deploymentKinds).describe('What changed.'),
   version: identifier.describe('The new version.'),
   note: shortText.optional().describe('Reason for the change.'),
@@ -31,7 +31,7 @@ export const deploymentSchema = z.object({
   kind: z.enum(deploymentKinds),
   version: z.string(),
   note: z.string().nullable(),
-  source: z.enum(['annotated', 'detected']).describe('Annotated by a person or a tool, or detected by recalld.'),
+  source: z.enum(['annotated', 'detected']).describe('Annotated by a user or a tool, or detected by recalld.'),
   occurred_at: z.iso.datetime(),
   changes: z
     .array(z.object({ trait: z.string(), before: z.string().nullable(), after: z.string().nullable() }))

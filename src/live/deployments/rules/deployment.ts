@@ -1,4 +1,4 @@
-/** Changes of a pipeline, annotated by people and deployment tools or detected by recalld. */
+/** Pipeline changes that users and deployment tools annotated or that recalld detected. */
 import { createHash } from 'node:crypto';
 import { sizeClassText } from '../../../math/vector/size-class.ts';
 
@@ -18,11 +18,11 @@ export interface NewDeployment {
 export interface Deployment extends NewDeployment {
   readonly id: string;
   readonly source: 'annotated' | 'detected';
-  /** Changed traits; empty for annotated deployments. */
+  /** Changed traits; empty if the deployment was annotated. */
   readonly changes: readonly TraitChange[];
 }
 
-/** Fingerprint of a component of a pipeline at the last probe. */
+/** Fingerprint of a component at the last probe. */
 export interface Fingerprint {
   readonly pipeline: string;
   readonly component: 'index' | 'embedder' | 'judge';
@@ -36,13 +36,13 @@ type Traits = Readonly<Record<string, string>>;
 
 export interface TraitChange {
   readonly trait: string;
-  /** Null for a new trait. */
+  /** Null if the trait is new. */
   readonly before: string | null;
-  /** Null for a removed trait. */
+  /** Null if the trait was removed. */
   readonly after: string | null;
 }
 
-/** Returns 12 hexadecimal digits of the SHA-256 of the traits, independent of their order. */
+/** Returns the first 12 hexadecimal digits of the SHA-256 of the traits, regardless of their order. */
 export function fingerprintOf(traits: Traits): string {
   const sorted = Object.entries(traits).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 12);

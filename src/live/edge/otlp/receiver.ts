@@ -1,4 +1,7 @@
-/** Receives OpenTelemetry: decodes, extracts live queries and feedback, ingests them, and answers in OTLP. */
+/**
+ * Receives OpenTelemetry data: decodes it, extracts live queries and feedback, ingests them, and responds in OTLP
+ * format.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../../app/config/schema.ts';
 import type { CleanupStack } from '../../../core/cleanup-stack.ts';
@@ -52,7 +55,7 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
   };
 
   void app.register(async (scope) => {
-    // Accepts any type, so that an unsupported one is rejected in the format of OTLP.
+    // Accepts any type, so that an unsupported type is rejected with an OTLP response.
     scope.addContentTypeParser('*', async (request: FastifyRequest) =>
       Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
     );
@@ -94,7 +97,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
       segmentKeys: [...segments.keys, ...(variants === undefined ? [] : [variants.tag])],
     })),
   );
-  cleanups.defer('reader of OpenTelemetry', () => reader.close());
+  cleanups.defer('OpenTelemetry reader', () => reader.close());
 
   const count = (outcome: string, spans: number): void =>
     meter.increment('recalld_trace_spans_total', { outcome }, spans);
@@ -135,12 +138,12 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     const sentences = [...new Set(refused.map(({ message }) => message))].slice(0, MAX_SENTENCES);
     for (const [code, times] of Object.entries(flaws)) sentences.push(flawText(code as RejectionCode, times));
     if (misnamed !== null)
-      sentences.push(`${misnamed} is not a field of OTLP/JSON and was ignored; use names such as resourceSpans.`);
+      sentences.push(`${misnamed} is not an OTLP/JSON field and was ignored; use names such as resourceSpans.`);
     return { rejected: rejected + refused.length, message: sentences.join(' ') };
   };
 
   return {
-    /** Ingests a body and returns the response. Rejects only for bugs. */
+    /** Ingests a body and returns the response. Rejects only in case of a bug. */
     async take(signal: OtlpSignal, body: Uint8Array, type: string | undefined): Promise<OtlpAnswer> {
       try {
         const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
@@ -156,9 +159,9 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   };
 }
 
-/** Maximum number of distinct sentences per response; each names the field and the fix. */
+/** Maximum number of distinct messages per response; each names the field and the fix. */
 const MAX_SENTENCES = 5;
-/** Exporters log the message at each export. */
+/** Exporters log the message after each export. */
 const MAX_MESSAGE = 2000;
 
 function flawText(code: RejectionCode, times: number): string {

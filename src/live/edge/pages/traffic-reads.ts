@@ -1,4 +1,4 @@
-/** Reads the data of the traffic page and the density page. */
+/** Reads the data for the traffic page and the density page. */
 
 import { readDensityVerdict } from '../../../checks/check-store.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
@@ -14,7 +14,7 @@ import { showsTextOf } from '../../../report/console/shows-text.ts';
 import { readStatus } from '../../../report/status/read-status.ts';
 import { summarizeAllFeedback } from '../live-routes.ts';
 
-/** Measures of live traffic that have a chart. */
+/** Live traffic measures that have a chart. */
 export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
 
 const BINS = 40;
@@ -69,9 +69,9 @@ export async function readDensityPage(
   return {
     density,
     trends,
-    /** Incident at the end of the range; null without one. */
+    /** Incident at the end of the range; null if there is none. */
     diagnosis: diagnosis ?? null,
-    /** Live queries in the range compared with the baseline; null if neither has a query. */
+    /** Live queries in the range compared with the baseline; null if neither has queries. */
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
@@ -82,7 +82,7 @@ export async function readDensityPage(
   };
 }
 
-/** Returns the similarities of the queries of a density baseline, ascending; null once they are deleted. */
+/** Returns the similarities of the baseline queries for density, ascending. Null once the queries are deleted. */
 async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
   const similarities = await reads.density.baselines.similarities(pipeline, version);
   return similarities.length === 0 ? null : similarities;

@@ -1,10 +1,10 @@
-/** Detectors of personal data and secrets, and the redaction of entities that a service detected. */
+/** Detectors of personal data and secrets, and redaction of the entities that a service detected. */
 import { RecalldError } from '../../../core/errors.ts';
 
 export interface CustomPattern {
   /** Lower-case letters, digits and underscores; `employee_id` is replaced by `[EMPLOYEE_ID]`. */
   readonly name: string;
-  /** A regular expression of JavaScript, matched with the flags g and u against the folded text (`foldText`). */
+  /** JavaScript regular expression, matched with the flags g and u against the folded text (`foldText`). */
   readonly source: string;
 }
 
@@ -13,14 +13,14 @@ const MAX_SOURCE = 500;
 const FLAGS = 'dgu';
 
 /**
- * Creates the detector of a configured pattern. If it has a group named `value`, only that group is redacted.
+ * Creates the detector for a configured pattern. If the pattern has a group named `value`, only that group is redacted.
  *
- * Unbounded repetitions inside another repetition, such as `(a+)+`, are rejected, because a hostile text could make them
- * run for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your repetitions
+ * Rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text could make them run
+ * for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your repetitions
  * (`\d{4,12}`), and let alternatives start differently.
  *
  * @param taken names in use, including the built-in kinds
- * @throws RecalldError `config_invalid` with the name of the pattern, for an invalid name or source
+ * @throws RecalldError `config_invalid` with the pattern name if the name or the source is invalid
  */
 export function customDetector({ name, source }: CustomPattern, taken: ReadonlySet<string>): Detector {
   const problem = patternProblem({ name, source }, taken);
@@ -31,7 +31,7 @@ export function customDetector({ name, source }: CustomPattern, taken: ReadonlyS
   return { kind: name, find: (text) => findByRules(text, rules) };
 }
 
-/** Describes an invalid pattern, to complete `The redaction pattern "x" ...`; null if it is valid. */
+/** Describes what is wrong with a pattern, to complete `The redaction pattern "x" ...`; null if it is valid. */
 export function patternProblem({ name, source }: CustomPattern, taken: ReadonlySet<string>): string | null {
   return nameProblem(name, taken) ?? sourceProblem(source);
 }
@@ -60,7 +60,7 @@ function sourceProblem(source: string): string | null {
 
 /** True if a repeated group contains an unbounded repetition. The source must be a valid expression. */
 function hasNestedRepetition(source: string): boolean {
-  /** For each open group, whether it contains an unbounded repetition so far. */
+  /** For each open group: true if it contains an unbounded repetition so far. */
   const open = [false];
   let rest = source;
   while (rest !== '') {
@@ -101,8 +101,8 @@ export interface Detector {
 
 export interface Rule {
   /**
-   * With flags `g` and `u`. With a group named `value` (and flag `d`), only that group is a find. It must run in linear
-   * time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
+   * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. It must run in
+   * linear time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */
@@ -150,12 +150,12 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
   return spans;
 }
 
-/** Skips surrogate pairs: a Unicode pattern that starts between their halves would step back and loop forever. */
+/** Skips surrogate pairs: a Unicode pattern that starts inside a pair would step back and loop forever. */
 function nextCharacter(text: string, index: number): number {
   return index + ((text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1);
 }
 
-/** An entity as Presidio returns it. Offsets count code points from 0; `end` is exclusive. */
+/** An entity in Presidio's response. Offsets count code points from 0; `end` is exclusive. */
 export interface FoundEntity {
   /** Such as PERSON. */
   readonly entityType: string;
@@ -171,8 +171,8 @@ const typeName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const placeholder = /\[[A-Z][A-Z0-9_]*\]/g;
 
 /**
- * Replaces each entity by its type, such as `[PERSON]`. Overlapping entities are merged and get the type of the highest
- * score. An entity that overlaps the placeholder of an earlier redaction extends to the whole placeholder.
+ * Replaces each entity with its type, such as `[PERSON]`. Overlapping entities are merged and get the type with the
+ * highest score. An entity that overlaps the placeholder of an earlier redaction is extended to the whole placeholder.
  *
  * @returns null if an entity does not fit the text (invalid offsets or type), because then no entity can be trusted
  */
@@ -196,7 +196,7 @@ export function redactFound(text: string, found: readonly FoundEntity[]): string
   return parts.join('');
 }
 
-/** Returns the offset of each code point in code units, and the end of the text. */
+/** Returns the code unit offset of each code point, and the end of the text. */
 function codeUnitOffsets(text: string): number[] {
   const offsets: number[] = [];
   let position = 0;

@@ -5,7 +5,7 @@ import { type Detector, findByRules, hasDigits, type Rule, type Span } from './d
 const MAX_LOCAL = 64;
 const MAX_DOMAIN = 255;
 
-/** Letters of scripts that separate words by spaces; in other scripts an address may touch the words around it. */
+/** Letters of scripts that separate words by spaces. In other scripts, an address may directly follow a word. */
 const spacedLetter = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
 const anyLetter = /^[\p{L}\p{M}]$/u;
 /** Commonly used characters of RFC 5322; the others delimit addresses in URLs and code. */
@@ -15,8 +15,8 @@ const domainSign = /^[0-9.-]$/;
 const topLevel = /^(?:xn--[0-9a-z-]{1,59}|[\p{L}\p{M}]{2,63})/iu;
 
 /**
- * Detects addresses `local@domain.tld` with letters of any script, and quoted local parts. The domain must have a dot,
- * because much code contains `a@b`. Examines each at sign once, with at most 64 characters before and 255 after it.
+ * Detects addresses `local@domain.tld` with letters of any script, and quoted local parts. The domain must contain a
+ * dot, because `a@b` is common in code. Examines each at sign once, with at most 64 characters before and 255 after it.
  */
 export const email: Detector = {
   kind: 'email',
@@ -93,7 +93,7 @@ const extension = '(?:,? ?(?:x|ext\\.?|extension) ?\\d{1,5})?';
 const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
-/** Words of scripts without spaces or with endings, which may touch their neighbours. */
+/** Words in scripts without spaces, or with endings, so that letters may directly follow them. */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
 

@@ -1,6 +1,6 @@
 /**
- * Redacts personal data and secrets from a text before it is stored, queued or logged, or replaces the text by a keyed hash.
- * Equal inputs have equal hashes, which cannot be guessed without the key.
+ * Redacts personal data and secrets from a text before it is stored, queued or logged, or replaces the text with a
+ * keyed hash. Equal inputs have equal hashes, which cannot be guessed without the key.
  */
 import { createHmac } from 'node:crypto';
 import { type CustomPattern, customDetector, type Detector, patternProblem, type Span } from './detector.ts';
@@ -8,8 +8,8 @@ import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
 /**
- * A normalized text for matching only: full-width and styled letters and digits, digits of other scripts, dashes and spaces
- * become ASCII; invisible characters are removed. Text that is not redacted keeps its original characters.
+ * Text normalized for matching only. Full-width and styled letters and digits, digits of other scripts, dashes and
+ * spaces become ASCII; invisible characters are removed. Text that is not redacted keeps its original characters.
  */
 interface FoldedText {
   readonly text: string;
@@ -60,7 +60,7 @@ function foldCharacter(character: string): string {
   return decimalDigit.test(character) ? digitValue(code) : character;
 }
 
-/** Unicode encodes the decimal digits of a script as ten characters in a row, from zero to nine. */
+/** Unicode encodes the decimal digits of a script as ten consecutive characters, from zero to nine. */
 function digitValue(code: number): string {
   let value = 0;
   while (value < 9 && decimalDigit.test(String.fromCodePoint(code - value - 1))) value++;
@@ -69,31 +69,31 @@ function digitValue(code: number): string {
 
 interface Redaction {
   readonly text: string;
-  /** Number of redactions by kind; only kinds that occur. */
+  /** Number of redactions by kind; omits kinds without redactions. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
 export type Redactor = (text: string) => Redaction;
 
-/** In order: text that a detector redacts is not seen by later ones. */
+/** In order of application: text redacted by one detector is hidden from later detectors. */
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 
-/** Shorter gaps cannot contain a find of a built-in detector; a long list of finds has thousands of them. */
+/** Shorter gaps cannot contain a match of a built-in detector. A long list of matches has thousands of such gaps. */
 const MIN_GAP = 5;
 
-/** Kind of a text that was redacted completely. */
+/** Kind for a text that was redacted completely. */
 const WHOLE = 'redacted';
 
 /** Redaction changes the context of neighboring text, which may then match too. Ordinary text needs two passes. */
 const MAX_PASSES = 6;
 
 /**
- * Creates a redactor of e-mail addresses, phone numbers, payment cards, IBANs, IP addresses, keys, tokens, passwords,
- * credentials in URLs, and the configured patterns, which come last. Each find is replaced by its kind, such as `[EMAIL]`;
- * other text is unchanged.
+ * Creates a redactor for e-mail addresses, phone numbers, payment cards, IBANs, IP addresses, keys, tokens, passwords,
+ * credentials in URLs, and the configured patterns, which are applied last. Each match is replaced with its kind, such
+ * as `[EMAIL]`; other text is unchanged.
  *
- * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws: if it fails,
- * or if finds keep appearing, it replaces the whole text by `[REDACTED]`.
+ * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If it
+ * fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
  *
  * @throws RecalldError `config_invalid` for an invalid pattern
  */
@@ -119,7 +119,7 @@ function takenNames(): Set<string> {
   return new Set([...detectors.map(({ kind }) => kind), WHOLE]);
 }
 
-/** Describes each invalid pattern, to complete "The pattern ..."; null for a valid one. */
+/** Describes each invalid pattern, to complete "The pattern ..."; null if the pattern is valid. */
 export function patternProblems(patterns: readonly CustomPattern[]): (string | null)[] {
   const taken = takenNames();
   return patterns.map((pattern) => {
@@ -205,8 +205,8 @@ function placeholderOf(kind: string): string {
 const MIN_KEY_BYTES = 16;
 
 /**
- * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts: equal queries can still be counted. Case,
- * Unicode normalization (NFC) and surrounding white space do not matter.
+ * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts, so that equal queries can still be
+ * counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
  *
  * @param key secret of this installation, at least 16 bytes
  * @returns 64 hexadecimal digits
@@ -217,7 +217,7 @@ export function textHash(text: string, key: string): string {
 }
 
 /**
- * Returns the HMAC-SHA-256 of a user id, which itself is never stored. Erasure of a user finds rows by it.
+ * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. Erasing a user finds rows by this hash.
  *
  * @param key as for `textHash`; a text that equals an id has a different hash
  * @returns 64 hexadecimal digits
@@ -229,7 +229,7 @@ export function userIdHmac(userId: string, key: string): string {
 
 function keyedHash(domain: string, value: string, key: string): string {
   if (Buffer.byteLength(key) < MIN_KEY_BYTES) {
-    throw new RangeError(`The key of hashes must have at least ${MIN_KEY_BYTES} bytes.`);
+    throw new RangeError(`The hash key must have at least ${MIN_KEY_BYTES} bytes.`);
   }
   return createHmac('sha256', key).update(`${domain}\0`).update(value).digest('hex');
 }

@@ -26,7 +26,7 @@ const credentialsRules: readonly Rule[] = [
   { needs: '://', pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
 ];
 
-/** Detects user name and password in a URL. */
+/** Detects the user name and password in a URL. */
 export const credentials: Detector = {
   kind: 'credentials',
   find: (text) => findByRules(text, credentialsRules),
@@ -86,7 +86,7 @@ const quote = '["\'`]';
 const codeAssignment = `${quote}?[ \\t]{0,3}(?:(?:=>|:=|=)[ \\t]{0,3}${quote}?|:[ \\t]{0,3}${quote})`;
 const assignment = `${quote}?[ \\t]{0,3}(?:=>|:=|[:=])[ \\t]{0,3}${quote}?`;
 const isOrAssignment = `(?:${assignment}|[ \\t]{1,3}(?:is|was|ist|es|est)[ \\t]{1,3}${quote}?)`;
-/** Up to the next space or quote, without trailing punctuation and further URL parameters. */
+/** Matches up to the next space or quote, without trailing punctuation or further URL parameters. */
 const passwordValue = '(?<value>(?:[^\\s"\'`,;&]|[,;](?=[^\\s"\'`])|&(?!\\w{1,40}=)){4,}(?<![.!?)\\]}]))';
 
 const secretRules: readonly Rule[] = [
@@ -123,7 +123,7 @@ function rule(source: string): RegExp {
   return new RegExp(`${alone}${source}`, 'gu');
 }
 
-/** True if it has digits or inner capitals, like encoded bytes. */
+/** True if it contains digits or inner capitals, like encoded bytes. */
 function isNoWord(value: string): boolean {
   return /\d/.test(value) || /[a-z][A-Z]/.test(value);
 }
@@ -133,7 +133,10 @@ function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);
 }
 
-/** Letters, digits, and a Shannon entropy of at least 3 bits per character: true of hex and base64, not of words. */
+/**
+ * Requires letters, digits, and a Shannon entropy of at least 3 bits per character. Hex and base64 have this entropy;
+ * words do not.
+ */
 function looksRandom(value: string): boolean {
   if (value.length < 16 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const counts = new Map<string, number>();

@@ -1,7 +1,7 @@
 /**
- * Raw click rates. They depend on the positions at which documents are shown; `clicksOverExpectedClicks` does not. No click
- * measure reflects retrieval quality reliably (Radlinski, Kurup and Joachims, CIKM 2008, found that none of eight did in
- * absolute terms). Click measures show that something changed; golden runs show whether it got worse.
+ * Raw click rates. They depend on the ranks at which documents are shown, unlike `clicksOverExpectedClicks`. No click
+ * measure reflects retrieval quality reliably: Radlinski, Kurup and Joachims (CIKM 2008) found that none of eight did
+ * in absolute terms. Click measures show that something changed; golden runs show whether it got worse.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -22,14 +22,14 @@ export interface ShownQuery extends ClusterMember {
 export interface Click {
   readonly queryId: string;
   readonly documentId: string | null;
-  /** From 1; used only without a document id. */
+  /** Starts at 1; used only if there is no document id. */
   readonly rank: number | null;
   readonly occurredAt: Date;
 }
 
 /** A sampled query whose weight may be calibrated. */
 export interface CalibratedMember extends ClusterMember {
-  /** Factor of the weight, see `calibrationOf`; default: 1. */
+  /** Factor for the weight (see `calibrationOf`); default: 1. */
   readonly calibration?: number;
 }
 
@@ -41,21 +41,21 @@ export interface ClickedQuery extends CalibratedMember {
   readonly clickedRanks: readonly number[];
 }
 
-/** A click counts up to half an hour after its query, the usual session timeout. */
+/** Clicks count for half an hour after their query, the usual session timeout. */
 export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
 
 /**
  * Assigns clicks to the documents of sampled queries. Several clicks on a document count once.
  *
- * Services send the clicks of all queries, but the shown documents are known only for sampled ones. Therefore only clicks
- * on sampled queries count, with the weight of their query. Dividing all clicks by the impressions of a tenth of the
- * queries would make the rate ten times too high.
+ * Services send the clicks on all queries, but the shown documents are known only for sampled queries. Therefore only
+ * clicks on sampled queries count, with the weight of their query. If a tenth of the queries were sampled, dividing all
+ * clicks by the sampled impressions would make the rate ten times too high.
  *
- * A click counts only within `attributionMs` of its query, so that old windows have no more time to gather clicks than new
- * ones. The newest windows must wait for their clicks, see `clicksCompleteUntil`.
+ * A click counts only within `attributionMs` of its query, so that old windows have no more time to collect clicks than
+ * new windows. The newest windows must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries queries of one pipeline
- * @param clicks latest opinions of kind `click` on that pipeline, within the caps of their users
+ * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
  */
 export function clickedQueries(
   queries: readonly ShownQuery[],
@@ -94,7 +94,10 @@ export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION
   return new Date(now.getTime() - attributionMs);
 }
 
-/** Returns the rank of the document among those shown; without a document id, the rank that the client sent. */
+/**
+ * Returns the rank of the document among the shown documents. If there is no document id, returns the rank that the
+ * client sent.
+ */
 function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
   if (documentId !== null) {
     const index = documentIds.indexOf(documentId);
@@ -103,10 +106,10 @@ function shownRank({ documentId, rank }: Click, documentIds: readonly string[]):
   return rank !== null && rank >= 1 && rank <= documentIds.length ? rank : null;
 }
 
-/** A sampled query's part of a ratio. */
+/** Contribution of a sampled query to a ratio. */
 export interface RatioTerm extends ClusterMember {
   readonly numerator: number;
-  /** >= 0; 0 only if the numerator is 0 too. */
+  /** At least 0; 0 only if the numerator is 0 too. */
   readonly denominator: number;
 }
 
@@ -118,7 +121,7 @@ export interface SessionRatio {
   readonly denominator: number;
   /** Variance of `value`. */
   readonly variance: number;
-  /** Satterthwaite's degrees of freedom of the variance: few if a few heavy sessions dominate it. */
+  /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
   readonly degreesOfFreedom: number;
   /** Number of terms with a positive denominator. */
   readonly n: number;
@@ -127,19 +130,19 @@ export interface SessionRatio {
   readonly effectiveSessions: number;
 }
 
-/** One session has no variance. */
+/** A single session has no variance. */
 const MIN_SESSIONS = 2;
 
 /**
  * Ratio of the sum of numerator / probability to the sum of denominator / probability. Its variance reflects that other
- * sessions might have been drawn, and that their users might have clicked differently:
+ * sessions might have been sampled, and that their users might have clicked differently:
  *
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *
- * This is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section
- * 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to a bootstrap over sessions. Queries of a session
- * may depend on each other in any way. The variance does not vanish if every query was sampled, because the behavior of
- * users is still random.
+ * This is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
+ * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to a bootstrap over sessions. Queries
+ * within a session may depend on each other in any way. The variance does not vanish if every query was sampled,
+ * because user behavior is still random.
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */
@@ -183,7 +186,7 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
   };
 }
 
-/** A rate with 95 % bounds; 0 <= low <= value <= high <= 1. */
+/** A rate with a 95 % confidence interval; 0 <= low <= value <= high <= 1. */
 export interface ClickRate {
   readonly kind: 'rate';
   readonly value: number;
@@ -197,7 +200,10 @@ export interface ClickRate {
 export type ClickRateOutcome = ClickRate | InsufficientFeedback;
 
 const CONFIDENCE = 0.95;
-/** Limits the claimed precision: a spread that implies more than this many times the sessions is rounding or chance. */
+/**
+ * Limits the claimed precision: a spread that implies more than this many times the number of sessions is rounding or
+ * chance.
+ */
 const MAX_GAIN = 1e6;
 
 /** Share of the documents shown at ranks 1 to `cutoff` that were clicked (raw CTR). */
@@ -232,9 +238,9 @@ export function meanShare<Query extends CalibratedMember>(
 }
 
 /**
- * Mean of 1 / rank of the best clicked document, over queries with a click: the mean reciprocal rank with clicks instead of
- * judgments (Max RR of Radlinski, Kurup and Joachims, CIKM 2008). It tells where users click; `clickedQueryRate` tells how
- * often.
+ * Mean of 1 / rank of the best clicked document, over queries with a click: the mean reciprocal rank with clicks
+ * instead of judgments (Max RR in Radlinski, Kurup and Joachims, CIKM 2008). It shows where users click;
+ * `clickedQueryRate` shows how often.
  */
 export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRateOutcome {
   return boundedRate(
@@ -270,9 +276,9 @@ function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
 }
 
 /**
- * Wilson interval for n = p(1 - p) / variance independent trials with the same variance, where n is reduced by (z / t)^2
- * because of the limited number of sessions (Korn and Graubard 1998; Dean and Pagano 2015). If all sessions agree, there is
- * no variance, and n is their effective number.
+ * Wilson interval for n = p(1 - p) / variance independent trials with the same variance, where n is reduced by (z /
+ * t)^2 because of the limited number of sessions (Korn and Graubard 1998; Dean and Pagano 2015). If all sessions agree,
+ * there is no variance, and n is their effective number.
  */
 function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Bounds {
   const spread = value * (1 - value);
@@ -283,7 +289,7 @@ function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effecti
   return wilsonInterval(value, trials * (normalQuantile(upper) / t) ** 2, CONFIDENCE);
 }
 
-/** Outcome of a feedback measure without enough data. */
+/** Result for a feedback measure that does not have enough data. */
 export interface InsufficientFeedback {
   readonly kind: 'insufficient_data';
   readonly of: 'opinions' | 'sessions' | 'clicks';

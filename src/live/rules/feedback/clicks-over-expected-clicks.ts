@@ -17,12 +17,12 @@ import {
   tooFew,
 } from './click-rates.ts';
 
-/** Click-through rates of the baseline; plain numbers, so that they can be stored as JSON. */
+/** Baseline click-through rates; plain numbers, so that they can be stored as JSON. */
 export interface BaselineCtr {
   readonly kind: 'baseline';
-  /** CTR at rank 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely. */
+  /** CTR at ranks 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely. */
   readonly rates: readonly number[];
-  /** Covariance of the rates, which are estimates themselves. */
+  /** Covariance of the rates, which are estimates too. */
   readonly covariance: readonly (readonly number[])[];
   readonly queries: number;
   readonly sessions: number;
@@ -30,7 +30,7 @@ export interface BaselineCtr {
   readonly clicks: number;
 }
 
-/** Users rarely look at deeper ranks. */
+/** Users rarely view deeper ranks. */
 export const DEFAULT_CLICK_CUTOFF = 10;
 /** With fewer sessions at a rank, the relative error of its rate is a third or more. */
 const MIN_SESSIONS = 100;
@@ -42,13 +42,15 @@ const SMOOTHING = 1;
  * Computes the click-through rates for `clicksOverExpectedClicks` from a baseline window of the same pipeline.
  *
  * The rate of a rank is (n p + s c) / (n + s), where p is the weighted share of clicked documents at that rank, n the
- * effective number of sessions with a document at that rank, c the share over all ranks, and s = 1. This additive smoothing
- * keeps the rate of a rank without clicks above 0, and preserves the sum over all ranks if they were shown equally often.
+ * effective number of sessions with a document at that rank, c the share over all ranks, and s = 1. This additive
+ * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum over all ranks if they were shown
+ * equally often.
  *
- * Rates are computed down to the last rank, at most `cutoff`, that 100 sessions saw. The covariance of their weighted
- * shares is that of `sessionRatio`, between ranks.
+ * Rates are computed down to the last rank, at most `cutoff`, that 100 sessions saw. The covariance between the
+ * weighted shares at two ranks is computed as in `sessionRatio`.
  *
- * @param queries queries of the baseline with complete clicks (see `clicksCompleteUntil`), attributed like later windows
+ * @param queries queries of the baseline with complete clicks (see `clicksCompleteUntil`), attributed like later
+ * windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(
@@ -147,7 +149,7 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTota
   );
 }
 
-/** Parses stored rates; returns null if they are invalid, for example from another version of recalld. */
+/** Parses stored rates. Returns null if they are invalid, for example because another version of recalld wrote them. */
 export function parseBaselineCtr(details: Readonly<Record<string, unknown>>): BaselineCtr | null {
   const { kind, rates, covariance, queries, sessions, clicks } = details;
   if (kind !== 'baseline' || !isNumbers(rates) || rates.length === 0) return null;
@@ -171,10 +173,10 @@ function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((item) => Number.isFinite(item));
 }
 
-/** 95 % bounds; 0 <= low <= value <= high, all finite. */
+/** 95 % confidence interval; 0 <= low <= value <= high, all finite. */
 export interface ClicksOverExpectedClicks {
   readonly kind: 'coec';
-  /** 1: as many clicks as in the baseline at the same positions; lower: fewer. */
+  /** 1: as many clicks as in the baseline at the same ranks; below 1: fewer. */
   readonly value: number;
   readonly low: number;
   readonly high: number;
@@ -191,17 +193,18 @@ export interface ClicksOverExpectedClicks {
 const UPPER = 0.975;
 
 /**
- * Clicks of the sampled queries divided by the sum of the baseline CTR of every shown position, each weighted by
- * 1 / inclusion probability, over the ranks that the baseline covers.
+ * Clicks on the sampled queries divided by the sum of the baseline CTR of every shown rank, each weighted by 1 /
+ * inclusion probability, over the ranks that the baseline covers.
  *
- * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, independent of
- * the number of documents they are shown. It does not separate position bias from the usual relevance of a rank, and it
- * changes if the page changes how far users look. Queries without results do not count; they affect `clickedQueryRate` and
- * the share of queries without results.
+ * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, regardless
+ * of how many documents they are shown. It does not separate position bias from the usual relevance of a rank, and it
+ * changes if the page changes how far users look. Queries without results do not count; they affect `clickedQueryRate`
+ * and the share of queries without results.
  *
- * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is that of
- * `sessionRatio` plus, because the baseline is an estimate too, value^2 times that of the expected clicks. The quantile is
- * Student's t with one degree of freedom less than sessions. If sessions show no spread, clicks are taken as independent.
+ * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is the
+ * variance of `sessionRatio` plus, because the baseline is also an estimate, value^2 times the variance of the expected
+ * clicks. The quantile is Student's t with one degree of freedom less than sessions. If sessions show no spread, clicks
+ * are treated as independent.
  *
  * @param queries queries of the window with complete clicks (see `clicksCompleteUntil`), attributed like the baseline
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
@@ -249,7 +252,7 @@ function cumulative(rates: readonly number[]): number[] {
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
-  // A smaller spread is a rounding error of 0.
+  // A smaller spread is 0 with a rounding error.
   return spread > 1e-9 * independent ? spread : independent;
 }
 

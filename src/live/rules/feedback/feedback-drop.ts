@@ -1,7 +1,8 @@
 /**
- * Detects a drop of the share of positive opinions within one window, with the e-detector that also watches density. The
- * detector keeps no state between windows, so that retries, restarts and replicas get the same result. An e-value over the
- * buckets of one window never exceeds that over the whole past, so the budget of false alerts holds.
+ * Detects a drop in the share of positive opinions within one window, with the e-detector that also monitors density.
+ * The detector stores no state between windows, so that retries, restarts and replicas get the same result. An e-value
+ * over the buckets of one window never exceeds the e-value over the whole past, so the budget of false alerts is
+ * respected.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -18,7 +19,7 @@ export interface OpinionBucket extends OpinionCounts {
 }
 
 export interface FeedbackBaseline extends OpinionCounts {
-  /** Overdispersion, >= 1: the variance of the share over time relative to chance. */
+  /** Overdispersion, >= 1: variance of the share over time relative to chance. */
   readonly phi: number;
 }
 
@@ -26,9 +27,9 @@ export interface FeedbackBaseline extends OpinionCounts {
 export const MIN_BASELINE_OPINIONS = 50;
 /** Drops of up to 5 points are not reported. */
 const MARGIN = 0.05;
-/** The latest opinions, which decide whether a drop is over. */
+/** Number of latest opinions that decide whether a drop is over. */
 const LATEST = 50;
-/** Buckets per window; detection is delayed by at most one bucket. */
+/** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
 
 /** Returns the bucket length for a window: 5 minutes for a window of one day. */
@@ -44,8 +45,8 @@ const MIN_SPANS = 8;
 const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
- * Computes the baseline of some buckets. `phi` is the median squared deviation from the median share relative to chance, so
- * that a few bad hours do not widen it.
+ * Computes the baseline from buckets. `phi` is the median squared deviation from the median share relative to chance,
+ * so that a few bad hours do not widen it.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]): FeedbackBaseline | InsufficientFeedback {
   const { positive, negative } = sumOf(buckets);
@@ -76,12 +77,15 @@ function overdispersionOf(spans: readonly OpinionCounts[]): number {
 }
 
 export interface FeedbackDrop {
-  /** E-value relative to the threshold; the alert fires at 1. 0 once the latest opinions are closer to the baseline. */
+  /**
+   * E-value relative to the threshold; the alert fires at 1. Returns to 0 once the latest opinions are closer to the
+   * baseline.
+   */
   readonly evidenceRatio: number;
   readonly baselineShare: number;
-  /** Positive share of the latest opinions (at least 50, if there are as many). */
+  /** Positive share of the latest opinions (at least 50, if there are that many). */
   readonly latestShare: number;
-  /** Most likely onset of a drop, whether or not there is one. */
+  /** Estimated onset of a drop, whether or not there is a drop. */
   readonly sinceMs: number;
   readonly opinions: number;
 }
@@ -90,10 +94,10 @@ export interface FeedbackDrop {
 const MAX_LOG_RATIO = Math.log(1e6);
 
 /**
- * Evaluates a drop at the end of a window.
+ * Tests for a drop at the end of a window.
  *
  * @param buckets non-empty buckets of one window, oldest first
- * @param window end of the last complete bucket, and the length of the buckets
+ * @param window end of the last complete bucket, and the bucket length
  * @param budget maximum false alerts per period while the share is unchanged or up to 5 points lower
  */
 export function feedbackDrop(
@@ -133,13 +137,15 @@ export function feedbackDrop(
   };
 }
 
-/** 1 for each negative opinion, 0 for each positive one. */
+/** 1 for each negative opinion, 0 for each positive opinion. */
 function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   if (bucket === undefined) return new Float64Array();
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);
 }
 
-/** Finds the span with the largest sum of log increments of one bet: the onset of a drop, and its last occurrence. */
+/**
+ * Finds the span with the largest sum of log increments of one bet: from the onset of a drop to its last occurrence.
+ */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };
   for (const bet of steps[0]?.logIncrements.keys() ?? []) {

@@ -1,6 +1,6 @@
 /**
- * Interprets feedback: its sentiment, its stored number, and its id if the sender gave none. Computes the share of positive
- * opinions among positive and negative ones.
+ * Interprets feedback: its sentiment, its stored number, and its id if the sender gave none. Computes the share of
+ * positive opinions among positive and negative opinions.
  */
 
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -13,7 +13,7 @@ export const sentiments = ['positive', 'negative', 'neutral'] as const;
 
 export type Sentiment = (typeof sentiments)[number];
 
-/** Interpretation of the thumb value 0. `true`, `false`, 1, -1 and words have a fixed meaning. */
+/** Interpretation of the thumb value 0. `true`, `false`, 1, -1 and words have fixed meanings. */
 interface ThumbRule {
   /** `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
   readonly zero: 'negative' | 'neutral';
@@ -29,8 +29,8 @@ export interface Scale {
 }
 
 /**
- * Interpretation of each kind. A plain sentiment applies to all feedback of its kind, whatever its value: `click: 'neutral'`
- * excludes clicks from the positive ratio.
+ * Interpretation of each kind. A plain sentiment applies to all feedback of its kind, whatever its value: `click:
+ * 'neutral'` excludes clicks from the positive ratio.
  */
 export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentiment | ThumbRule | Scale>> {
   readonly thumb: Sentiment | ThumbRule;
@@ -43,13 +43,13 @@ export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentimen
   readonly no_answer: Sentiment;
 }
 
-/** Describes an invalid scale as the end of a sentence with config field names; null if it is valid. */
+/** Describes what is wrong with a scale, as the end of a sentence with config field names; null if it is valid. */
 export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): string | null {
-  if (![min, positiveFrom, negativeTo].every(Number.isFinite)) return 'must be made of finite numbers';
+  if (![min, positiveFrom, negativeTo].every(Number.isFinite)) return 'must consist of finite numbers';
   if (!(min < max)) return 'must have min below max';
   if (!(negativeTo < positiveFrom)) return 'must have negative_to below positive_from';
-  if (!(min <= negativeTo)) return 'must have negative_to of at least min, or no value is negative';
-  if (!(positiveFrom <= max)) return 'must have positive_from of at most max, or no value is positive';
+  if (!(min <= negativeTo)) return 'must have negative_to of at least min; otherwise no value is negative';
+  if (!(positiveFrom <= max)) return 'must have positive_from of at most max; otherwise no value is positive';
   return null;
 }
 
@@ -75,7 +75,7 @@ const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
  * - retracted: none and neutral
  * - the number 0 and the word 0: as configured by `zero`
  *
- * Words are case-insensitive; two words may be joined or separated by a blank, hyphen or underscore.
+ * Words are case-insensitive. Two words may be joined, or separated by a space, hyphen or underscore.
  */
 function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 | null {
   const ofZero = zero === 'negative' ? -1 : 0;
@@ -84,7 +84,7 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
   if (value === null) return null;
   const word = value.trim().toLowerCase();
   if (word === '0') return ofZero;
-  // Keeps the hyphen of -1.
+  // Keeps the hyphen in -1.
   return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
 }
 
@@ -102,17 +102,17 @@ export interface SentimentReading {
 /** The value does not fit its kind; reported as `invalid_field`. */
 interface SentimentRefusal {
   readonly kind: 'refused';
-  /** One sentence with the field and its valid values. Never quotes the value that was sent. */
+  /** One sentence that names the field and its valid values. Never quotes the value that was sent. */
   readonly message: string;
 }
 
 /**
- * Interprets feedback by the mapping of its pipeline.
+ * Interprets feedback according to the mapping of its pipeline.
  *
  * - thumb: true or false, 1, 0 or -1, or one of the words of `thumbOf`
  * - rating: a number on the scale
  * - relevance: a grade on the scale, or true or false for 1 and 0
- * - other kinds: no value, true, or 1. Texts, such as that of a reformulation, are rejected, because values are stored
+ * - other kinds: no value, true, or 1. Texts, such as a reformulated query, are rejected, because values are stored
  *   unredacted
  */
 export function sentimentOf(
@@ -173,8 +173,8 @@ function refused(message: string): SentimentRefusal {
 }
 
 /**
- * A keyed hash such as HMAC-SHA-256, in characters that are valid in an id. It must be keyed, because an attacker could
- * otherwise guess the hashed comment and confirm the guess.
+ * A keyed hash such as HMAC-SHA-256, in characters that are valid in an id. Without a key, an attacker could guess the
+ * hashed comment and confirm the guess.
  */
 type KeyedHash = (text: string) => string;
 
@@ -182,16 +182,17 @@ type KeyedHash = (text: string) => string;
 const DOMAIN = 'recalld/feedback-id/v1';
 
 /**
- * Returns the id of a feedback within its pipeline: the given one, or one derived from its content. Storing the same id
- * again does not change any count.
+ * Returns the id of a feedback item within its pipeline: the given id, or one derived from its content. Storing the
+ * same id again does not change any count.
  *
  * - A retry has the same content and therefore the same id.
- * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` decides which counts.
- * - An opinion that changes back (up, down, up) has a new id if the sender gives `occurred_at`. Otherwise the third feedback
+ * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` decides which one
+ *   counts.
+ * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Otherwise the third item
  *   has the id of the first and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.
  *
- * @param author the stored keyed hash of the user; null for anonymous feedback
+ * @param author the stored keyed hash of the user; null if the feedback is anonymous
  */
 export function feedbackId(feedback: Feedback, author: string | null, hash: KeyedHash): string {
   if (feedback.id !== null) return feedback.id;
@@ -203,14 +204,14 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 }
 
 /**
- * Within this time, identical feedback without id and time is taken for a retry; later, for an opinion that changed back.
- * HTTP clients give up sooner.
+ * Within this time, identical feedback without an id and time is treated as a retry. After it, it is treated as an
+ * opinion that changed back. HTTP clients give up sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
 /**
- * True if a repeat under the same id may be an opinion that changed back. If it arrives `FEEDBACK_RETRY_MS` or more after
- * the first, the store moves the first feedback to that time, so that it becomes the latest.
+ * True if a repeat under the same id may be an opinion that changed back. If it arrives at least `FEEDBACK_RETRY_MS`
+ * after the first item, the store moves the first item to that time, so that it becomes the latest.
  */
 export function mayRepeat({ id, occurredAt }: Feedback): boolean {
   return id === null && occurredAt === null;
@@ -222,23 +223,24 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** A share with 95 % bounds; 0 <= low <= value <= high <= 1. */
+/** A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. */
 export interface PositiveRatio extends OpinionCounts {
   readonly kind: 'ratio';
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Positive and negative opinions. */
+  /** Number of positive and negative opinions. */
   readonly n: number;
 }
 
 export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
 
 /**
- * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per query,
- * or per document of the query (identified by id, else by rank). All anonymous feedback on a query counts as one user. The
- * latest feedback of an opinion counts: latest occurrence, then latest receipt, then greatest id. An opinion is within the
- * cap if any of its feedback was, so that users can still change a counted opinion after reaching the cap.
+ * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per
+ * query, or per document of the query (identified by id or, if there is none, by rank). All anonymous feedback on a
+ * query counts as one user. The latest feedback determines an opinion: latest occurrence, then latest receipt, then
+ * greatest id. An opinion is within the cap if any of its feedback was, so that users can still change a counted
+ * opinion after reaching the cap.
  */
 export interface OpinionTally {
   readonly kind: FeedbackKind;
@@ -257,8 +259,9 @@ const CONFIDENCE = 0.95;
 /**
  * Computes positive / (positive + negative) with the score interval of Wilson (1927).
  *
- * Feedback is not sampled: services send all of it, also on unsampled queries, so each opinion has weight 1. The interval
- * assumes independent opinions. Opinions of one user are not independent; the cap per user limits the resulting error.
+ * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion has weight
+ * 1. The interval assumes independent opinions. Opinions of one user are not independent; the cap per user limits the
+ * resulting error.
  *
  * @param minN minimum number of opinions, >= 1
  * @throws RangeError for a count that is not an integer >= 0
@@ -287,10 +290,10 @@ export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1): 
 }
 
 /**
- * Returns the positive ratio of all feedback (`all`) and of each segment. Feedback on unknown or unsampled queries counts
- * only in `all`.
+ * Returns the positive ratio of all feedback (`all`) and of each segment. Feedback on unknown or unsampled queries
+ * counts only in `all`.
  *
- * @param basis which kinds count
+ * @param basis the kinds that count
  * @param minN as in `positiveRatio`
  */
 export function positiveRatios(

@@ -1,9 +1,10 @@
 /**
- * Caps how much feedback of one user counts per hour and per day, against click spam. Feedback beyond the cap is stored but
- * not counted.
+ * Caps how much feedback of one user counts per hour and per day, to prevent click spam. Feedback beyond the cap is
+ * stored but not counted.
  *
- * Hours and days (UTC) are those in which the feedback occurred, not those in which it arrived. Late feedback counts in its
- * own hour, the decision is repeatable, and no window contains more of one user than the caps of its hours.
+ * Hours and days (UTC) are those in which the feedback occurred, not those in which it arrived. Late feedback counts in
+ * its own hour, so the decision is repeatable, and no window counts more feedback of one user than the caps of its
+ * hours allow.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds } from '../live-query.ts';
@@ -31,8 +32,8 @@ export function kindGroupOf(kind: FeedbackKind): KindGroup {
 }
 
 /**
- * Which feedback a measure uses. Explicit opinions are rare and come from very satisfied or dissatisfied users; implicit
- * ones come from all users but mean less. A measure over both is dominated by clicks.
+ * The feedback that a measure uses. Explicit ratings are rare and come from very satisfied or dissatisfied users;
+ * implicit feedback comes from all users but means less. Clicks dominate a measure over both.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 
@@ -47,7 +48,7 @@ export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
 /** Each group has its own cap, so that click spam cannot crowd out complaints. */
 export type FeedbackCaps = Readonly<Record<KindGroup, { readonly perHour: number; readonly perDay: number }>>;
 
-/** More than a diligent user sends, and far less than a script. */
+/** Far more than a diligent user sends, and far less than a script. */
 export const defaultFeedbackCaps: FeedbackCaps = {
   explicit: { perHour: 30, perDay: 100 },
   engagement: { perHour: 60, perDay: 300 },
@@ -64,7 +65,7 @@ export interface CapCandidate {
   readonly occurredAt: Date;
 }
 
-/** Feedback that shares a cap: one subject and one group of kinds on one pipeline. */
+/** Feedback under the same cap: one subject and one group of kinds on one pipeline. */
 interface CapSubject {
   readonly pipeline: string;
   /** From `capSubjectOf`. */
@@ -85,7 +86,7 @@ export interface CountedHour extends CapSubject {
   readonly counted: number;
 }
 
-/** Returns the subject of a cap: the user, or the query for anonymous feedback. */
+/** Returns the subject of a cap: the user or, if the feedback is anonymous, the query. */
 export function capSubjectOf({
   author,
   queryId,
@@ -96,7 +97,7 @@ export function capSubjectOf({
   return JSON.stringify(author === null ? ['query', queryId] : ['user', author]);
 }
 
-/** Returns the distinct (pipeline, subject, group, day) whose counted hours `withinCaps` needs. */
+/** Returns the distinct (pipeline, subject, group, day) combinations whose counted hours `withinCaps` needs. */
 export function capDays(batch: readonly CapCandidate[]): CapDay[] {
   const days = new Map<string, CapDay>();
   for (const candidate of batch) {
@@ -108,13 +109,15 @@ export function capDays(batch: readonly CapCandidate[]): CapDay[] {
 }
 
 /**
- * Decides for each item of a batch whether it counts: while its subject is below the cap of its group in its hour and its
- * day. Items are evaluated in order. A repeated id gets the decision of the first and does not use up the cap.
+ * Decides for each item of a batch whether it counts. It does while its subject is below the cap of its group in its
+ * hour and its day. Items are evaluated in order. A repeated id gets the decision of the first item and does not use up
+ * the cap.
  *
- * Concurrent batches do not see each other, so a subject may exceed the cap by what it sends within a few milliseconds.
+ * Concurrent batches do not see each other, so a subject may exceed the cap by the number of items sent within a few
+ * milliseconds.
  *
- * @param batch items that are not stored yet; stored ones keep their decision
- * @param counted counted hours of `capDays(batch)`; missing hours count as 0
+ * @param batch items that are not stored yet; stored items keep their decision
+ * @param counted counted hours for `capDays(batch)`; missing hours count as 0
  */
 export function withinCaps(
   batch: readonly CapCandidate[],
@@ -159,7 +162,7 @@ function keyOf({ pipeline, subject, group }: CapSubject, start: number): string 
   return JSON.stringify([pipeline, subject, group, start]);
 }
 
-/** Start of the hour or day. Unix time has no leap seconds, so these are multiples of their length. */
+/** Start of the hour or day. Unix time has no leap seconds, so hours and days start at multiples of their length. */
 function startOf(time: Date, lengthMs: number): number {
   return Math.floor(time.getTime() / lengthMs) * lengthMs;
 }

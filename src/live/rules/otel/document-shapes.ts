@@ -19,7 +19,7 @@ export interface TracedDocument {
   readonly score: number | null;
   readonly content: string | null;
   readonly metadata: Attributes | null;
-  /** Its own fields, which may contain what other instrumentations put into metadata. */
+  /** The fields of the document itself, which may contain what other instrumentation libraries put into metadata. */
   readonly fields: Attributes | null;
 }
 
@@ -31,10 +31,10 @@ export const MAX_DOCUMENTS = 1000;
 export const noDocument: TracedDocument = { id: null, score: null, content: null, metadata: null, fields: null };
 
 /**
- * Fields that contain the list if the output is an object. `source_nodes` is LlamaIndex, `hits` Elasticsearch (twice) and
- * Marqo, `points` Qdrant, `objects` Weaviate, `retrievalResults` Bedrock, `data` Milvus and OpenAI, `rows` PostgreSQL,
- * `value` Azure AI Search, `passages` DSPy, `ResultItems` Kendra, `root` and `children` Vespa, `outputs` OpenLLMetry's
- * callbacks.
+ * Fields that contain the list if the output is an object: `source_nodes` (LlamaIndex), `hits` (Elasticsearch, nested;
+ * Marqo), `points` (Qdrant), `objects` (Weaviate), `retrievalResults` (Bedrock), `data` (Milvus, OpenAI), `rows`
+ * (PostgreSQL), `value` (Azure AI Search), `passages` (DSPy), `ResultItems` (Kendra), `root` and `children` (Vespa),
+ * `outputs` (OpenLLMetry callbacks).
  */
 const listNames = [
   'documents',
@@ -72,8 +72,8 @@ export function readDocuments(value: Value): readonly TracedDocument[] | null {
 }
 
 /**
- * Parses a list of quoted texts without escapes, as Spring AI writes it: `["a", "b"]`. A text that contains `", "` is
- * ambiguous and is split.
+ * Parses a list of quoted texts without escapes, in the format of Spring AI: `["a", "b"]`. A text that contains `", "`
+ * is ambiguous and is split.
  */
 export function readQuotedTexts(value: Value): readonly TracedDocument[] | null {
   const inner = typeof value === 'string' ? /^\["(.*)"\]$/s.exec(value)?.[1] : undefined;
@@ -91,7 +91,7 @@ function documentsWithin(value: Value, levelsLeft: number): readonly TracedDocum
 function documentsOfList(list: readonly AttributeValue[], levelsLeft: number): readonly TracedDocument[] | null {
   if (list.length > 0 && list.every(isPair)) return firstOf(list).map((pair) => documentOfPair(pair));
   if (!list.some(isArray)) return firstOf(list).map(toDocument);
-  // The results of a batch of one query. Results of several queries cannot be separated.
+  // The results of a batch with one query. Results of several queries cannot be separated.
   return list.length === 1 ? documentsWithin(list[0], levelsLeft - 1) : null;
 }
 
@@ -174,7 +174,7 @@ const idNames = [
   'DocumentId',
 ];
 
-/** `@search.score` is Azure AI Search, `relevance_score` Cohere and Haystack's rankers. */
+/** `@search.score` is used by Azure AI Search, `relevance_score` by Cohere and the Haystack rankers. */
 const scoreNames = [
   'document.score',
   'score',
@@ -221,7 +221,7 @@ const metadataNames = [
   'fields',
 ];
 
-/** Fields that wrap the document: LlamaIndex nodes with scores, LangChain's serialized form. */
+/** Fields that wrap the document: LlamaIndex nodes with scores, serialized LangChain documents. */
 const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
 
 /** Names of the text in metadata, where many stores put it. */
@@ -243,7 +243,7 @@ export function toDocument(value: Value): TracedDocument {
   };
 }
 
-/** Returns a text, or the joined texts of the parts of a message. */
+/** Returns a text, or the joined text parts of a message. */
 function readContent(value: Value): string | null {
   if (isObject(value)) return readString(value['text']);
   if (!isArray(value)) return readString(value);
@@ -263,9 +263,9 @@ const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+
 const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
 
 /**
- * Parses a text that is a document in JSON or printed by Python; otherwise its content would change with its score. Without
- * known fields, the content is the JSON of all fields except scores. Truncated JSON gives an empty document that keeps its
- * rank.
+ * Parses a text that is a document in JSON or printed by Python; otherwise its content would change with its score. If
+ * there are no known fields, the content is the JSON of all fields except scores. Truncated JSON results in an empty
+ * document that keeps its rank.
  */
 function documentOfText(text: string): TracedDocument {
   const [, haystackId] = haystackDocument.exec(text) ?? [];

@@ -34,19 +34,20 @@ export interface Extraction {
   readonly queries: readonly LiveQuery[];
   readonly feedback: readonly TracedFeedback[];
   /**
-   * Fragments that may complete earlier or later live queries of these traces: see `completeQueries`. Fragments of people are
-   * included even if a query of this export already has them, because they apply to the whole trace.
+   * Fragments that may complete earlier or later live queries of these traces (see `completeQueries`). Fragments with
+   * users and sessions are included even if a query of this export already has them, because they apply to the whole
+   * trace.
    */
   readonly fragments: readonly TraceFragment[];
   /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
   readonly truncatedSpans: number;
-  /** Spans that are not retrievers and gave neither a fragment nor feedback; most spans of a trace. */
+  /** Spans that are not retrievers and produced neither a fragment nor feedback; most spans of a trace. */
   readonly ignoredSpans: number;
   /** Retriever spans without a pipeline. */
   readonly spansWithoutPipeline: number;
-  /** Retriever spans of a pipeline that gave no query, by kind. (An explicitly empty result is a query.) */
+  /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
   readonly unreadableRetrievers: readonly UnreadableRetriever[];
-  /** Annotations and evaluations that were not made by people. */
+  /** Annotations and evaluations by a machine. */
   readonly machineJudgments: number;
   /** Annotations and evaluations without a known kind or a span. */
   readonly unusableAnnotations: number;
@@ -57,14 +58,14 @@ const MAX_LATENCY_MS = DAY_MS;
 /**
  * Extracts live queries and feedback from the spans of one export.
  *
- * - A live query is an outermost retriever span: an ensemble is one query, and so is a retriever with a vector store span
- *   below it. Missing data is taken from inner spans: the vector, and the documents if there is only one inner retriever.
- *   If `pipelineOf` returns null for the outer span, the inner ones are the queries.
- * - Its id is `<trace id>-<span id>`, so a retried export gives the same queries.
- * - A retriever span that does not report its documents is not a live query, because it would count as an empty result. A
- *   failed one is.
- * - Each export is processed on its own. The spans of a trace may arrive in several exports, so data for queries of other
- *   exports is returned as `fragments`.
+ * - A live query is an outermost retriever span: an ensemble is one query, and so is a retriever that contains a vector
+ *   store span. Missing data is taken from inner spans: the vector, and the documents if there is only one inner
+ *   retriever. If `pipelineOf` returns null for the outer span, the inner spans are the queries.
+ * - Its id is `<trace id>-<span id>`, so a retried export produces the same queries.
+ * - A retriever span that does not report its documents is not a live query, because it would count as an empty result.
+ *   A failed retriever span is a live query.
+ * - Each export is processed separately. The spans of a trace may arrive in several exports, so data for queries of
+ *   other exports is returned as `fragments`.
  */
 export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions): Extraction {
   const index = indexSpans(spans, (span) => options.pipelineOf(span) !== null);
@@ -153,7 +154,7 @@ function latencyOf(spans: readonly OtlpSpan[]): number | null {
   return latencyMs >= 0 && latencyMs <= MAX_LATENCY_MS ? latencyMs : null;
 }
 
-/** Returns all inner retrievers as one stage: those of an ensemble, or repeated calls. */
+/** Returns all inner retrievers as one stage: the members of an ensemble, or repeated calls. */
 function readStages(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
@@ -213,7 +214,7 @@ function isTruncated(span: OtlpSpan, index: TraceIndex): boolean {
   return isOurs && (span.droppedAttributesCount > 0 || span.droppedEventsCount > 0);
 }
 
-/** Removes duplicates: services put the same session on every span of a trace. */
+/** Removes duplicates: services set the same session on every span of a trace. */
 function peopleOf(fragments: readonly TraceFragment[]): readonly TraceFragment[] {
   const people = new Map<string, TraceFragment>();
   for (const fragment of fragments) {
@@ -228,7 +229,7 @@ function byEnd(a: OtlpSpan, b: OtlpSpan): number {
   return Number(a.endTimeUnixNano - b.endTimeUnixNano);
 }
 
-/** Returns the embedding model: OpenInference, OTel GenAI, Langfuse. */
+/** Returns the embedding model from the attributes of OpenInference, OTel GenAI or Langfuse. */
 function readEmbeddingModel(span: OtlpSpan): string | null {
   const names = ['embedding.model_name', 'gen_ai.request.model', 'langfuse.observation.model.name'];
   return readFirst(span.attributes, names, readShortText);
@@ -237,8 +238,8 @@ function readEmbeddingModel(span: OtlpSpan): string | null {
 /**
  * Returns what a span can add to the live queries of its trace; nothing for most spans.
  *
- * @param wantedTexts texts of the queries of this export. Of an embedding span with many texts, only these are read, because
- *   a service that indexes documents embeds thousands of texts
+ * @param wantedTexts texts of the queries of this export. Only these are read from an embedding span with many texts,
+ *   because a service that indexes documents embeds thousands of texts
  */
 function readFragments(
   span: OtlpSpan,

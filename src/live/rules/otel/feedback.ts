@@ -28,7 +28,7 @@ export interface Annotation {
   readonly score: number | null;
   readonly label: string | null;
   readonly explanation: string | null;
-  /** HUMAN, LLM, CODE or a value of the service; null if unknown. */
+  /** HUMAN, LLM, CODE or another value set by the service; null if unknown. */
   readonly annotatorKind: string | null;
   /** Distinguishes annotations of the same name on the same target; null if there is only one. */
   readonly identifier: string | null;
@@ -76,7 +76,8 @@ function readAnnotation(
 ): Annotation | null {
   const name = readShortText(fields[`${form}.name`]);
   if (name === null) return null;
-  // The event has no fields for these; by the OpenInference spec, gateways keep them as additional attributes.
+  // The event has no fields for these. According to the OpenInference spec, gateways keep them as additional
+  // attributes.
   const either = (field: string) => [`${form}.${field}`, `annotation.${field}`];
   return {
     scope,
@@ -105,7 +106,7 @@ interface Opinion {
   readonly value: Feedback['value'];
 }
 
-/** `machine`: not made by a person. `unknown`: not a known kind of feedback. */
+/** `machine`: not made by a human. `unknown`: not a known kind of feedback. */
 type AnnotationReading =
   | { readonly kind: 'opinion'; readonly opinion: Opinion }
   | { readonly kind: 'machine' }
@@ -130,9 +131,9 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  *
  * | name contains | kind | value |
  * |---|---|---|
- * | `relevan` | relevance | the score, else 1 or 0 for the labels relevant and not_relevant |
+ * | `relevan` | relevance | the score; otherwise 1 or 0 for the labels relevant and not_relevant |
  * | `rating`, `stars`, `csat` | rating | the score |
- * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label, else by a score of 1, 0 or -1; other scores are ratings |
+ * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label; otherwise by a score of 1, 0 or -1; other scores are ratings |
  * | anything else, if HUMAN | thumb | up or down by the label |
  *
  * A score under an unknown name has no known direction: a `hallucination` of 1 is bad.
@@ -229,14 +230,14 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
 }
 
 /**
- * Extracts feedback from the annotations of spans and their `gen_ai.evaluation.result` events.
+ * Extracts feedback from the annotations of spans and from their `gen_ai.evaluation.result` events.
  *
- * An annotation is about the span that carries it, except on carrier spans, which are created after the annotated span has
- * ended: an evaluator span, or a span of no known convention, is about the target of its only link, never about its parent.
- * Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
+ * An annotation is about the span that carries it, except on carrier spans, which are created after the annotated span
+ * has ended. An evaluator span, or a span of no known convention, is about the target of its only link, never about its
+ * parent. Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
- * usually rate the span of the answer, which contains the retriever.
+ * usually rate the answer span, which contains the retriever.
  */
 export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[], options: ExtractionOptions) {
   const findQuery = queryFinder(index, queries);
@@ -302,7 +303,7 @@ function targetOf(span: OtlpSpan, index: TraceIndex): SpanLink | null {
 /** Creates a function that finds the live query of a span or trace in this export. */
 function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
   const byId = new Map(queries.map((query) => [query.id, query]));
-  /** Null for a trace with several queries. */
+  /** Null if the trace has several queries. */
   const onlyOfTrace = new Map<string | null, LiveQuery | null>();
   for (const query of queries) onlyOfTrace.set(query.traceId, onlyOfTrace.has(query.traceId) ? null : query);
 
@@ -311,7 +312,7 @@ function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
     const around = span === null ? null : index.retrieverAround(span);
     const query = byId.get(liveQueryId(target.traceId, around?.spanId ?? target.spanId));
     if (query !== undefined) return query;
-    // An unknown span may be a retriever of another export, so only annotations of the whole trace are assigned.
+    // An unknown span may be a retriever in another export, so only annotations of the whole trace are assigned.
     return span !== null || scope === 'trace' ? (onlyOfTrace.get(target.traceId) ?? null) : null;
   };
 }

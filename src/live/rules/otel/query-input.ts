@@ -17,8 +17,8 @@ import {
 const MLFLOW_INPUT = 'mlflow.spanInputs';
 
 /**
- * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is LangSmith's exporter,
- * `db.vector.query.content` Spring AI; the others after Langfuse's are OpenLLMetry.
+ * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is from the LangSmith exporter,
+ * `db.vector.query.content` from Spring AI; those after the Langfuse attributes are from OpenLLMetry.
  */
 const inputs = [
   'gen_ai.retrieval.query.text',
@@ -33,7 +33,7 @@ const inputs = [
   'db.chroma.query.query_texts',
 ];
 
-/** Names of the query in a JSON input; `query_str`, `query_bundle` and `str_or_query_bundle` are LlamaIndex. */
+/** Names of the query in a JSON input. `query_str`, `query_bundle` and `str_or_query_bundle` are from LlamaIndex. */
 const queryNames = [
   'query',
   'query_str',
@@ -65,8 +65,8 @@ const positionalArguments = 'args';
 const MAX_LEVELS = 5;
 
 /**
- * Returns the query text of a retriever span, from the first attribute of `inputs` that has one; null if there is none or
- * privacy settings hide it.
+ * Returns the query text of a retriever span, from the first attribute in `inputs` that has one. Null if there is none
+ * or if privacy settings hide it.
  */
 export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
@@ -88,7 +88,7 @@ function jsonText(value: AttributeValue | undefined): string | null {
 }
 
 /**
- * Reads the query from an input. An object without a query field is not a query. A JSON number or string is taken
+ * Reads the query from an input. An object without a query field is not a query. A JSON number or string is used
  * literally, because users search for years and for quoted phrases.
  *
  * @param isCall true if a list may be the arguments of a call, whose first text is the query
@@ -125,7 +125,7 @@ function textOfList(values: readonly AttributeValue[], isCall: boolean, levelsLe
 /** Printed form of a Python object, such as the `self` of a decorated method. */
 const printedObject = /^<[^<>]* at 0x[0-9a-fA-F]+>$/;
 
-/** `parts` are OTel GenAI and the AI SDK; LangChain's serialized form has the message in `kwargs`. */
+/** `parts` is from OTel GenAI and the AI SDK. Serialized LangChain messages are in `kwargs`. */
 function isMessage(value: AttributeValue): value is Attributes {
   const message = messageWithin(value);
   return isObject(message) && ('role' in message || 'type' in message) && ('content' in message || 'parts' in message);
@@ -136,7 +136,7 @@ function messageWithin(value: AttributeValue): AttributeValue {
   return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
 }
 
-/** Returns the last message of the user; LangChain has a list of conversations. */
+/** Returns the last message of the user. LangChain has a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const [only] = messages;
   if (messages.length === 1 && isArray(only)) return textOfMessages(only);
@@ -164,7 +164,7 @@ function textOfParts(content: AttributeValue | undefined): string | null {
   return readText(texts.join('\n'));
 }
 
-/** `gen_ai.request.top_k` is the former name in OTel GenAI; the others are OpenLLMetry and Spring AI. */
+/** `gen_ai.request.top_k` is the former name in OTel GenAI; the others are from OpenLLMetry and Spring AI. */
 const topKNames = [
   'gen_ai.retrieval.top_k',
   'gen_ai.request.top_k',

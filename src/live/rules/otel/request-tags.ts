@@ -1,4 +1,4 @@
-/** Reads user, session and segments of a request from a span and its ancestors. */
+/** Reads the user, session and segments of a request from a span and its ancestors. */
 import { type Attributes, type AttributeValue, readFirst, readId, readObject, readTextUpTo } from './span.ts';
 
 const readValue = readTextUpTo(256);
@@ -16,9 +16,9 @@ const prefixes = [
 const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.metadata'];
 
 /**
- * Returns the value of each segment key from the first attributes that have it: those of the span, its ancestors, the
- * resource. An attribute with exactly that name comes first, then the metadata of tracing SDKs. Missing keys are omitted;
- * numbers and booleans become text.
+ * Returns the value of each segment key from the first attributes that contain it: of the span, of its ancestors, of
+ * the resource. An attribute with exactly that name comes first, then the metadata of tracing SDKs. Missing keys are
+ * omitted; numbers and booleans become text.
  */
 export function readSegments(around: readonly Attributes[], keys: readonly string[]): Readonly<Record<string, string>> {
   const segments: Record<string, string> = Object.create(null);
@@ -44,7 +44,10 @@ function readSegmentValue(value: AttributeValue | undefined): string | null {
 
 export type Person = ReturnType<typeof readPerson>;
 
-/** `session.id` is OpenInference and Langfuse, `gen_ai.conversation.id` OTel GenAI, the others OpenLLMetry and LangSmith. */
+/**
+ * `session.id` is from OpenInference and Langfuse, `gen_ai.conversation.id` from OTel GenAI, the others from
+ * OpenLLMetry and LangSmith.
+ */
 const sessionNames = [
   'session.id',
   'gen_ai.conversation.id',
@@ -65,7 +68,9 @@ const userNames = [
   'langsmith.metadata.user_id',
 ];
 
-/** Returns session and user, each from the first attributes that have it: those of the span, then its ancestors. */
+/**
+ * Returns the session and the user, each from the first attributes that contain it: of the span, then of its ancestors.
+ */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

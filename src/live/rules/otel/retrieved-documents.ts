@@ -1,4 +1,4 @@
-/** Reads the documents of a retriever or reranker span, wherever its instrumentation puts them. */
+/** Reads the documents of a retriever or reranker span from wherever its instrumentation puts them. */
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contentId, placeholderId } from '../../../core/text/content-id.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from './document-shapes.ts';
 import { type Attributes, type OtlpSpan, readFlattenedList, readId, readNumber, type Telemetry } from './span.ts';
 
-/** How to identify a document without an id. */
+/** How to identify a document that has no id. */
 export interface DocumentIdentity {
   /** Keys of the document or its metadata that may contain an id, in order of preference. */
   readonly documentIdKeys: readonly string[];
@@ -25,16 +25,16 @@ type Documents = readonly TracedDocument[] | null;
  * 1. `gen_ai.retrieval.documents`, structured or JSON text (OTel GenAI);
  * 2. `retrieval.documents.N.document.*` (OpenInference);
  * 3. the output as JSON, in any of the shapes of `readDocuments`: `output.value` (OpenInference),
- *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry), `gen_ai.completion`
- *    (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
+ *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry),
+ *    `gen_ai.completion` (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
  * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the event
  *    `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain has ids only in
- * the output. If attributes or events were dropped, the longest list is used instead of the first.
+ * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain has ids
+ * only in the output. If attributes or events were dropped, the longest list is used instead of the first one.
  *
- * @returns null if the span does not report its documents, in contrast to an empty list
+ * @returns null if the span does not report its documents, as opposed to an empty list
  */
 export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
@@ -65,8 +65,8 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
 }
 
 /**
- * Identifies documents by their own id, else by metadata, else by a hash of the content (`contentId`), never by the score. A
- * document without any of these keeps its rank with a placeholder id.
+ * Identifies each document by its own id; if there is none, by its metadata; otherwise by a hash of the content
+ * (`contentId`). Never uses the score. A document without any of these keeps its rank with a placeholder id.
  */
 export function identifyDocuments(traced: readonly TracedDocument[], identity: DocumentIdentity, span: OtlpSpan) {
   let unidentified = 0;
@@ -118,7 +118,7 @@ function readDocumentList(attributes: Attributes, prefix: string): Documents {
 
 /**
  * Reads events, one per result. Milvus numbers several queries in one span; only the first is read. A distance is not a
- * score, because its direction depends on the metric of the store, which the span does not contain.
+ * score: its direction depends on the metric of the store, which the span does not contain.
  */
 function readResultEvents(span: OtlpSpan): Documents {
   const found = span.events.filter(({ name, attributes }) => {
@@ -134,7 +134,7 @@ function readContentEvent(span: OtlpSpan): Documents {
   return event === undefined ? null : readDocuments(event.attributes['db.vector.query.content']);
 }
 
-/** Adds missing fields from the document at the same rank of another list, unless their contents differ. */
+/** Adds missing fields from the document at the same rank in another list, unless their contents differ. */
 function complete(known: TracedDocument, other: TracedDocument | undefined): TracedDocument {
   if (other === undefined) return known;
   if (known.content !== null && other.content !== null && known.content !== other.content) return known;
@@ -149,7 +149,7 @@ function complete(known: TracedDocument, other: TracedDocument | undefined): Tra
 
 /** Configuration of the extraction. */
 export interface ExtractionOptions extends DocumentIdentity {
-  /** Returns the pipeline of a span or log record; null if it belongs to none. */
+  /** Returns the pipeline of a span or log record; null if there is none. */
   pipelineOf(telemetry: Telemetry): string | null;
   segmentKeysOf(pipeline: string): readonly string[];
 }

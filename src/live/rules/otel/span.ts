@@ -1,12 +1,10 @@
 /**
- * Spans, log records and their attributes, independent of the wire format, and readers of attribute values.
+ * Spans, log records and their attributes, independent of the wire format, and functions that read attribute values.
  */
 import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
 import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
-/**
- * The value of an attribute. Integers beyond the precision of a double are strings of digits; bytes are base64 strings.
- */
+/** The value of an attribute. Integers that exceed double precision are strings of digits; bytes are base64 strings. */
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | Attributes;
 
 export interface Attributes {
@@ -76,7 +74,7 @@ export interface OtlpLogRecord extends Telemetry {
   readonly traceId: string | null;
   readonly spanId: string | null;
   readonly eventName: string;
-  /** Time of the event, else of its observation; 0 if both are missing. */
+  /** Time of the event; if missing, of its observation; 0 if both are missing. */
   readonly timeUnixNano: bigint;
 }
 
@@ -85,7 +83,7 @@ export function liveQueryId(traceId: string, spanId: string): string {
   return `${traceId}-${spanId}`;
 }
 
-/** Returns the span id of a live query of this trace; null if the query has an id of its own. */
+/** Returns the span id of a live query in this trace; null if the query has an id of its own. */
 export function spanOfLiveQuery(id: string, traceId: string): string | null {
   const spanId = id.slice(traceId.length + 1);
   return id === liveQueryId(traceId, spanId) && /^(?=.*[1-9a-f])[0-9a-f]{16}$/.test(spanId) ? spanId : null;
@@ -112,7 +110,7 @@ const MAX_DIMENSIONS = 16_384;
 
 /** Control characters and lone surrogates. */
 const unreadable = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
-/** U+FFFD marks a truncated character, so the id would match no document. */
+/** U+FFFD marks a truncated character, so the id would not match any document. */
 const unreadableInId = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 type Value = AttributeValue | undefined;
@@ -122,7 +120,7 @@ export function readString(value: Value): string | null {
   return typeof value === 'string' && value !== '' && value !== REDACTED ? value : null;
 }
 
-/** Creates a reader that truncates strings at `maxLength` and replaces unreadable characters by U+FFFD. */
+/** Creates a reader that truncates strings at `maxLength` and replaces unreadable characters with U+FFFD. */
 export function readTextUpTo(maxLength: number): (value: Value) => string | null {
   return (value) => readString(value)?.slice(0, maxLength).replace(unreadable, '\uFFFD') ?? null;
 }
@@ -133,7 +131,7 @@ export const readText = readTextUpTo(MAX_TEXT);
 /** Reads a name or version. */
 export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 
-/** Ids in the extended JSON of MongoDB. */
+/** Ids in MongoDB extended JSON. */
 const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
@@ -190,8 +188,8 @@ function looselyParsedOrNull(text: string): AttributeValue {
 }
 
 /**
- * Reads a dense vector from an array of finite numbers or its JSON text. Returns null for sparse vectors, the zero vector
- * (which has no direction), and numbers out of the range of float32.
+ * Reads a dense vector from an array of finite numbers or its JSON text. Returns null for sparse vectors, for the zero
+ * vector (which has no direction), and for numbers outside the float32 range.
  */
 export function readVector(value: Value): Float32Array | null {
   const numbers = typeof value === 'string' ? parseNumbers(value) : value;
@@ -204,7 +202,7 @@ export function readVector(value: Value): Float32Array | null {
   return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
 }
 
-/** Uses the plain JSON parser for speed: exact digits of floats do not matter. */
+/** Uses the plain JSON parser for speed; exact digits of floats are not needed. */
 function parseNumbers(text: string): Value {
   if (!text.startsWith('[')) return null;
   try {
@@ -281,9 +279,9 @@ const THRESHOLD_DIGITS = 14;
 const MAX_ADJUSTED_COUNT = 2 ** 56;
 
 /**
- * Returns the probability with which the tracing of the service sampled a span, in (0, 1], from the first of:
+ * Returns the probability with which the service's tracing sampled a span, in (0, 1], from the first of:
  *
- * - the rejection threshold T of W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;
+ * - the rejection threshold T in W3C `tracestate` `ot=th:T` (OTel probability sampling): 1 - T / 2^56;
  * - the attribute `sampling.probability`;
  * - the inverse of the attribute `SampleRate`.
  *

@@ -6,12 +6,12 @@ import type { Person } from './request-tags.ts';
 
 interface InTrace {
   readonly traceId: string;
-  /** Source of the fragment. */
+  /** Span that the fragment comes from. */
   readonly spanId: string;
   readonly endedAtUnixNano: bigint;
   /** Null if unknown. */
   readonly pipeline: string | null;
-  /** Id of the live query that contains the span, if its parent is a retriever; null for a root. */
+  /** Id of the live query that contains the span, if its parent is a retriever; null for a root span. */
   readonly within: string | null;
 }
 
@@ -23,13 +23,13 @@ interface EmbeddingFragment extends InTrace {
   readonly model: string | null;
 }
 
-/** The reranked order, from a reranker span; without results, it only tells that the reranker ran. */
+/** The reranked order, from a reranker span. Without results, it only shows that the reranker ran. */
 interface RerankFragment extends InTrace {
   readonly kind: 'rerank';
   readonly text: string | null;
   readonly topK: number | null;
   readonly latencyMs: number | null;
-  /** Best first; `score` is the reranker's. */
+  /** Best first; `score` is the score from the reranker. */
   readonly results: readonly RetrievedDocument[];
 }
 
@@ -40,7 +40,10 @@ export interface PersonFragment extends InTrace, Person {
 
 export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 
-/** Fields of a live query that completion reads or changes. Texts and people may be hashed, if they are in both. */
+/**
+ * Fields of a live query that completion reads or changes. Texts, users and sessions may be hashed, if they are hashed
+ * in both.
+ */
 export interface Completable
   extends Pick<
     LiveQuery,
@@ -50,17 +53,18 @@ export interface Completable
 }
 
 /**
- * Completes live queries with the fragments of their traces. Existing data is never replaced, except the order of results.
+ * Completes live queries with the fragments of their traces. Never replaces existing data, except the order of results.
  *
- * - **Embedding**: the fragment with the text of the query, else the only one inside its span, else the only one of a trace
- *   with one query (the text may have been rewritten before embedding). A query without a text gets that of the fragment,
- *   because some retrievers receive only the vector.
- * - **Rerank**: the results become those of the last reranker whose documents are all among the results and whose text does
- *   not differ, in its order and length. Scores remain those of the retriever (null if missing), because reranker scores
- *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing, because
- *   the results of the span already reflect it; neither does one that merges several retrievers.
- * - **Stages**: for a reranked query, the retrieval and the reranker; for a reranker inside the retriever span, or one
- *   without documents in a trace with one query, only the reranker. Stages that the service reported are kept.
+ * - **Embedding**: uses the fragment with the text of the query; otherwise the only fragment inside its span; otherwise
+ *   the only fragment of a trace with one query (the text may have been rewritten before embedding). A query without a
+ *   text gets the text of the fragment, because some retrievers receive only the vector.
+ * - **Rerank**: the results become those of the last reranker whose documents are all among the results and whose text
+ *   does not differ, in its order and length. Scores remain the retriever's (null if missing), because reranker scores
+ *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
+ *   because the results of the span already reflect it. A reranker that merges several retrievers changes nothing
+ *   either.
+ * - **Stages**: for a reranked query, the retrieval and the reranker. For a reranker inside the retriever span, or one
+ *   without documents in a trace with one query, only the reranker. Stages that the service reported are not replaced.
  * - **Person**: session and user, if all fragments of the trace agree.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
@@ -72,7 +76,7 @@ export function completeQueries<Query extends Completable>(
 ): {
   /** In the given order. */
   readonly queries: readonly Query[];
-  /** Fragments that completed no query. */
+  /** Fragments that did not complete any query. */
   readonly unused: readonly TraceFragment[];
 } {
   const traces = new Map<string, TraceParts>();
@@ -116,7 +120,7 @@ const MAX_RERANKS = 100;
 
 function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   const byText = new Map(embeddings.toReversed().map((fragment) => [fragment.text, fragment]));
-  /** Undefined for a query that contains several. */
+  /** Undefined if the query contains several. */
   const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
   for (const fragment of embeddings)
     onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);

@@ -2,7 +2,7 @@
 
 import { liveQueryId, type OtlpSpan, readFirst, readString } from './span.ts';
 
-/** `other`: a known convention, but a role that recalld does not use. `none`: no known convention. */
+/** `other`: a known convention with a role that recalld does not use. `none`: no known convention. */
 type SpanRole = 'retriever' | 'embedding' | 'reranker' | 'evaluator' | 'other' | 'none';
 
 const openInferenceKinds = new Map<string, SpanRole>([
@@ -12,7 +12,7 @@ const openInferenceKinds = new Map<string, SpanRole>([
   ['EVALUATOR', 'evaluator'],
 ]);
 
-/** `vector_db_retrieve` is OpenLLMetry's LangChain instrumentation. */
+/** `vector_db_retrieve` is from OpenLLMetry's LangChain instrumentation. */
 const genAiOperations = new Map<string, SpanRole>([
   ['retrieval', 'retriever'],
   ['vector_db_retrieve', 'retriever'],
@@ -34,13 +34,15 @@ const mlflowTypes = new Map<string, SpanRole>([
   ['RERANKER', 'reranker'],
 ]);
 
-/** LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so its own kind takes precedence. */
+/**
+ * LangSmith's exporter sets `gen_ai.operation.name` of retrievers to `embeddings`, so its own kind takes precedence.
+ */
 const langSmithKinds = new Map<string, SpanRole>([
   ['retriever', 'retriever'],
   ['embedding', 'embedding'],
 ]);
 
-/** OpenLLMetry events on vector store query spans; `search` is Milvus. */
+/** OpenLLMetry events on vector store query spans; `search` is used for Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
@@ -48,9 +50,9 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 
 /**
  * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
- * translate spans of others), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`, Langfuse's
- * `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, and retrievers of Langfuse's
- * LangChain.js handler, which have the type `span`.
+ * translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
+ * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, and retrievers
+ * of Langfuse's LangChain.js handler, which have the type `span`.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -95,7 +97,7 @@ const queryCounts = [
   'db.chroma.query.query_texts_count',
 ];
 
-/** True if a vector store span has the results of several queries, which cannot be separated. */
+/** True if a vector store span contains the results of several queries, which cannot be separated. */
 export function hasSeveralQueries(span: OtlpSpan): boolean {
   return queryCounts.some((name) => Number(span.attributes[name]) > 1);
 }
@@ -110,7 +112,7 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 const MAX_MESSAGE = 20_000;
 
 /**
- * Returns the error class of a span; null if it succeeded. Error messages are not returned, because they may quote the
+ * Returns the error class of a span; null if it succeeded. Does not return error messages, because they may quote the
  * query.
  *
  * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
@@ -151,7 +153,7 @@ function classOfStack(text: string): string | null {
   return null;
 }
 
-/** Deeper nesting is taken for a cycle. */
+/** Deeper nesting is treated as a cycle. */
 const MAX_ANCESTORS = 200;
 
 export type TraceIndex = ReturnType<typeof indexSpans>;
@@ -159,7 +161,7 @@ export type TraceIndex = ReturnType<typeof indexSpans>;
 /**
  * Indexes the spans of one export.
  *
- * @param isWatched true if a retriever span belongs to a pipeline; others are not treated as retrievers
+ * @param isWatched true if a retriever span belongs to a pipeline; other retriever spans are ignored
  */
 export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpan) => boolean) {
   const byId = new Map(spans.map((span) => [liveQueryId(span.traceId, span.spanId), span]));
@@ -190,14 +192,14 @@ export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpa
     [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
   );
   return {
-    /** Distinct spans; of duplicates the last one. */
+    /** Distinct spans; the last one of duplicates. */
     spans: [...byId.values()],
     /** `other` for a retriever without a pipeline. */
     roleOf: roleOfIndexed,
     /** True for a retriever without a pipeline. */
     isUnwatched: (span: OtlpSpan): boolean => unwatched.has(span),
     find,
-    /** Nearest first, up to the first ancestor that is not in the export; none for a span in a cycle. */
+    /** Nearest first, up to the first ancestor that is not in the export; empty for a span in a cycle. */
     ancestorsOf,
     /** Returns the outermost retriever that is or contains the span; null if there is none. */
     retrieverAround: (span: OtlpSpan): OtlpSpan | null => around.get(span) ?? null,

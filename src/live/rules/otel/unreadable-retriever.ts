@@ -1,4 +1,4 @@
-/** Explains why a retriever span gave no live query, and which setting of the service fixes it. */
+/** Explains why a retriever span did not produce a live query, and which service setting fixes it. */
 import { plural } from '../../../core/format.ts';
 import { endsEarly } from '../../../core/text/loose-json.ts';
 import { outputNames } from './retrieved-documents.ts';
@@ -16,23 +16,23 @@ export const unreadableReasons = [
 ] as const;
 
 /**
- * - `no_documents`: it has no document list
+ * - `no_documents`: the span has no document list
  * - `hidden`: a privacy setting replaced the documents
  * - `dropped`: the service dropped attributes or events
  * - `cut_off`: the service truncated the value
- * - `several_queries`: it has results of several queries, which cannot be separated
- * - `unidentified`: its documents have neither ids nor texts
- * - `unknown_shape`: its output is not a document list in a known format
+ * - `several_queries`: the span has results of several queries, which cannot be separated
+ * - `unidentified`: the documents have neither ids nor texts
+ * - `unknown_shape`: the output is not a document list in a known format
  */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
-/** Spans of one kind that gave no query. */
+/** Spans of one kind that did not produce a query. */
 export interface UnreadableRetriever {
   readonly pipeline: string;
   /** Instrumentation that created them; empty if it has no name. */
   readonly instrumentation: string;
   readonly reason: UnreadableReason;
-  /** Names of the attributes and events of one of them; never values. */
+  /** Attribute and event names of one of the spans; never values. */
   readonly attributes: readonly string[];
   readonly spans: number;
 }
@@ -40,7 +40,7 @@ export interface UnreadableRetriever {
 const REDACTED = '__REDACTED__';
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
-/** Maximum number of kinds per export that keep their instrumentation. */
+/** Maximum number of kinds per export that are stored with their instrumentation. */
 const MAX_KINDS = 50;
 
 export function reasonOf(span: OtlpSpan, hasDocuments: boolean): UnreadableReason {
@@ -110,7 +110,7 @@ function fixOf({ reason, attributes }: UnreadableRetriever): string {
     case 'cut_off':
       return 'raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT of the service';
     case 'several_queries':
-      return 'send one span for each query';
+      return 'send one span per query';
     case 'unidentified':
       return 'add ids to the documents, or enable capture of their texts';
     case 'unknown_shape':
@@ -132,5 +132,5 @@ const reasonTexts: Readonly<Record<UnreadableReason, string>> = {
 export function unreadableText(kind: UnreadableRetriever, when: string): string {
   const { spans, instrumentation, attributes, reason } = kind;
   const source = instrumentation === '' ? '' : ` of ${instrumentation}`;
-  return `${plural(spans, 'retriever span')}${source} gave no live query${when}: ${reasonTexts[reason]}. Attributes of the last one: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+  return `${plural(spans, 'retriever span')}${source} produced no live query${when}: ${reasonTexts[reason]}. Attributes of the latest span: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
 }

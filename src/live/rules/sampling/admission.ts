@@ -1,11 +1,12 @@
 /**
- * Admission control: decides which share of the live queries is measured when more arrive than can be measured. Each level
- * halves the share. Whole sessions are dropped, by the same random draw that sampled them, and admitted sessions record
- * their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no backlog builds up.
+ * Admission control: decides which share of the live queries is measured if more arrive than can be measured. Each
+ * level halves the share. Whole sessions are dropped, by the same random draw that sampled them. Admitted sessions
+ * record their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no backlog
+ * builds up.
  *
  * - The level rises immediately, as far as needed for the queue to fit.
- * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then do less
- *   than the capacity allows.
+ * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then
+ *   process less than the capacity allows.
  * - It drops by one after `CALM_MS` in which the lower level would have filled at most half of the capacity. Then the
  *   waiting time restarts.
  *
@@ -21,7 +22,7 @@ export interface Admission {
   readonly waiting: number;
   /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
-  /** Since when a lower level would suffice, in milliseconds since the epoch; null while it would not. */
+  /** Time since which a lower level would suffice, in milliseconds since the epoch; null while it would not. */
   readonly calmSinceMs: number | null;
 }
 
@@ -42,9 +43,9 @@ export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false
 
 /** How long a lower level must have sufficed before it applies. */
 export const CALM_MS = 5 * MINUTE_MS;
-/** One query in 65,536 is admitted; a higher level would leave nothing to measure. */
+/** Admits one query in 65,536; a higher level would leave nothing to measure. */
 export const MAX_LEVEL = 16;
-/** Share of the capacity that is reserved for new arrivals, so that density always sees new queries. */
+/** Share of the capacity reserved for new arrivals, so that density is always measured on new queries. */
 const MIN_SHARE = 1 / 8;
 
 /** Probability of admission at a level; an exact power of two. */

@@ -1,38 +1,38 @@
-/** Decides whether a live query is sampled, and with which probability, within the cap on samples per minute. */
+/** Decides whether a live query is sampled and with which probability, within the cap on samples per minute. */
 import { hash } from 'node:crypto';
 import type { QueryOutcome } from '../../../core/model.ts';
 
-// The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed to
-// stay within its share of `max_per_minute`. It starts a minute with the halvings that the previous minute needed. When the
-// minute is over, the maximum number of halvings of any replica applies to the whole minute: samples that only an earlier,
-// higher rate selected are deleted, and all others store the final rate. The order of arrival does not matter, and the
-// stored probability is exact.
+// The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed
+// to stay within its share of `max_per_minute`. It starts a minute with the halvings that the previous minute needed.
+// When the minute is over, the maximum number of halvings on any replica applies to the whole minute: samples that only
+// an earlier, higher rate selected are deleted, and all others store the final rate. The order of arrival does not
+// matter, and the stored probability is exact.
 //
-// Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given the
-// arrivals, a query is sampled with probability exactly `rate * 2^-level`.
-// - Before the minute is closed, a sample has the level of its arrival. This is exact too, only unequal within the minute.
-//   Samples of a replica that died need no repair.
+// Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given
+// the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
+// - Before the minute is closed, a sample has the level of its arrival. This is also exact, only unequal within the
+//   minute. Samples of a crashed replica need no repair.
 // - After closing, all samples of the minute have the closing level. A higher level selects a subset of a lower one, so
-//   closing only deletes; closing again after a late report only deletes more.
+//   closing only deletes. Closing again after a late report only deletes more.
 // - A burst or a cold start writes more than the budget until the minute closes: at most budget * (1 + halvings / 2) in
-//   expectation. Closed minutes expect at most the budget. Only the expected number is capped: a session is sampled as a
-//   whole, so a session with thousands of queries per minute can exceed the budget.
-// - A query that is sent again in a later minute of a lower level has two chances. The store must keep the larger
-//   probability and move the sample to the minute that gave it, so that closing that minute covers both chances.
+//   expectation. Closed minutes expect at most the budget. Only the expected number is capped: a session is sampled as
+//   a whole, so a session with thousands of queries per minute can exceed the budget.
+// - A query that is sent again in a later minute with a lower level has two chances. The store must keep the larger
+//   probability and move the sample to the minute of that probability, so that closing that minute covers both chances.
 
 /** Load of one replica in one minute of one pipeline. */
 export interface MinuteLoad {
   /** Whole minutes since the epoch, by arrival, not by `occurred_at`. */
   readonly minute: number;
-  /** Expected samples without halving: the sum of the rates of the queries that no rule selects. */
+  /** Expected samples before halving: the sum of the rates of the queries that no rule selects. */
   readonly expected: number;
   /** Rates of this minute are multiplied by 2^-level. Never decreases within a minute. */
   readonly level: number;
 }
 
 /**
- * Returns the share of the cap of one replica, in samples per minute. With uneven traffic the busiest replica decides the
- * level, so the pipeline samples less than the cap, never more.
+ * Returns one replica's share of the cap, in samples per minute. If traffic is uneven, the busiest replica determines
+ * the level, so the pipeline samples less than the cap, never more.
  *
  * @throws RangeError unless `maxPerMinute` is positive and `replicas` is a whole number >= 1
  */
@@ -45,8 +45,8 @@ export function budgetShare(maxPerMinute: number, replicas: number): number {
 }
 
 /**
- * Counts one query and returns the load whose level applies to it. If the returned minute differs from that of `load`, the
- * old `load` is final and is reported for closing.
+ * Counts one query and returns the load whose level applies to it. If the returned minute differs from the minute of
+ * `load`, the old `load` is final and is reported for closing.
  *
  * @param load load of the previous query on this replica and pipeline; null at the start
  * @param minute minute of arrival; if the clock went back, the query counts in the open minute
@@ -82,9 +82,9 @@ interface SamplingUnit {
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
- * Returns the sampling unit of a live query: its session, else its trace, else the query itself. Sessions are sampled as a
- * whole. A blank id counts as missing, because clients send it for all users without a session, who would otherwise be
- * sampled together.
+ * Returns the sampling unit of a live query: its session; if there is none, its trace; otherwise the query itself.
+ * Sessions are sampled as a whole. A blank id counts as missing: some clients send it for all users without a session,
+ * who would otherwise be sampled together.
  */
 export function samplingUnit(query: {
   readonly id: string;
@@ -99,12 +99,12 @@ export function samplingUnit(query: {
 /**
  * Returns the draw of a unit: the first 53 bits of SHA-256 of (domain, pipeline, kind, id), as a number in [0, 1).
  *
- * It is the same on every replica and retry, and behaves like independent uniform draws over units. A unit is sampled iff
- * its hash is below its probability, so raising a probability never drops a sampled unit. Two units share a hash with
- * probability 2^-53, so the hash also identifies the unit in estimates (`SampledValue.cluster`) without storing the session
- * id.
+ * The draw is the same on every replica and retry, and behaves like independent uniform draws over units. A unit is
+ * sampled iff its hash is below its probability, so raising a probability never drops a sampled unit. Two units share a
+ * hash with probability 2^-53, so the hash also identifies the unit in estimates (`SampledValue.cluster`) without
+ * storing the session id.
  *
- * Upstream sampling must not use the same hash: probabilities multiply only for independent draws.
+ * Upstream sampling must not use the same hash, because probabilities multiply only for independent draws.
  */
 export function samplingHash(pipeline: string, unit: SamplingUnit): number {
   return uniformHash([DOMAIN, pipeline, unit.kind, unit.id]);
@@ -142,7 +142,7 @@ export interface SamplingPolicy {
 }
 
 /**
- * Attributes of a live query that sampling uses. An attribute that becomes known after ingestion (feedback, a measured
+ * Query attributes that sampling uses. An attribute that becomes known after ingestion (feedback, a measured
  * similarity) may be set only if it would also have become known for an unsampled query, because that query is still
  * buffered. Otherwise the rule could not have selected the query, and a probability of 1 would bias estimates.
  */
@@ -164,11 +164,14 @@ export interface SamplingDecision {
   readonly isSampled: boolean;
   /** Inclusion probability; weights are its inverse. 0 only for queries that are never sampled. */
   readonly probability: number;
-  /** The rule that matched, `rate` if the draw selected it, else `not_sampled`. */
+  /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
   readonly reason: AlwaysKeepRule['kind'] | 'rate' | 'not_sampled';
   /** Draw of the unit. */
   readonly hash: number;
-  /** Probability by rate and level alone, without upstream; the whole session is sampled if `hash < rateProbability`. */
+  /**
+   * Probability from rate and level alone, without upstream sampling. The whole session is sampled if `hash <
+   * rateProbability`.
+   */
   readonly rateProbability: number;
 }
 
@@ -190,8 +193,8 @@ export function sampleArrival(
 }
 
 /**
- * Decides by attributes and hash alone, so that the decision can be repeated when feedback or similarity become known: a
- * query whose rule matches later gets the same probability as one whose rule matched immediately.
+ * Decides by attributes and hash alone, so that the decision can be repeated when feedback or similarity becomes known.
+ * A query that matches a rule later gets the same probability as a query that matched it immediately.
  *
  * @param level level of the minute in which the query arrived
  * @throws RangeError for an upstream probability outside (0, 1], which the HTTP schema rejects
@@ -215,8 +218,8 @@ function decideBy(
 }
 
 /**
- * Inclusion probability of a query: 1 if a rule matches, else its rate at the level of its minute, multiplied by the
- * upstream probability.
+ * Inclusion probability of a query: 1 if a rule matches, otherwise its rate at the level of its minute, multiplied by
+ * the upstream probability.
  */
 function probabilityBy(
   { upstreamProbability: upstream }: SamplingTraits,
@@ -251,12 +254,12 @@ function matches(rule: AlwaysKeepRule, query: SamplingTraits): boolean {
 interface SamplingRates {
   /** Rate of queries without a matching segment, in [0, 1]; 0 and 1 are exact: none and all. */
   readonly rate: number;
-  /** Rates by segment `key=value`; a matching one replaces `rate`. */
+  /** Rates by segment `key=value`; a matching rate replaces `rate`. */
   readonly segments: Readonly<Record<string, number>>;
 }
 
 /**
- * Returns the sampling rate of a query with these segments: the largest rate that matches.
+ * Returns the sampling rate of a query: the largest rate that matches its segments.
  *
  * @throws RangeError for a rate outside [0, 1], which the config schema rejects
  */

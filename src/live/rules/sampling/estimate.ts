@@ -1,8 +1,8 @@
 /**
  * Estimates totals over a window of live queries from its samples, with a variance that reflects sampling by session.
  *
- * The population is finite: the live queries that arrived in the window (of a segment), sampled or not. Bounds are for its
- * total, not for hypothetical other queries; if every query was sampled, they equal the value.
+ * The population is finite: the live queries that arrived in the window (or a segment of it), sampled or not. The
+ * bounds are for its total, not for hypothetical other queries. If every query was sampled, they equal the value.
  */
 
 import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
@@ -78,7 +78,7 @@ function groupByCluster(members: readonly ClusterMember[], values: readonly numb
 
 /** A sampled query: its session and its inclusion probability. */
 export interface ClusterMember {
-  /** Identifies queries that were drawn together, such as by their sampling hash. */
+  /** Identifies queries that were sampled together, for example their sampling hash. */
   readonly cluster: string | number;
   /** In (0, 1]. */
   readonly probability: number;
@@ -103,14 +103,14 @@ export interface SampledValue extends ClusterMember {
 }
 
 /**
- * True if every live query of the window had probability 1: rate 1 at level 0, without upstream sampling. Samples alone
- * cannot tell, because those selected by rule have probability 1 too.
+ * True if every live query in the window had probability 1: rate 1 at level 0, without upstream sampling. The samples
+ * do not show this, because samples selected by rule also have probability 1.
  */
 interface SampledWindow {
   readonly isComplete: boolean;
 }
 
-/** An estimate with 95 % bounds; `low <= value <= high`, all finite. */
+/** An estimate with a 95 % confidence interval; `low <= value <= high`, all finite. */
 export interface WeightedEstimate {
   readonly kind: 'estimate';
   readonly value: number;
@@ -134,14 +134,14 @@ export type EstimateOutcome = WeightedEstimate | InsufficientData;
 
 /** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
-/** One cluster has no variance. */
+/** A single cluster has no variance. */
 export const MIN_CLUSTERS = 2;
 
 /**
- * Estimates the total over the window as the sum of value / probability (Horvitz and Thompson 1952), which is unbiased. The
- * bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`; for values >= 0 the lower bound
- * is at least the observed sum. Without samples, the total of a complete window is 0, and that of any other window is
- * unknown.
+ * Estimates the total over the window as the sum of value / probability (Horvitz and Thompson 1952), which is unbiased.
+ * The bounds are value -+ t * standard error with the degrees of freedom of `clusterVariance`. For values >= 0 the
+ * lower bound is at least the observed sum. Without samples, the total of a complete window is 0, and the total of any
+ * other window is unknown.
  *
  * @throws RangeError for a probability outside (0, 1], a value that is not finite, or an overflow
  */
@@ -197,7 +197,7 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
   }
 }
 
-/** Live queries of one outcome that were received in a window. */
+/** Live queries with one outcome that were received in a window. */
 export interface Arrivals {
   /** Exact number, sampled or not. */
   readonly counted: number;
@@ -210,10 +210,10 @@ type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
  * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalised regression
- * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992). Weighted
- * numbers of queries then equal the counted ones. The share of failures has no sampling error, and avoids the bias of a
- * ratio in small windows: if failures are always sampled and the rest is drawn, the ratio is too large by about the
- * variance of the rest.
+ * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
+ * Weighted numbers of queries then equal the counted numbers. The share of failures has no sampling error, and has none
+ * of the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at random, the
+ * ratio is too large by about the variance of the others.
  *
  * An outcome without counts or samples keeps its weights.
  */

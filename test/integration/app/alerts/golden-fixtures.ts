@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes and cannot fail until it has.',
+    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Until it has data, it cannot fail.',
   },
   {
     alert: 'RecalldCheckBlind',
@@ -197,7 +197,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed at the level of a ticket, or no critical check is configured.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed, but only at ticket level, or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',

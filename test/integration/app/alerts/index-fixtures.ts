@@ -22,12 +22,12 @@ export const indexFixtures: readonly AlertFixture[] = [
   share(
     'RecalldIndexMissing',
     'missing',
-    'At least 1.25% (lower bound of the 95 % CI) of the documents in the manifest of docs are missing in its vector store.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents in the manifest of docs are missing from its vector store.',
   ),
   share(
     'RecalldIndexOrphaned',
     'orphaned',
-    'At least 1.25% (lower bound of the 95 % CI) of the documents in the vector store of docs are not in its manifest, or deleted there.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents in the vector store of docs are not in its manifest, or are deleted there.',
   ),
   share(
     'RecalldIndexSuperseded',
@@ -37,7 +37,7 @@ export const indexFixtures: readonly AlertFixture[] = [
   share(
     'RecalldIndexModelsMixed',
     'other_model',
-    'At least 1.25% (lower bound of the 95 % CI) of the stored vectors of docs differ from those that its embedder returns for the stored texts.',
+    'At least 1.25% (lower bound of the 95 % CI) of the stored vectors of docs differ from what its embedder returns for the stored texts.',
   ),
   {
     alert: 'RecalldIndexLate',
@@ -56,7 +56,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: '5 % of the changes of the last day took at least 2h 0m 0s (lower bound of the 95 % CI) to arrive in the vector store of docs, longer than late_after allows, and some are still waiting.',
+    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs, longer than late_after allows, and some have not arrived yet.',
   },
   {
     alert: 'RecalldIndexCheckStopped',
@@ -64,6 +64,6 @@ export const indexFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_index_check_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_index_check_last_success_timestamp_seconds', docs, (minute) => 60 * minute)],
     minutes: 1500,
-    says: 'The last complete check of the index of docs ended 1d 1h 0m 0s ago. Its manifest cannot be read, or its store does not answer.',
+    says: 'The last complete check of the index of docs ended 1d 1h 0m 0s ago. Its manifest cannot be read, or its store does not respond.',
   },
 ];

@@ -27,7 +27,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [signal('recalld_store_vectors', docs, (m) => (m < DAY ? 9000 : 8500))],
     minutes: DAY + 120,
     step: 5,
-    says: 'The vector store of docs holds 6k vectors, less than 80 % of the number one day ago.',
+    says: 'The vector store of docs has 6k vectors, less than 80 % of the number one day ago.',
   },
   {
     alert: 'RecalldIndexRecallLow',
@@ -48,7 +48,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: canary(0.61, 0.4),
     healthy: canary(0.9999, 0.999),
-    says: 'The embedder of docs returns different vectors for fixed texts: cosine 0.61 to the first ones, 1 for an unchanged model. The embedding model has probably changed.',
+    says: 'The embedder of docs now returns different vectors for the canary texts: cosine 0.61 to the first vectors (1 for an unchanged model). The embedding model has probably changed.',
   },
   {
     alert: 'RecalldProbesStopped',
@@ -72,7 +72,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, (m) => 21_600 * Math.floor(m / 360))],
     minutes: 1060,
     step: 5,
-    says: 'The latest sample of the store of docs is 17h 40m 0s old. A new one is due every 6 hours; measures of the store content may be outdated.',
+    says: 'The latest sample of the store of docs is 17h 40m 0s old; it should be renewed every 6 hours. Measures of the store content may be outdated.',
   },
   {
     alert: 'RecalldLiveMeasuresStopped',
@@ -80,7 +80,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_live_measure_last_success_timestamp_seconds', docs, now)],
     minutes: 120,
-    says: 'Samples of live traffic of docs were last measured 2h 0m 0s ago.',
+    says: 'Samples of live traffic for docs were last measured 2h 0m 0s ago.',
   },
   {
     alert: 'RecalldRedactionFailing',

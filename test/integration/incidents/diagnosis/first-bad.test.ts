@@ -145,7 +145,7 @@ it('a slow retriever is held against the fast one, not against the first slow ru
   expect(await look()).toBeNull();
   const confirmed = await ran(5, rightAnswer, 300);
   expect(await look()).toMatchObject({ cause: 'retriever_slow', runId: confirmed, referenceRunId: good });
-  expect((await look())?.summary).toContain('Answers took 304 ms (95th percentile), 24 ms before.');
+  expect((await look())?.summary).toContain('Calls took 304 ms (95th percentile), 24 ms before.');
 });
 
 it('a regression that takes two runs is held against the run before both', async () => {

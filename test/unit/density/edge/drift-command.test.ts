@@ -324,7 +324,7 @@ describe('recalld drift for people', () => {
       /with 99\.5 % confidence at most \d\.\d+; against similar reference queries \d\.\d+, with 99\.5 % /,
     );
     expect(text).toContain('Store 240 chunks, 120 of them duplicates;');
-    expect(text).toContain('MMD and energy distance use 2000 reference and 20 current queries');
+    expect(text).toContain('MMD and energy distance use a random sample of 2000 reference and 20 current queries');
     expect(text).toContain('With fewer than 200 sessions, only a large loss of coverage can be detected.');
   });
 
@@ -343,7 +343,7 @@ describe('recalld drift refuses', () => {
   it.each([
     ['--k', '0', '--k must be a whole number of at least 1, not "0".'],
     ['--k', '2.5', 'not "2.5".'],
-    ['--k', '5', '--k needs --score mean-top-k. Remove --k, or set that score.'],
+    ['--k', '5', '--k requires --score mean-top-k. Remove --k, or set that score.'],
     ['--regions', '-1', '--regions must be a whole number of at least 0, not "-1".'],
     ['--seed', 'x', '--seed must be a whole number of at least 0, not "x".'],
     ['--alpha', '0', '--alpha must be above 0 and at most 0.5, not "0".'],

@@ -21,7 +21,7 @@ const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), 
 describe('a topic that is found again', () => {
   it.each([
     [0, null, null],
-    [25, 0.12, '12 % of the documents in its judged answers are relevant (95 % CI 4.2-30 %, n = 25).'],
+    [25, 0.12, '12 % of the documents in judged results are relevant (95 % CI 4.2-30 %, n = 25).'],
   ])('of %i judged queries with %s of relevant results it says %s', (judgedQueries, relevantShare, sentence) => {
     expect(describeJudgedRelevance({ judgedQueries, relevantShare })).toBe(sentence);
   });

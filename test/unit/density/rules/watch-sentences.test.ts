@@ -62,7 +62,7 @@ describe('the sentence of a density alert', () => {
       ...alert,
       reading: { cause: 'content_gap', confidence: 'low', confirmed: true },
     });
-    expect(sentence).toContain('The queries resemble earlier ones, but golden scores are unchanged');
+    expect(sentence).toContain('The queries resemble earlier queries, but golden scores are unchanged');
     expect(sentence).toContain('Users probably ask about content that the store does not have');
     expect(sentence).toContain('Confidence: low.');
     expect(sentence).not.toContain('lost content');

@@ -163,7 +163,7 @@ describe('the watch', () => {
     expect(state.closedMs).toBe(NOW + HOUR);
     const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alert' ? [effect.alert] : []));
     expect(raised.map(({ level }) => level)).toEqual(['page', 'ticket']);
-    expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('Each window is tested once');
+    expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('Each window must be tested exactly once');
   });
 
   it('measures density, sessions and evidence of a window that closes', () => {
@@ -212,7 +212,7 @@ describe('the watch', () => {
       'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until then.',
     ]);
     expect(sentences(transition(settings, learning, changedTo({ kind: 'learn' })))).toEqual([
-      'The embedding model of docs changed, which is not drift. The baseline is learned from now on.',
+      'The embedding model of docs changed, which is not drift. recalld now learns a new baseline.',
     ]);
   });
 });

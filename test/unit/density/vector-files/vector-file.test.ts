@@ -89,14 +89,17 @@ describe('a .npy file', () => {
   });
 
   it.each([
-    ['int64', 'holds numbers of the type "<i8"; if they are scaled vectors, load it with'],
-    ['int8', 'holds numbers of the type "|i1"; if they are scaled vectors, load it with'],
-    ['objects-2d', 'holds Python objects; load it with array = numpy.load(FILE, allow_pickle=True)'],
-    ['objects', 'holds Python objects; load it with array = numpy.load(FILE, allow_pickle=True) and save numpy.stack('],
-    ['records', 'holds records; load it with array = numpy.load(FILE) and save'],
-    ['one-dimension', 'holds a 1-dimensional array; save one of 2 dimensions, with a row for each vector,'],
-    ['three-dimensions', 'holds a 3-dimensional array;'],
-    ['no-rows', 'holds no vectors; give at least one row.'],
+    ['int64', 'contains numbers of the type "<i8"; if they are scaled vectors, load it with'],
+    ['int8', 'contains numbers of the type "|i1"; if they are scaled vectors, load it with'],
+    ['objects-2d', 'contains Python objects; load it with array = numpy.load(FILE, allow_pickle=True)'],
+    [
+      'objects',
+      'contains Python objects; load it with array = numpy.load(FILE, allow_pickle=True) and save numpy.stack(',
+    ],
+    ['records', 'contains records; load it with array = numpy.load(FILE) and save'],
+    ['one-dimension', 'contains a 1-dimensional array; save a 2-dimensional array with one row per vector,'],
+    ['three-dimensions', 'contains a 3-dimensional array;'],
+    ['no-rows', 'contains no vectors; add at least one row.'],
   ])('is refused in one sentence: %s', async (name, message) => {
     const path = fixture(name);
     await expect(readVectors(path)).rejects.toMatchObject({
@@ -125,7 +128,7 @@ describe('a .npy file', () => {
     };
     expect(await refusal('claims.npy', claims('(100000, 10000)'))).toContain('is truncated');
     expect(await refusal('claims.npy', claims('(999999999999, 999999)'))).toContain(
-      'holds more than 1,073,741,824 numbers',
+      'contains more than 1,073,741,824 numbers',
     );
   });
 
@@ -190,11 +193,11 @@ describe('a JSONL file of arrays', () => {
   });
 
   it.each([
-    ['of another length', '[1, 2, 3]', 'has 3 numbers, but line 1 has 2; all lines need the same length.'],
-    ['cut off', '[1, 2', 'is not one complete JSON array; write a vector such as [0.1, 0.2] on each line.'],
-    ['that holds NaN', '[NaN, 1.0]', 'has NaN or an infinity; leave it out.'],
-    ['that holds a number beyond float32', '[1e39, 1]', 'has NaN, or a number too large for float32; leave it out.'],
-    ['that is a zero vector', '[0, 0.0]', 'has a zero vector, which has no direction; leave it out.'],
+    ['of another length', '[1, 2, 3]', 'has 3 numbers, but line 1 has 2; all lines must have the same length.'],
+    ['cut off', '[1, 2', 'is not a single complete JSON array; write a vector such as [0.1, 0.2] on each line.'],
+    ['that holds NaN', '[NaN, 1.0]', 'has NaN or an infinity; remove it.'],
+    ['that holds a number beyond float32', '[1e39, 1]', 'has NaN, or a number too large for float32; remove it.'],
+    ['that is a zero vector', '[0, 0.0]', 'has a zero vector, which has no direction; remove it.'],
     ['that is an object', '{"embedding": [1, 2]}', 'is an object; write only its array "embedding" on each line.'],
     ['that holds a string', '["1", 2]', 'is not a JSON array of numbers;'],
     ['that holds null', '[null, 2]', 'is not a JSON array of numbers;'],
@@ -206,7 +209,7 @@ describe('a JSONL file of arrays', () => {
   it('is refused without a row', async () => {
     for (const content of ['', '\n\n']) {
       expect(await refusal('empty.jsonl', content)).toBe(
-        'empty.jsonl holds no vectors; give one JSON array on each line.',
+        'empty.jsonl contains no vectors; write one JSON array on each line.',
       );
     }
   });

@@ -255,7 +255,7 @@ it('says with which error the retriever fails, and what was measured when it ans
   const timeline = updateTimelines([], alerts, hours(1));
   const again = ended({ outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 } });
   expect([...recoveriesOf(timeline, { ...facts, latest: [again] }).values()]).toEqual([
-    'retriever answers again (100 % of golden queries)',
+    'retriever responds again (100 % of golden queries)',
   ]);
   expect(recoveriesOf(timeline, { ...facts, latest: [down] }).size).toBe(0);
 });
@@ -269,7 +269,7 @@ describe('what rang before', () => {
 
   it('is not over because nothing judges it any more', () => {
     expect(stillRings('no_data')).toMatchObject([
-      { name: NAME, severity: 'critical', text: 'It was 0.9 s. No data since.' },
+      { name: NAME, severity: 'critical', text: 'It was 0.9 s. No data since then.' },
     ]);
   });
 

@@ -23,7 +23,7 @@ describe('what a sign was measured on', () => {
 
   it('is the smaller one where two measures are behind a sign', () => {
     const both = [measured('index_orphaned_ratio', 900), measured('index_superseded_ratio', 40)];
-    expect(observeSamples(latestAt(NOON, ...both)).index_leftovers?.n).toBe(40);
+    expect(observeSamples(latestAt(NOON, ...both)).index_orphans?.n).toBe(40);
   });
 });
 

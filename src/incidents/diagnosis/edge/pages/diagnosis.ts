@@ -34,10 +34,10 @@ import type { Sign } from '../../rules/signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
-/** `brief`: without opposing evidence and other causes; `record`: on the page of the incident itself. */
+/** `brief`: omits opposing evidence and other causes; `record`: for the page of the incident. */
 type Extent = 'full' | 'brief' | 'record';
 
-/** Maximum evidence in a brief diagnosis. */
+/** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
 /** Causes with a lower probability are not listed. */
 const MIN_SHOWN = 0.01;
@@ -57,7 +57,7 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
     ),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is a first diagnosis; the next one, within a minute, may correct it.'),
+      styledParagraph('quiet', 'This is a first diagnosis. The next diagnosis, within a minute, may correct it.'),
     extent !== 'brief' && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
@@ -171,7 +171,7 @@ const places: Record<Sign['name'], Place> = {
   common_document: regressed,
   score: regressed,
   results: regressed,
-  those_left: regressed,
+  surviving_documents: regressed,
   order: regressed,
   documents: regressed,
   renamed: regressed,
@@ -195,7 +195,7 @@ const places: Record<Sign['name'], Place> = {
   canary: measures,
   index_documents: onPage('index', 'missing', 'Index'),
   index_retrieval: onPage('index', 'unretrievable', 'Index'),
-  index_leftovers: onPage('index', 'orphaned', 'Index'),
+  index_orphans: onPage('index', 'orphaned', 'Index'),
   index_arrivals: onPage('index', 'index', 'Index'),
   index_models: onPage('index', 'other_model', 'Index'),
   index_settings: changes,
@@ -259,7 +259,7 @@ export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: 
   );
 }
 
-/** Table of incidents with their duration, severity and latest diagnosis. */
+/** Table of incidents: duration, severity and latest diagnosis. */
 export function incidentTable(caption: string, incidents: readonly Incident[]): Table {
   return table(caption, incidents, [
     ['From (UTC)', ({ id, openedAt }) => link(time(openedAt), incidentPath(id))],
@@ -277,6 +277,6 @@ export function incidentTable(caption: string, incidents: readonly Incident[]): 
         note(`${confidence} confidence, ${probabilityText(probability)}`),
       ],
     ],
-    ['At its worst', ({ timeline }) => timeline.map(({ worst }) => why(worst.text))],
+    ['Worst value', ({ timeline }) => timeline.map(({ worst }) => why(worst.text))],
   ]);
 }

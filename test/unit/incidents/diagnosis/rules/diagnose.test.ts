@@ -542,7 +542,7 @@ describe('a diagnosis', () => {
     );
     expect(found.cause).toBe('index_lost_documents');
     expect(found.also).toEqual([expect.objectContaining({ cause: 'retriever_slow', effects: ['latency'] })]);
-    expect(found.summary).toContain('Likely cause of the slow answers: the retriever is slow');
+    expect(found.summary).toContain('Likely cause of slow responses: the retriever is slow');
   });
 
   it('names a cause for the lower scores of answered queries beside the one of failed calls', () => {
@@ -698,7 +698,7 @@ describe('a diagnosis', () => {
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
     expect(summary).toContain('the search returns empty lists');
     expect(summary).toContain('a filter drops documents');
-    expect(summary).toContain('Tell them apart: if a call without');
+    expect(summary).toContain('To distinguish them: if a call without');
   });
 
   it('has room for any two causes and the look that tells them apart', () => {
@@ -717,7 +717,7 @@ describe('a diagnosis', () => {
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
-      /^Cause unknown: the failing measures are close to the last good run\. Compare .* Answers took 58 ms .*, 30 ms before\.$/,
+      /^Cause unknown: the failing measures are close to the last good run\. Compare .* Calls took 58 ms .*, 30 ms before\.$/,
     );
   });
 

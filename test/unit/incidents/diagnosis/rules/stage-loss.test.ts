@@ -60,7 +60,7 @@ describe('a fall between two runs whose retriever tells of stages', () => {
     const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
     expect(told).toMatchObject({ state: 'candidates' });
     expect(told?.sentence).toMatch(
-      /^Most is lost by the stage candidates: 40 % of the relevant documents, 10 % before \(95 % \+0\.\d+ to \+0\.\d+\); the first 10 hold 53 %, 80 % before \(60 questions\)\.$/,
+      /^Most of the loss is at the stage candidates: 40 % of the relevant documents, 10 % before \(95 % CI \+0\.\d+ to \+0\.\d+\); the first 10 results contain 53 %, 80 % before \(60 queries\)\.$/,
     );
   });
 

@@ -78,7 +78,7 @@ describe('the message of an incident', () => {
     const slow = { cause: 'retriever_slow', confidence: 'medium', probability: 0.8, effects: ['latency'] } as const;
     const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', also: [slow] }), 'opened', alone);
     expect(diagnosis).toContain('Likely cause: documents missing from the index (high confidence).');
-    expect(diagnosis).toContain('Likely cause of the slow answers: the retriever is slow (medium confidence).');
+    expect(diagnosis).toContain('Likely cause of slow responses: the retriever is slow (medium confidence).');
   });
 
   it('links the chart of a measured alert by a path that cannot be guessed, and none without a measure', () => {

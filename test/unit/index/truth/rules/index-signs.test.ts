@@ -5,7 +5,7 @@ it('is wrong by the lower bound, and describes how many documents are affected',
   const missing = { kind: 'missing', value: 0.021, ciLow: 0.019, n: 20_000, known: 412 } as const;
   expect(isWrong(missing)).toBe(true);
   expect(describeFinding(missing)).toBe(
-    '412 documents of the manifest are missing in the store (2.1 % of 20\u202f000 checked; lower bound of the 95 % CI 1.9 %).',
+    '412 documents in the manifest are missing from the store (2.1 % of 20\u202f000 checked; lower bound of the 95 % CI 1.9 %).',
   );
   expect(isWrong({ ...missing, ciLow: 0.004 })).toBe(false);
 });
@@ -14,7 +14,7 @@ it('is late by the lower bound, and describes the time with its limit', () => {
   const lag = { seconds: 21_000, atLeast: 19_200, allowed: 3600, n: 40, waiting: 3, overdue: 3 };
   expect(isLate(lag)).toBe(true);
   expect(describeLag(lag)).toBe(
-    '5 % of changes take at least 5 h 20 min to arrive in the store (n = 40, 3 still waiting); the limit is 1 h.',
+    '5 % of changes take at least 5 h 20 min to reach the store (n = 40, 3 still waiting); the limit is 1 h.',
   );
   expect(describeLag({ ...lag, waiting: 0 })).toContain('(n = 40)');
   expect(isLate({ ...lag, atLeast: 3600 })).toBe(false);
