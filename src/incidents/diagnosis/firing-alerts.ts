@@ -96,7 +96,7 @@ function measured(measure: string, segment = ALL_SEGMENT): Pick<Alert, 'measured
   return { measured: { measure, segment } };
 }
 
-/** Returns the alert rule of a failing check, as in checks/edge/alerts.ts. */
+/** Returns the alert rule of a failing check; same mapping as checks/edge/alerts.ts. */
 function alertOf(kind: CheckState['kind'], severity: Severity): string {
   if (kind === 'density_drift') return severity === 'critical' ? 'RecalldDensityDrift' : 'RecalldDensityDriftTicket';
   if (severity === 'critical') return 'RecalldCheckCritical';

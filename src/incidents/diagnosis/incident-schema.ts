@@ -13,13 +13,13 @@ const sign = z.object({
   sign: z.string(),
   state: z.string(),
   sentence: z.string(),
-  from: z.iso.datetime().nullable().describe('Start of the measured time; null for the golden run itself.'),
-  n: z.number().nullable().describe('Sample size; null if there is no sample.'),
+  from: z.iso.datetime().nullable().describe('Start of the measured period; null for the golden run itself.'),
+  n: z.number().nullable().describe('Sample size; null if the sign is not based on a sample.'),
   values: z
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
     .describe('The measured number before and at the time of the alert, for a sign about one.'),
-  weighed: z.boolean().describe('False for evidence from before the onset, which does not count.'),
+  weighed: z.boolean().describe('False for evidence from before the onset, which is ignored.'),
 });
 const cause = z
   .enum(causes)
@@ -105,13 +105,15 @@ export const incidentSchema = z.object({
   closed_because: z
     .enum(closingReasons)
     .nullable()
-    .describe('`left_config`: the alerts were removed from the config and did not recover before. Null while open.'),
-  severity: z.enum(severities).describe('Worst severity of the incident.'),
+    .describe(
+      'Why the incident closed. `left_config`: the alerts were removed from the config before they recovered. Null while the incident is open.',
+    ),
+  severity: z.enum(severities).describe('Worst severity during the incident.'),
   acknowledged_at: time.nullable().describe('When a person took charge of it.'),
   acknowledged_by: z.string().nullable().describe('Null if it is not acknowledged, or if keys are not required.'),
   mark: markSchema.nullable().describe('Null unless a person marked its cause as right or wrong.'),
-  confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null before.'),
-  diagnosed_at: time.describe('Time of the following diagnosis, which does not change during recovery.'),
+  confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
+  diagnosed_at: time.describe('When the next diagnosis was recorded. This diagnosis then no longer changes.'),
   ...findingsShape,
   timeline: z
     .array(

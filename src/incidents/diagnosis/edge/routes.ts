@@ -21,7 +21,7 @@ import { causes } from '../rules/cause.ts';
 import type { Incident } from '../rules/incident.ts';
 
 const listQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only incidents of this pipeline.'),
+  pipeline: identifier.optional().describe('Return only incidents of this pipeline.'),
   ...numberedPageShape,
 });
 
@@ -38,7 +38,7 @@ const markBody = z.strictObject({
 });
 
 const reliabilityQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only incidents of this pipeline.'),
+  pipeline: identifier.optional().describe('Return only incidents of this pipeline.'),
 });
 
 const withNotes = incidentSchema.extend({ notes: z.array(noteSchema).describe('Notes of people, oldest first.') });

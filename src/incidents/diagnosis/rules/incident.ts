@@ -72,7 +72,10 @@ export interface AlertTimeline {
   /** When the alert became critical; has several times if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
-  /** What was measured when it was last over: `nDCG@10 recovered to 0.82`; null while it rings, and without a measurement. */
+  /**
+   * What was measured when the alert was last resolved: `nDCG@10 recovered to 0.82`. Null while it fires, and if
+   * nothing was measured.
+   */
   readonly recovered: string | null;
   readonly measured?: Measured | undefined;
 }

@@ -60,9 +60,9 @@ function readLength({ length, cut }: ChangedAnswers): Sign[] {
   if (length === null) return [];
   const { before, now } = length;
   const values = { before, now, unit: 'other' } as const;
-  const numbers = `Answers have ${now.toFixed(1)} documents, ${before.toFixed(1)} before`;
+  const numbers = `Answers have ${now.toFixed(1)} documents on average, ${before.toFixed(1)} before`;
   if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`, values)];
-  const sentence = `${numbers}; ${percentage(cut)} of the shorter ones are the first documents of before.`;
+  const sentence = `${numbers}; ${percentage(cut)} of the shorter answers kept their first documents.`;
   return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence, values)];
 }
 
@@ -115,7 +115,7 @@ function readDocuments({ documentsBefore, vanished, appeared, answered, empty }:
   const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
-  const variety = `All answers together have ${now} different documents, ${documentsBefore} before.`;
+  const variety = `All answers together contain ${now} distinct documents, ${documentsBefore} before.`;
   const values = { before: documentsBefore, now, unit: 'count' } as const;
   return [
     sign('documents', state, sentence),
@@ -167,7 +167,7 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
   const { before, now } = isText ? ofTexts : repeated;
   const what = isText ? 'of the text of an answer' : 'of the results of an answer';
-  const sentence = `${percentage(now)} ${what} came before in the same answer, ${percentage(before)} before.`;
+  const sentence = `${percentage(now)} ${what} repeats earlier content of the same answer; before, ${percentage(before)} did.`;
   const values = { before, now, unit: 'share' } as const;
   if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence, values)];
   return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence, values)] : [];
@@ -184,6 +184,6 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
 /** Characters per result. */
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
-  const sentence = `The text of a result has ${Math.round(now)} characters, ${Math.round(before)} before.`;
+  const sentence = `A result has ${Math.round(now)} characters of text on average, ${Math.round(before)} before.`;
   return sign('text_length', state, sentence, { before, now, unit: 'other' });
 }

@@ -69,7 +69,7 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   if (relevance.state === 'below') {
     const { measure, value, before } = relevance;
     const title = measureTable[measure].title;
-    const bounds = `95 % ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
+    const bounds = `95 % CI ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
     const sentence = `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`;
     return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
@@ -92,7 +92,7 @@ const SLOWER_MS = 50;
 
 function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
-  const sentence = `By the service, live answers took ${Math.round(now)} ms (95th percentile, ${n} sampled), ${Math.round(before)} ms before.`;
+  const sentence = `The service reports a live latency of ${Math.round(now)} ms (95th percentile, ${n} sampled), ${Math.round(before)} ms before.`;
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
@@ -100,7 +100,7 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
 const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `A live answer has ${value.toFixed(1)} results (${n} sampled), ${before.toFixed(1)} before.`;
+  const sentence = `A live answer has ${value.toFixed(1)} results on average (${n} sampled), ${before.toFixed(1)} before.`;
   if (ciHigh < before && value <= FEWER * before)
     return [sign('live_results', 'fell', sentence, { before, now: value, unit: 'other' })];
   return value > FEWER * before
@@ -123,7 +123,7 @@ function readTexts({ characters, results }: ObservedLive): Sign[] {
 const MORE_REPEATED = 0.1;
 
 function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percentage(value)} of the text of a live answer came before in the same answer (${n} sampled), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of the text in a live answer repeats earlier text of the same answer (${n} sampled); before, ${percentage(before)} did.`;
   if (ciLow > before && value >= before + MORE_REPEATED)
     return [sign('repeats', 'rose', sentence, { before, now: value, unit: 'share' })];
   return value < before + MORE_REPEATED
@@ -135,7 +135,7 @@ function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
 const FLOOD = 0.1;
 
 function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
-  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent one made up ${percentage(before)}.`;
+  const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent query made up ${percentage(before)}.`;
   if (ciLow > before && value >= before + FLOOD)
     return [sign('top_query', 'rose', sentence, { before, now: value, unit: 'share' })];
   return value < before + FLOOD

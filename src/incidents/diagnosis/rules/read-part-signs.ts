@@ -73,11 +73,11 @@ export function readPartSigns(
 function readStore(store: Observations['store']): Sign[] {
   if (store === null) return [];
   const { before, now } = store;
-  if (now === 0) return [sign('store_size', 'emptied', 'The store holds no vector.', { before, now, unit: 'count' })];
+  if (now === 0) return [sign('store_size', 'emptied', 'The store has no vectors.', { before, now, unit: 'count' })];
   if (before === null || before === 0) return [];
   const change = now / before - 1;
   const values = { before, now, unit: 'count' } as const;
-  const sentence = `The store holds ${now} vectors, ${before} before (${formatValue(change, 'points')}).`;
+  const sentence = `The store has ${now} vectors, ${before} before (${formatValue(change, 'points')}).`;
   if (Math.abs(change) < SIZE_CHANGED)
     return [sign('store_size', change < -SIZE_SHRANK ? 'shrank' : 'steady', sentence, values)];
   return [sign('store_size', change < 0 ? 'fell' : 'grew', sentence, values)];
@@ -87,7 +87,7 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   // Low recall is not a new fault if the index has always had it.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `, ${percentage(before)} before`;
-  const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (at most ${percentage(ciHigh)})${was}.`;
+  const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (upper 95 % bound ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 
@@ -111,8 +111,8 @@ function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[]
   if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`, values)];
   const isFar = deep.before - deep.now >= Math.max(SOME_FAR, FAR * (before - now));
   const sentence = isFar
-    ? `${numbers}; the others are not near either.`
-    : `${numbers}; most others are among its next nearest.`;
+    ? `${numbers}; the other documents are not close either.`
+    : `${numbers}; most other documents are among the next nearest.`;
   return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence, values)];
 }
 
@@ -122,7 +122,7 @@ const SOME_FOREIGN = 0.2;
 function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
   // A query prefix, or a separate model for documents, makes all vectors look foreign all the time.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
-  const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that is not that of their text.`;
+  const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
   if (ciLow >= SOME_FOREIGN) return [sign('missed_vectors', 'foreign', sentence, values)];
   return value === 0 ? [sign('missed_vectors', 'own', sentence, values)] : [];
@@ -130,10 +130,10 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] 
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   const values = { before: 1, now: median, unit: 'score' } as const;
-  const numbers = `cosine ${median.toFixed(3)} in the middle, ${least.toFixed(3)} at the least`;
+  const numbers = `median cosine ${median.toFixed(3)}, minimum ${least.toFixed(3)}`;
   return verdict === 'changed'
-    ? sign('canary', 'changed', `Fixed texts have other vectors than at first: ${numbers}.`, values)
-    : sign('canary', 'same', `Fixed texts have the same vectors as at first: ${numbers}.`, values);
+    ? sign('canary', 'changed', `Embedding canary changed: ${numbers}.`, values)
+    : sign('canary', 'same', `Embedding canary unchanged: ${numbers}.`, values);
 }
 
 /** If two kinds of finding share a sign, the one with the larger lower bound is used. */
@@ -235,13 +235,13 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
 }
 
 function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
-  const numbers = `${value.toFixed(2)} (95 % ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}), where 1 is as in the baseline`;
+  const numbers = `${value.toFixed(2)} (95 % CI ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}), where 1 is the baseline`;
   const values = { before: 1, now: value, unit: 'ratio' } as const;
-  if (!hasFallen) return sign('density', 'steady', `Query density stands at ${numbers}.`, values);
-  if (questions === null) return sign('density', 'fell', `Query density fell to ${numbers}.`, values);
+  if (!hasFallen) return sign('density', 'steady', `Query density is ${numbers}.`, values);
+  if (questions === null) return sign('density', 'fell', `Query density dropped to ${numbers}.`, values);
   const state = `fell_${questions}_questions` as const;
-  const asked = questions === 'new' ? 'the questions are new' : 'the questions are the old ones';
-  return sign('density', state, `Query density fell to ${numbers}; ${asked}.`, values);
+  const asked = questions === 'new' ? 'the queries are new' : 'the queries are the same as before';
+  return sign('density', state, `Query density dropped to ${numbers}; ${asked}.`, values);
 }
 
 function readTopics(topics: readonly ObservedTopic[]): Sign {

@@ -83,7 +83,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const fell = SLOWER * now <= before && before - now >= FASTER_MS;
-  const sentence = `Answers took ${Math.round(now)} ms (95th percentile), ${Math.round(before)} ms before.`;
+  const sentence = `Calls took ${Math.round(now)} ms (95th percentile), ${Math.round(before)} ms before.`;
   const latency = sign('latency', rose ? 'rose' : fell ? 'fell' : 'steady', sentence, { before, now, unit: 'ms' });
   const isSlow = rose || outcomes.timeout > 0;
   return isSlow ? [latency, ...readWarming(now, slow, reference)] : [latency];
