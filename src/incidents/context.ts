@@ -23,7 +23,7 @@ declare module '../core/context.ts' {
   interface Hooks {
     /** Sends the incident notifications that are due. */
     notify(): Promise<void>;
-    /** Draws the measure of the worst alert of an incident as a PNG; null for an alert without a measure. */
+    /** Renders the measure of an incident's worst alert as a PNG; null if the alert has no measure. */
     drawIncident(incident: Incident): Promise<Uint8Array | null>;
   }
   interface Context {

@@ -1,4 +1,7 @@
-/** What people do about incidents: take charge, mark the cause as right or wrong; and how often marked causes were right. */
+/**
+ * Actions of users on incidents: acknowledge an incident, mark its cause as right or wrong. Also counts how often
+ * marked causes were right.
+ */
 import type { Pool } from 'pg';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
@@ -8,20 +11,20 @@ import { type Cause, type Confidence, confidences } from './rules/cause.ts';
 
 export type IncidentActs = ReturnType<typeof createIncidentActs>;
 
-/** A person who does something about an incident. */
+/** A user who acts on an incident. */
 export interface Actor {
   /** Shown on pages; null if keys are not required. */
   readonly name: string | null;
-  /** For the audit log. */
+  /** Name in the audit log. */
   readonly by: string;
 }
 
-/** How often causes of one confidence were right, by the marks of people. */
+/** How often causes with this confidence were right, according to user marks. */
 export interface Reliability {
   readonly confidence: Confidence;
   readonly marked: number;
   readonly right: number;
-  /** Share of right causes with its 95 % CI; null without a mark. */
+  /** Share of right causes with its 95 % CI; null if none is marked. */
   readonly share: number | null;
   readonly ciLow: number | null;
   readonly ciHigh: number | null;
@@ -29,7 +32,11 @@ export interface Reliability {
 
 export function createIncidentActs(pool: Pool) {
   return {
-    /** Records who took charge of an incident. A later call replaces an earlier one. @returns false for an unknown incident */
+    /**
+     * Records who acknowledged an incident. A later call replaces an earlier one.
+     *
+     * @returns false if the incident does not exist
+     */
     acknowledge: (id: string, { name, by }: Actor, at: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const known = await queryRow<{ readonly pipeline: string; readonly acknowledgedBy: string | null }>(
@@ -48,9 +55,9 @@ export function createIncidentActs(pool: Pool) {
       }),
 
     /**
-     * Marks a diagnosed cause as right or wrong; a later mark replaces an earlier one.
+     * Marks a diagnosed cause as right or wrong. A later mark replaces an earlier one.
      *
-     * @param actualCause what it was instead; null if unknown
+     * @param actualCause the actual cause if the diagnosed cause was wrong; null if unknown
      * @returns false if no diagnosis of the incident names the cause
      */
     mark: (
@@ -88,7 +95,7 @@ export function createIncidentActs(pool: Pool) {
         return true;
       }),
 
-    /** Returns how often named causes were right, by confidence. Incidents without a named cause are left out. */
+    /** Returns how often named causes were right, by confidence. Ignores incidents without a named cause. */
     async reliability(pipeline: string | null): Promise<readonly Reliability[]> {
       const rows = await queryRows<{
         readonly confidence: Confidence;

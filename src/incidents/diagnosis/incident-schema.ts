@@ -18,7 +18,7 @@ const sign = z.object({
   values: z
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
-    .describe('The measured number before and at the time of the alert, for a sign about one.'),
+    .describe('The measured number before and at the time of the alert; absent for a sign that is not a number.'),
   weighed: z.boolean().describe('False for evidence from before the onset, which is ignored.'),
 });
 const cause = z
@@ -80,7 +80,10 @@ const markSchema = z.object({
   cause: z.enum(causes).describe('The marked cause.'),
   confidence,
   is_right: z.boolean(),
-  actual_cause: z.enum(causes).nullable().describe('What it was instead; null if it was right, or if that is unknown.'),
+  actual_cause: z
+    .enum(causes)
+    .nullable()
+    .describe('The actual cause; null if the diagnosed cause was right, or if it is unknown.'),
   marked_at: time,
   marked_by: z.string(),
 });
@@ -89,9 +92,9 @@ export const reliabilitySchema = z.object({
   items: z.array(
     z.object({
       confidence,
-      marked: z.int().describe('Causes that people marked as right or wrong.'),
+      marked: z.int().describe('Number of causes that users marked as right or wrong.'),
       right: z.int(),
-      share: z.number().nullable().describe('Share of right causes; null without a mark.'),
+      share: z.number().nullable().describe('Share of right causes; null if none is marked.'),
       ci_low: z.number().nullable(),
       ci_high: z.number().nullable(),
     }),
@@ -109,9 +112,12 @@ export const incidentSchema = z.object({
       'Why the incident closed. `left_config`: the alerts were removed from the config before they recovered. Null while the incident is open.',
     ),
   severity: z.enum(severities).describe('Worst severity during the incident.'),
-  acknowledged_at: time.nullable().describe('When a person took charge of it.'),
-  acknowledged_by: z.string().nullable().describe('Null if it is not acknowledged, or if keys are not required.'),
-  mark: markSchema.nullable().describe('Null unless a person marked its cause as right or wrong.'),
+  acknowledged_at: time.nullable().describe('When a user acknowledged the incident; null until then.'),
+  acknowledged_by: z
+    .string()
+    .nullable()
+    .describe('Null if the incident is not acknowledged, or if API keys are not required.'),
+  mark: markSchema.nullable().describe('Null unless a user marked the cause as right or wrong.'),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
   diagnosed_at: time.describe('When the next diagnosis was recorded. This diagnosis then no longer changes.'),
   ...findingsShape,

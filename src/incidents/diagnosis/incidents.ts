@@ -151,7 +151,7 @@ export function createIncidents(pool: Pool) {
       );
     },
 
-    /** Deletes incidents that were closed before a time, with their notes. */
+    /** Deletes incidents that closed before the given time, with their notes. */
     async prune(before: Date): Promise<void> {
       await pool.query(
         `with gone as (delete from incidents where closed_at < $1::timestamptz returning id)

@@ -1,4 +1,4 @@
-/** Deployments, fingerprints, and notes of people on deployments, golden runs and incidents. */
+/** Deployments, component fingerprints, and notes on deployments, golden runs and incidents. */
 import type { Pool, PoolClient } from 'pg';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -127,7 +127,7 @@ export const annotationSubjects = ['run', 'deployment', 'incident'] as const;
 
 export type AnnotationSubject = (typeof annotationSubjects)[number];
 
-/** A note of a person on a golden run, a deployment or an incident. */
+/** A user's note on a golden run, a deployment or an incident. */
 export interface Annotation {
   readonly id: string;
   readonly subject: AnnotationSubject;
@@ -147,7 +147,7 @@ const existing: Record<AnnotationSubject, string> = {
 export function createAnnotations(pool: Pool) {
   return {
     /**
-     * @param by person or key for the audit log
+     * @param by user or API key for the audit log
      * @returns false if the subject does not exist
      */
     add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
@@ -170,7 +170,7 @@ export function createAnnotations(pool: Pool) {
         return true;
       }),
 
-    /** Returns the notes on subjects of a kind by their id, oldest first. */
+    /** Returns the notes on subjects of one kind by id, oldest first. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

@@ -1,4 +1,4 @@
-/** Isolation rules: which documents a query of a segment may return, evaluated on every answer. */
+/** Isolation rules: which documents the queries of a segment may return. Evaluated on every answer. */
 
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isDerivedId } from '../../core/text/content-id.ts';
@@ -13,16 +13,16 @@ import {
 
 export interface IsolationRule {
   readonly name: string;
-  /** Segment of the query that the rule is about. */
+  /** Query segment to which the rule applies. */
   readonly segment: string;
-  /** Field of the documents that is compared; null: their ids. */
+  /** Document field that is compared; null compares the ids. */
   readonly field: string | null;
   readonly allow: readonly string[];
 }
 
 /**
- * Why a rule could not decide about an answer: the query lacks the segment, a document has no id of its own, or lacks the
- * field. Such queries are counted apart, and never reported as a violation.
+ * Why a rule could not evaluate an answer: the query lacks the segment, or a document lacks an id or the field. These
+ * queries are counted separately, and never reported as violations.
  */
 export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
 
@@ -32,20 +32,20 @@ export const isolationOutcomes = ['allowed', 'violated', ...uncheckedReasons] as
 
 export type IsolationOutcome = (typeof isolationOutcomes)[number];
 
-/** Maximum number of documents that are stored with a violation; all of them are counted. */
+/** Maximum number of documents stored per violation; all documents are counted. */
 export const MAX_VIOLATING = 10;
 
-/** Documents that a query must not return by a rule. */
+/** Documents that a rule forbids for a query. */
 export interface Violation {
   readonly rule: string;
-  /** Value of the segment of the query. */
+  /** Segment value of the query. */
   readonly segment: string;
-  /** The best-ranked ones, each once. */
+  /** The best-ranked forbidden documents, each once. */
   readonly documents: readonly { readonly id: string /** From 1. */; readonly rank: number }[];
   readonly documentCount: number;
 }
 
-/** A rule whose patterns are parsed, for many answers. */
+/** A rule with parsed patterns, which can be evaluated on many answers. */
 export interface ParsedRule extends Omit<IsolationRule, 'allow'> {
   readonly allow: readonly DocumentPattern[];
 }
@@ -54,7 +54,7 @@ export function parseRules(rules: readonly IsolationRule[]): readonly ParsedRule
   return rules.map((rule) => ({ ...rule, allow: rule.allow.map(parsePattern) }));
 }
 
-/** An answer as far as isolation depends on it. */
+/** The parts of an answer that isolation depends on. */
 export interface IsolatedAnswer {
   readonly segments: Readonly<Record<string, string>>;
   /** Best first. */

@@ -1,4 +1,4 @@
-/** The chart of an incident: the measure of its worst alert from before the onset to now, or until after the recovery. */
+/** The chart of an incident: the measure of its worst alert, from before the onset until now or after the recovery. */
 import type { Context } from '../../../core/context.ts';
 import { formatValue } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -11,14 +11,14 @@ import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/c
 import { measureChart } from '../../../report/model/measures.ts';
 import { type AlertTimeline, type Incident, type Measured, worstAlert } from '../rules/incident.ts';
 
-/** What is shown before the onset of a measure of traffic; for golden scores, this many intervals of their schedule. */
+/** Time shown before the onset of a traffic measure. For golden scores, the number of scheduled intervals. */
 const BEFORE_MS = 6 * HOUR_MS;
 const BEFORE_RUNS = 16;
 const MAX_DEPLOYMENTS = 20;
 
 export type IncidentChart = TrendChart & { readonly from: Date; readonly until: Date };
 
-/** Returns null for an alert without a measure, and for a measure without a value in this time. */
+/** Returns null if the alert has no measure, or if the measure has no value in this period. */
 export async function readIncidentChart(
   { db, intervalSeconds }: Context,
   incident: Incident,
@@ -53,7 +53,7 @@ export async function readIncidentChart(
   };
 }
 
-/** A quarter of the length of the incident after its end, so that the recovery is seen. */
+/** Extends the chart by a quarter of the incident's length, to show the recovery. */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
   return new Date(Math.min(now.getTime(), Math.max(after, closedAt.getTime() + HOUR_MS / 2)));
@@ -76,7 +76,7 @@ async function readPoints(
   return trends.get(score) ?? [];
 }
 
-/** Returns the score of the run that a regression check compares with; null for another check. */
+/** Returns the score of the run that a regression check compares with; null for other checks. */
 async function baselineOf(db: Context['db'], { worst, measured }: AlertTimeline): Promise<number | null> {
   if (worst.comparedWith == null || measured === undefined) return null;
   const { measure, k } = parseMetricKey(measured.measure);

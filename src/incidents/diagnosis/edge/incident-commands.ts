@@ -1,4 +1,4 @@
-/** `recalld incidents`: lists incidents, takes charge of them, and marks their causes as right or wrong. */
+/** `recalld incidents`: lists and acknowledges incidents, and marks their causes as right or wrong. */
 import { type Command, Option } from 'commander';
 import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
@@ -82,7 +82,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
     )
       .argument('<id>', 'id of the incident')
       .argument('<verdict>', '`right` or `wrong`')
-      .addOption(new Option('--cause <cause>', 'what it was instead').choices(namedCauses))
+      .addOption(new Option('--cause <cause>', 'the actual cause').choices(namedCauses))
       .action((id: string, verdict: string, { cause: actualCause, config, json }: MarkOptions) =>
         inStore(config, async (store) => {
           if (verdict !== 'right' && verdict !== 'wrong')

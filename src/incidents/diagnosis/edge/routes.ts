@@ -1,4 +1,4 @@
-/** `/v1/incidents`: firing alerts of pipelines with their likely causes, and what people do about them. */
+/** `/v1/incidents`: firing alerts with their likely causes, and the actions of users on incidents. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -34,14 +34,14 @@ const noteSchema = z.object({ text: z.string(), author: z.string().nullable(), c
 const markBody = z.strictObject({
   cause: z.enum(causes).describe('The diagnosed cause that is marked.'),
   right: z.boolean().describe('True if it was the cause.'),
-  actual_cause: z.enum(causes).optional().describe('What it was instead.'),
+  actual_cause: z.enum(causes).optional().describe('The actual cause.'),
 });
 
 const reliabilityQuery = z.strictObject({
   pipeline: identifier.optional().describe('Return only incidents of this pipeline.'),
 });
 
-const withNotes = incidentSchema.extend({ notes: z.array(noteSchema).describe('Notes of people, oldest first.') });
+const withNotes = incidentSchema.extend({ notes: z.array(noteSchema).describe('Notes, oldest first.') });
 
 const changed = { '200': { description: 'The incident.', body: incidentSchema } };
 

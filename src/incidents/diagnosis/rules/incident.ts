@@ -23,7 +23,7 @@ export interface Alert {
   readonly threshold: number | null;
   /** The pinned run that the value is a difference from; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
-  /** The stored measure that the alert is about, for its chart; left out for an alert without one. */
+  /** The stored measure of the alert, for its chart; absent if it has none. */
   readonly measured?: Measured | undefined;
 }
 
@@ -104,18 +104,18 @@ export interface Incident extends Diagnosis {
   readonly timeline: readonly AlertTimeline[];
   /** Earlier diagnoses, newest first. */
   readonly earlier: readonly EarlierDiagnosis[];
-  /** When a person took charge of it; null until then. */
+  /** When a user acknowledged the incident; null until then. */
   readonly acknowledgedAt: Date | null;
-  /** Null if keys are not required. */
+  /** Null if API keys are not required. */
   readonly acknowledgedBy: string | null;
-  /** Null unless a person marked its cause as right or wrong. */
+  /** Null unless a user marked the cause as right or wrong. */
   readonly mark: CauseMark | null;
 }
 
-/** The judgment of a person on a diagnosed cause. */
+/** A user's mark on a diagnosed cause. */
 export interface CauseMark extends Pick<Diagnosis, 'cause' | 'confidence'> {
   readonly isRight: boolean;
-  /** What the cause was instead; null if it was right, or if that is unknown. */
+  /** The actual cause; null if the diagnosed cause was right, or if it is unknown. */
   readonly actualCause: Cause | null;
   readonly markedAt: Date;
   readonly markedBy: string;

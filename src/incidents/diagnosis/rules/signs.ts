@@ -185,12 +185,12 @@ export type Sign = {
     readonly from: string | null;
     /** Sample size; null if the sign is not based on a sample. */
     readonly n: number | null;
-    /** The measured number; left out for a sign that is not about one. */
+    /** The measured number; absent for a sign that is not a number. */
     readonly values?: SignValues | undefined;
   };
 }[SignName];
 
-/** A number at the time of the alert, and before. */
+/** A number at the time of the alert and its earlier value. */
 export interface SignValues {
   /** Null if unknown. */
   readonly before: number | null;

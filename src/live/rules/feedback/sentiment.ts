@@ -259,8 +259,8 @@ const CONFIDENCE = 0.95;
 /**
  * Computes positive / (positive + negative) with the score interval of Wilson (1927).
  *
- * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion has weight
- * 1. The interval assumes independent opinions. Opinions of one user are not independent; the cap per user limits the
+ * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion counts once.
+ * The interval assumes independent opinions. Opinions of one user are not independent; the cap per user limits the
  * resulting error.
  *
  * @param minN minimum number of opinions, >= 1

@@ -1,4 +1,4 @@
-/** What people do about an incident: acknowledge it, add a note, mark its cause as right or wrong. */
+/** Actions of users on an incident: acknowledge it, add a note, mark its cause as right or wrong. */
 import type { Annotation } from '../../../../live/deployments/deployments.ts';
 import { noteForm, notes } from '../../../../live/deployments/edge/deployments-page.ts';
 import { incidentPath } from '../../../../report/console/links.ts';

@@ -1,4 +1,4 @@
-/** Reads the data of the page of an incident. */
+/** Reads the data for the page of an incident. */
 import type { Context } from '../../../../core/context.ts';
 import { findIncident } from '../routes.ts';
 
