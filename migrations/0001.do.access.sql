@@ -1,4 +1,5 @@
--- Which installation is this? Goes with the database wherever it is restored, and stands on a job queue that lies outside.
+-- Identifies this installation. The row moves with the database wherever it is restored, and is also stored in a job
+-- queue outside the database.
 create table installation (
   only_one boolean primary key default true check (only_one),
   id uuid not null default gen_random_uuid()
@@ -6,13 +7,13 @@ create table installation (
 
 insert into installation default values;
 
--- The key of the hashes that stand for users and sessions, unless the config holds it.
+-- Key for hashing user and session ids, unless the config sets it.
 create table hash_keys (
   name text primary key,
   key text not null
 );
 
--- Who may call the HTTP API; the key itself is never stored.
+-- Callers of the HTTP API; the key text is never stored.
 create table api_keys (
   id text primary key,
   name text not null,
@@ -22,7 +23,7 @@ create table api_keys (
   revoked_at timestamptz
 );
 
--- Who is signed in at the console, and with which API key? The cookie is never stored, only what it hashes to.
+-- Console sessions and the API key of each. The cookie is never stored, only its hash.
 create table console_sessions (
   token_hash bytea primary key,
   key_id text not null references api_keys (id) on delete cascade,
@@ -33,15 +34,15 @@ create table console_sessions (
 
 create index console_sessions_key on console_sessions (key_id, created_at);
 
--- Of whom, and about what, may something still come that happened before it was erased?
--- Forgotten when nothing from before the erasure is accepted any more; `erasures` then tells only that there was one.
+-- Erased users and queries for which older data may still arrive. Rows are deleted once data from before the erasure is
+-- no longer accepted; `erasures` then records only that an erasure occurred.
 create table erased_subjects (
   kind text not null check (kind in ('user', 'query', 'trace')),
   -- The keyed hash of a user, else the id.
   subject text not null,
-  -- Of a query; empty where it was erased in all pipelines.
+  -- Pipeline of a query; empty if it was erased in all pipelines.
   pipeline text not null default '',
-  -- The keyed hash of the id of a query: what a review of its text that is imported later is known by.
+  -- The keyed hash of a query id, which identifies a review of the query's text that is imported later.
   subject_hash text,
   erased_at timestamptz not null,
   primary key (kind, subject, pipeline)
@@ -49,7 +50,7 @@ create table erased_subjects (
 
 create index erased_subjects_hash on erased_subjects (subject_hash) where subject_hash is not null;
 
--- What people did: who, when, and what was before and after. Holds no id of a user or of a live query.
+-- Changes made by people: who, when, and the values before and after. Contains no id of a user or of a live query.
 create table audit_log (
   id bigint generated always as identity primary key,
   at timestamptz not null,

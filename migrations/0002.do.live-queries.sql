@@ -1,5 +1,5 @@
--- Sampled live queries and feedback.
--- Partitioned by the day of receipt (UTC), so that retries conflict with their first row, and old days are dropped whole.
+-- Sampled live queries and feedback. Partitioned by the day of receipt (UTC), so that retries conflict with their first
+-- row and old days are dropped as a whole.
 create table live_queries (
   received_on date not null,
   pipeline text not null,
@@ -28,13 +28,13 @@ create table live_queries (
   retriever_version text,
   probability double precision not null check (probability > 0 and probability <= 1),
   keep_reason text not null,
-  -- Data for closing the minute: the draw of the session, its rate, and the level at its arrival.
+  -- Data for closing the minute: the session's draw, its rate, and the level at its arrival.
   unit_hash double precision not null,
   rate_probability double precision not null,
   level smallint not null,
-  -- UTF-16 code units of the texts of all results; null without texts, like the next column.
+  -- UTF-16 code units in the texts of all results; null if there are no texts, like the next column.
   context_characters integer,
-  -- Share of their five-word runs that an earlier result already contains.
+  -- Share of five-word sequences that an earlier result already contains.
   context_repeated double precision,
   -- [{name, isSide, latencyMs, documents, ranks}, ...] in order; ranks are those of the final results.
   stages jsonb,
@@ -63,10 +63,10 @@ create table feedback (
   rank integer,
   user_hash text,
   comment text,
-  -- False for feedback beyond the cap of its user: stored, but not counted in rates.
+  -- False for feedback beyond its user's cap, which is stored but not counted in rates.
   counted boolean not null,
-  -- Feedback on a span that may not be a query: the span as a query id, and its trace.
-  -- query_id is then the only query of that trace, else the span.
+  -- Feedback on a span that may not be a query: the span as a query id, and its trace. query_id is then the only query
+  -- in that trace, else the span.
   trace_id text,
   judged_id text,
   primary key (received_on, pipeline, id)
@@ -99,7 +99,7 @@ create table sampling_minutes (
 
 create index sampling_minutes_time on sampling_minutes (minute);
 
--- Dimensions of the vectors of a pipeline, from the config or the first vector.
+-- Dimensions of a pipeline's vectors, from the config or the first vector.
 create table pipeline_dimensions (
   pipeline text primary key,
   dimensions integer not null

@@ -1,5 +1,5 @@
--- Values of scheduled measures.
--- Partitioned by the month (UTC) of the window end, so that old months are dropped whole.
+-- Values of scheduled measures. Partitioned by the month (UTC) in which the window ends, so that old months are dropped
+-- as a whole.
 create table measurements (
   pipeline text not null,
   measure text not null,
@@ -17,8 +17,8 @@ create table measurements (
   primary key (pipeline, measure, segment, window_end)
 ) partition by range (window_end);
 
--- Lowest and highest value per hour with bounds, so that charts over months need not read all rows.
--- Updated with every write to `measurements`, and partitioned likewise.
+-- Lowest and highest value per hour with bounds, so that charts over months need not read all rows. Updated with every
+-- write to `measurements`, and partitioned in the same way.
 create table measurement_hours (
   pipeline text not null,
   measure text not null,
@@ -47,7 +47,7 @@ create table latest_measurements (
   primary key (pipeline, measure, segment)
 );
 
--- Reason why the latest measurement of a series has no value; deleted once the same or a later window has one.
+-- Reason why the latest measurement in a series has no value; deleted once the same or a later window has a value.
 create table measurement_gaps (
   pipeline text not null,
   measure text not null,

@@ -1,4 +1,4 @@
--- Changes of pipelines, annotated or detected.
+-- Changes to pipelines, annotated or detected.
 create table deployments (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -13,7 +13,7 @@ create table deployments (
 
 create index deployments_newest on deployments (pipeline, occurred_at desc, id desc);
 
--- Fingerprints of the store, the embedder and the judge of a pipeline at the last probe.
+-- Fingerprints of a pipeline's store, embedder and judge at the last probe.
 create table fingerprints (
   pipeline text not null,
   component text not null check (component in ('index', 'embedder', 'judge')),
@@ -34,20 +34,20 @@ create table embedding_canaries (
   primary key (pipeline, embedder, position)
 );
 
--- Notes of people on golden runs and deployments.
+-- Notes by users on golden runs and deployments.
 create table annotations (
   id bigint generated always as identity primary key,
   subject text not null check (subject in ('run', 'deployment', 'incident')),
   subject_id text not null,
   text text not null,
-  -- Name of the API key; null where keys are not required.
+  -- Name of the API key; null if keys are not required.
   author text,
   created_at timestamptz not null
 );
 
 create index annotations_subject on annotations (subject, subject_id, id);
 
--- Items of the configs of running schedulers, when they were removed, and the retention of each pipeline.
+-- Items in the configs of running schedulers, when they were removed, and each pipeline's retention.
 create table configured_items (
   pipeline text not null,
   kind text not null check (kind in ('pipeline', 'golden_set', 'check')),
@@ -55,9 +55,9 @@ create table configured_items (
   name text not null,
   -- Retention of live queries; only for pipelines.
   retention_days integer,
-  -- When a scheduler last had it in its config.
+  -- When a scheduler last had the item in its config.
   seen_at timestamptz not null,
-  -- When it was removed from the last config; null while it is configured.
+  -- When the item was removed from the last config; null while it is configured.
   ended_at timestamptz,
   primary key (pipeline, kind, name)
 );

@@ -1,4 +1,4 @@
--- Golden sets: queries with judged documents that a pipeline is measured on. A version never changes.
+-- Golden sets: queries with judged documents by which a pipeline is measured. A version never changes.
 create table golden_sets (
   name text not null,
   version integer not null,
@@ -7,9 +7,9 @@ create table golden_sets (
   imported_at timestamptz not null,
   queries integer not null,
   judgments integer not null,
-  -- Generated queries are easier than those of people, so a set never mixes the two.
+  -- Generated queries are easier than queries written by people, so a set never mixes the two.
   origin text not null default 'human' check (origin in ('human', 'generated')),
-  -- One sentence that says how a version that was not imported from a file was made.
+  -- One sentence that states how a version that was not imported from a file was made.
   note text,
   primary key (name, version)
 );
@@ -21,9 +21,9 @@ create table golden_queries (
   position integer not null,
   text text not null,
   tags jsonb not null,
-  -- Document ids, or prefixes of ids that end with an asterisk.
+  -- Document ids, or id prefixes that end with an asterisk.
   forbidden text[] not null default '{}',
-  -- True if no document answers the query, so that an empty answer is right.
+  -- True if no document answers the query, so that an empty result is correct.
   no_answer boolean not null default false,
   primary key (golden_set, version, query_id),
   foreign key (golden_set, version) references golden_sets (name, version)
@@ -45,7 +45,7 @@ create table golden_query_origins (
   query_id text not null,
   kind text not null check (kind in ('live', 'generated')),
   pipeline text not null,
-  -- Hashes of the live query with this text, and of its user; erasures find golden queries by them.
+  -- Hashes of the live query with this text, and of its user. Erasures find golden queries by these hashes.
   live_query_hash text,
   user_hash text,
   asked_at timestamptz,
@@ -57,7 +57,8 @@ create table golden_query_origins (
 create index golden_query_origins_live on golden_query_origins (live_query_hash) where live_query_hash is not null;
 create index golden_query_origins_user on golden_query_origins (user_hash) where user_hash is not null;
 
--- Texts of judged documents while they were in the store, by which replacements of missing documents are found.
+-- Texts of judged documents, stored while they were in the store. Replacements of missing documents are found by these
+-- texts.
 create table golden_documents (
   pipeline text not null,
   document_id text not null,
@@ -66,7 +67,7 @@ create table golden_documents (
   primary key (pipeline, document_id)
 );
 
--- Rotations: a new version of a set runs beside the one whose scores are exported.
+-- Rotations: a new version of a set runs beside the version whose scores are exported.
 create table golden_rotations (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -80,7 +81,7 @@ create table golden_rotations (
   outcome text check (outcome in ('completed', 'replaced')),
   -- Mean of each metric on the overlap, by version: {"ndcg@10": {"from": 0.8, "to": 0.75}}.
   levels jsonb not null default '{}',
-  -- Shifts of the thresholds of checks with the level of the set, by name of the check.
+  -- Shifts of check thresholds that follow the level of the set, by check name.
   shifts jsonb not null default '{}',
   check ((ended_at is null) = (outcome is null))
 );

@@ -1,4 +1,4 @@
--- Golden runs: when a golden set was asked, and the status and results.
+-- Golden runs: when a golden set was run, and the status and results.
 create table golden_runs (
   id text primary key,
   pipeline text not null,
@@ -15,34 +15,37 @@ create table golden_runs (
   segments_overflow integer not null default 0,
   lease_holder text,
   lease_until timestamptz,
-  -- Fingerprints of the store, the embedder and so on when the run ended, by part.
+  -- Fingerprints of the store, the embedder and other services when the run ended, by service.
   fingerprints jsonb not null default '{}',
-  -- Judged documents that were looked up in the store, and how many are superseded; null when the store could not be probed.
+  -- Judged documents that were looked up in the store, and how many are superseded; null if the store could not be
+  -- probed.
   labels_probed integer,
   labels_stale integer,
   -- Missing documents without a replacement, not counted in labels_stale.
   labels_lost integer,
-  -- Queries whose every relevant document is superseded.
+  -- Queries for which all relevant documents are superseded.
   queries_dead integer,
-  -- One sentence that says why the store could not be probed.
+  -- One sentence that states why the store could not be probed.
   labels_gap text,
-  -- A sentinel run asks a few queries between full runs.
+  -- A sentinel run sends a few queries between full runs.
   purpose text not null default 'full' check (purpose in ('full', 'sentinel')),
-  -- The queries to ask; null: every query of the set.
+  -- The queries to send; null: every query in the set.
   query_ids text[],
-  -- One sentence that says why it runs outside its schedule.
+  -- One sentence that states why the run is outside its schedule.
   cause text,
-  -- When its answers were deleted after the retention time; null while they exist.
+  -- When the run's results were deleted after the retention time; null while they exist.
   answers_deleted_at timestamptz,
-  -- Number of deleted answers by outcome; null while the answers exist.
+  -- Number of deleted results by outcome; null while the results exist.
   outcomes jsonb,
-  -- Sentences about likely mistakes of the config or of the set, as the answers show them.
+  -- Sentences about likely mistakes in the config or in the set, as the results indicate.
   warnings text[] not null default '{}',
-  -- Queries with forbidden documents that were answered and that failed, and results whose second request failed; null when not tested.
+  -- Queries with forbidden documents that were answered and that failed, and results whose second request failed; null
+  -- if not tested.
   forbidden_asked integer,
   forbidden_failed integer,
   forbidden_unconfirmed integer,
-  -- Queries without an answer: how many were asked, failed and were answered, and the worst of these; null when the set has none.
+  -- Queries without an answer: how many were sent, failed and were answered, and the worst of these; null if the set
+  -- has none.
   no_answer jsonb,
   -- What its stages kept and lost, with confidence intervals.
   stages jsonb,
@@ -52,14 +55,14 @@ create table golden_runs (
 );
 
 create index golden_runs_running on golden_runs (started_at) where status = 'running';
--- While a new version runs beside the old one, a tick has a run of each.
+-- While a new version runs beside the old version, a tick has one run of each.
 create unique index golden_runs_one_per_tick
   on golden_runs (pipeline, golden_set, purpose, golden_set_version, scheduled_for);
 -- Failed sentinels start at most one full run at a time.
 create unique index golden_runs_one_escalation on golden_runs (pipeline, golden_set)
   where trigger = 'sentinel' and status = 'running';
 create index golden_runs_newest on golden_runs (pipeline, golden_set, purpose, started_at desc);
--- The latest runs of each golden set are read from this index alone, so that a long history does not slow them down.
+-- Serves the latest runs of each golden set from the index, so that a long history does not slow these reads down.
 create index golden_runs_newest_of_version
   on golden_runs (purpose, pipeline, golden_set, golden_set_version desc, started_at desc) include (status);
 -- For lists over all pipelines.
@@ -85,7 +88,7 @@ end $$;
 create trigger golden_runs_counted after insert or delete or update of status on golden_runs
   for each row execute function count_golden_run();
 
--- Batches of a run, which workers claim one at a time.
+-- Batches of a run. Each batch is claimed by one worker at a time.
 create table golden_run_batches (
   run_id text not null references golden_runs (id) on delete cascade,
   batch integer not null,
@@ -95,7 +98,7 @@ create table golden_run_batches (
   primary key (run_id, batch)
 );
 
--- One row per query of a run. The primary key keeps a retried or resumed run from counting a query twice.
+-- One row per query in a run. The primary key prevents a retried or resumed run from counting a query twice.
 create table golden_run_answers (
   run_id text not null references golden_runs (id) on delete cascade,
   query_id text not null,
@@ -110,7 +113,7 @@ create table golden_run_answers (
   answered_at timestamptz default clock_timestamp(),
   context_characters integer,
   context_repeated double precision,
-  -- Ranks of the judged documents in each stage, never its full list.
+  -- Ranks of the judged documents in each stage, never the stage's full list.
   stages jsonb,
   primary key (run_id, query_id)
 );
@@ -138,16 +141,16 @@ create table golden_run_checks (
   explanation text not null,
   -- Drop that a regression check detects with a probability of 0.8.
   smallest_detectable_drop double precision,
-  -- The interval of this run alone.
+  -- The interval from this run on its own.
   ci_low double precision check (ci_low > '-infinity' and ci_low < 'infinity'),
   ci_high double precision check (ci_high > '-infinity' and ci_high < 'infinity'),
   n integer check (n >= 0),
-  -- True if this run alone is beyond the threshold, confirmed by other runs or not.
+  -- True if this run on its own is beyond the threshold, whether or not other runs confirm it.
   is_beyond boolean not null,
   primary key (run_id, name, severity)
 );
 
--- Forbidden documents that a second request returned again.
+-- Forbidden documents that a second request also returned.
 create table golden_run_forbidden (
   run_id text not null references golden_runs (id) on delete cascade,
   query_id text not null,
@@ -166,7 +169,7 @@ create table golden_run_stale_labels (
   primary key (run_id, query_id, document_id)
 );
 
--- Number of full runs of each version by status, counted on write so that a scrape need not count.
+-- Number of full runs per version by status, counted on write so that a scrape need not count.
 create table golden_run_totals (
   pipeline text not null,
   golden_set text not null,
@@ -176,7 +179,7 @@ create table golden_run_totals (
   primary key (pipeline, golden_set, golden_set_version, status)
 );
 
--- A pin is never changed, only ended: the history shows which baseline each alert was evaluated against.
+-- A pin never changes; it only ends. The history shows against which baseline each alert was evaluated.
 create table golden_baselines (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -193,12 +196,12 @@ create table golden_baselines (
 create unique index golden_baselines_one_pinned on golden_baselines (pipeline, golden_set) where unpinned_at is null;
 create index golden_baselines_run on golden_baselines (run_id);
 
--- Mean score of each query over the runs that the noise of a baseline was measured on.
+-- Mean score of each query over the runs from which a baseline's noise was measured.
 create table golden_baseline_scores (
   baseline_id bigint not null references golden_baselines (id) on delete cascade,
   measure text not null,
   k integer not null,
-  -- In the order of the queries of the set version of the pinned run.
+  -- In the order of the queries in the pinned run's set version.
   means double precision[] not null,
   primary key (baseline_id, measure, k)
 );
@@ -226,7 +229,7 @@ create table golden_run_comparisons (
   p_randomization double precision not null,
   p_method text not null,
   mcnemar_p double precision,
-  -- The p of the verdict, which takes the noise of the retriever into account.
+  -- The p-value behind the verdict, which takes the retriever's noise into account.
   p double precision not null,
   wins integer not null,
   losses integer not null,
@@ -237,7 +240,7 @@ create table golden_run_comparisons (
   primary key (run_id, kind, segment, measure, k)
 );
 
--- Ticks of a schedule that started no run.
+-- Scheduled ticks that started no run.
 create table golden_skips (
   pipeline text not null,
   golden_set text not null,
@@ -248,7 +251,7 @@ create table golden_skips (
   primary key (pipeline, golden_set, purpose, planned_for)
 );
 
--- Total number of skipped ticks of each schedule. Ticks are deleted after 30 days; this counter is not.
+-- Total number of skipped ticks per schedule. Ticks are deleted after 30 days; this counter is not.
 create table golden_skip_totals (
   pipeline text not null,
   golden_set text not null,

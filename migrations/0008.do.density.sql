@@ -1,26 +1,26 @@
--- How well the vector store covers each sampled live query.
--- One row per query, partitioned and deleted like live_queries, which has user, session, and time.
+-- How well the vector store covers each sampled live query. One row per query, partitioned and deleted like
+-- live_queries, which has the user, session and time.
 create table query_coverage (
   received_on date not null,
   pipeline text not null,
   id text not null,
   status text not null check (status in ('open', 'measured', 'not_measurable')),
   attempts integer not null,
-  -- While open: when a worker may claim it, also after a failure or an expired lease.
+  -- While the row is open: when a worker may claim it, also after a failure or an expired lease.
   due_at timestamptz,
-  -- Whether its text must be embedded because its vector comes from another model.
+  -- True if the text must be embedded because its vector comes from another model.
   from_text boolean not null default false,
   -- Mean cosine to the k best distinct chunks.
   score double precision check (score > '-infinity' and score < 'infinity'),
-  -- Why there is no score, or what is special about it.
+  -- Why there is no score, or what is special about the score.
   reason text,
   -- Probability of being measured, given that it was sampled.
   thinning double precision not null check (thinning > 0 and thinning <= 1),
   -- [[chunk id, cosine], ...], best first.
   nearest jsonb not null,
-  -- float32, little-endian; set when the query came without a vector or with one from another model.
+  -- float32, little-endian; set if the query arrived without a vector or with a vector from another model.
   embedding bytea,
-  -- Of index and embedding model at that time.
+  -- Fingerprints of the index and the embedding model at that time.
   fingerprint text,
   scored_at timestamptz,
   primary key (received_on, pipeline, id)
@@ -28,10 +28,11 @@ create table query_coverage (
 
 create index query_coverage_due on query_coverage (pipeline, due_at) where status = 'open';
 
--- The score is computed on read, from the nearest chunk and the vector. The column stays so that the previous version can run.
+-- The score is computed on read from the nearest chunk and the vector. The column remains so that the previous version
+-- can run.
 comment on column query_coverage.score is 'No longer read or written: the score is computed from the first of "nearest".';
 
--- Which share of the waiting live queries is measured when more arrive than can be searched.
+-- Share of the waiting live queries that is measured if more arrive than can be searched.
 create table coverage_admissions (
   pipeline text primary key,
   -- Queries received before this time are decided.
@@ -41,11 +42,11 @@ create table coverage_admissions (
   waiting double precision not null,
   is_overdue boolean not null,
   calm_since timestamptz,
-  -- Total number of queries left out.
+  -- Total number of excluded queries.
   left_out bigint not null
 );
 
--- Query coverage of the baseline period, which does not change.
+-- Query coverage in the baseline period, which does not change.
 create table density_baselines (
   pipeline text not null,
   version integer not null,
@@ -59,7 +60,7 @@ create table density_baselines (
   primary key (pipeline, version)
 );
 
--- Baseline queries kept with their vectors: the poorly covered ones, and a random sample of all.
+-- Baseline queries that are retained with their vectors: the poorly covered queries, and a random sample of all.
 create table density_baseline_queries (
   pipeline text not null,
   version integer not null,
@@ -71,7 +72,7 @@ create table density_baseline_queries (
   surprise double precision not null,
   nearest jsonb not null,
   vector bytea not null,
-  -- Last replay of the query, and its score in it.
+  -- When the query was last replayed, and its score then.
   replayed_at timestamptz,
   replayed_score double precision,
   primary key (pipeline, version, role, id),
@@ -88,7 +89,7 @@ create table density_states (
   updated_at timestamptz not null
 );
 
--- Sums of every closed window.
+-- Sums over every closed window.
 create table density_windows (
   pipeline text not null,
   window_end timestamptz not null,
@@ -123,9 +124,9 @@ create table store_snapshots (
   -- float32, little-endian: one direction per cluster.
   clusters bytea not null,
   chunk_shares double precision[] not null,
-  -- Null when there was no live query with a vector.
+  -- Null if there was no live query with a vector.
   query_shares double precision[],
-  -- The most typical chunk of each cluster; null for an empty one.
+  -- The most typical chunk in each cluster; null for an empty cluster.
   medoids text[] not null,
   primary key (pipeline, taken_at)
 );
@@ -135,14 +136,14 @@ create table uncovered_topics (
   id text primary key,
   pipeline text not null,
   state text not null check (state in ('open', 'acknowledged', 'closed')),
-  -- Distinctive words; empty when texts are not stored.
+  -- Distinctive words; empty if texts are not stored.
   label text[] not null,
   -- float64, little-endian: mean direction of its queries.
   centroid bytea not null,
   cause text not null check (cause in ('new_demand', 'lost_content')),
   first_seen timestamptz not null,
   last_seen timestamptz not null,
-  -- When it was acknowledged or closed, by a user or automatically, and why.
+  -- When the topic was acknowledged or closed, by a user or automatically, and why.
   changed_at timestamptz,
   note text,
   -- From the latest window in which the topic was found.
@@ -154,7 +155,7 @@ create table uncovered_topics (
   density double precision not null,
   adjusted_p double precision not null,
   dominant_region integer not null,
-  -- Ids of live queries, most typical first. Their texts are only in live_queries, where they are erased and expire.
+  -- Live query ids, most typical first. Their texts are only in live_queries, where they are erased and expire.
   examples text[] not null,
   -- [[chunk id, cosine], ...] of the chunks nearest to the topic.
   nearest jsonb not null,
@@ -162,9 +163,9 @@ create table uncovered_topics (
   segments jsonb not null,
   -- Ids of chunks that similar baseline queries found and that are missing from the store.
   lost_chunks text[] not null default '{}',
-  -- The topic that it was merged into; null when it was not.
+  -- The topic with which this topic was merged; null if it was not.
   part_of text references uncovered_topics (id) on delete set null,
-  -- Number of judged queries of the topic, and the share of their documents that are relevant.
+  -- Number of judged queries in the topic, and the share of their documents that are relevant.
   judged_queries integer not null default 0,
   relevant_share double precision
 );
@@ -189,7 +190,7 @@ create table uncovered_topic_searches (
   window_end timestamptz not null,
   baseline_version integer not null,
   sessions integer not null,
-  -- Which data was too scarce; null when the search ran.
+  -- Data that was too sparse; null if the search ran.
   lacking text check (lacking in ('window_tail', 'baseline_tail', 'baseline_sample'))
 );
 

@@ -1,5 +1,5 @@
--- Which live queries were drawn for judging, which grades did they get, and what did these cost?
--- End of the last drawing round of a pipeline, and the number of queries not drawn because of their cost.
+-- Live queries sampled for judging, their grades, and the costs. First: when a pipeline's last sampling round ended,
+-- and the number of queries not sampled because of their cost.
 create table judging_rounds (
   pipeline text primary key,
   started_at timestamptz not null,
@@ -12,13 +12,13 @@ create table judged_queries (
   query_id text not null,
   received_on date not null,
   received_at timestamptz not null,
-  -- Sampling draw of its session, which identifies the cluster.
+  -- Sampling draw of the query's session, which identifies the cluster.
   cluster double precision not null,
   outcome text not null,
   segments jsonb not null,
-  -- Probability of being sampled and drawn.
+  -- Probability of being stored and selected for judging.
   probability double precision not null check (probability > 0 and probability <= 1),
-  -- Draw of the session for human judgments; queries below the human share are graded by people, in this order.
+  -- The session's draw for human judgments. Queries below the human share are graded by people, in this order.
   human_draw double precision not null,
   needs_human boolean not null,
   -- [[document id, hash of its text or null], ...], best first.
@@ -26,11 +26,11 @@ create table judged_queries (
   -- `known`: failed or empty, so that all its scores are 0.
   state text not null check (state in ('open', 'graded', 'known', 'without_text', 'expired')),
   due_at timestamptz not null,
-  -- Probability of being sampled, drawn and compared with shadows; null if it is not compared.
+  -- Probability of being stored, selected and compared with shadows; null if the query is not compared.
   shadow_probability double precision check (shadow_probability > 0 and shadow_probability <= 1),
-  -- When its scores were sent to the tracing platform; null if they were not.
+  -- When the query's scores were sent to the tracing platform; null if they were not sent.
   evaluation_sent_at timestamptz,
-  -- A second person grades it independently.
+  -- True if a second person grades the query independently.
   needs_second_human boolean not null default false,
   primary key (pipeline, query_id)
 );
@@ -39,7 +39,7 @@ create index judged_queries_due on judged_queries (pipeline, due_at) where state
 create index judged_queries_time on judged_queries (pipeline, received_at);
 create index judged_queries_human on judged_queries (pipeline, human_draw, received_at, query_id) where needs_human;
 
--- Texts of the documents at the time of grading.
+-- Document texts at the time of grading.
 create table judged_documents (
   pipeline text not null,
   content_hash text not null,
@@ -52,14 +52,14 @@ create table judgments (
   pipeline text not null,
   query_id text not null,
   document_id text not null,
-  -- `second`: of a second person; not used by the estimates.
+  -- `second`: grades from a second person, which the estimates do not use.
   judge text not null check (judge in ('model', 'person', 'second')),
-  -- Null where the judge gave none, with the problem.
+  -- Null if the judge returned no grade, with the problem.
   grade smallint check (grade between 0 and 3),
   problem text,
-  -- A text addresses the judge (possible prompt injection).
+  -- True if a text addresses the judge (possible prompt injection).
   is_flagged boolean not null default false,
-  -- Identify the texts and the model of a grade, so that none is paid for twice.
+  -- Identify the texts and the model behind a grade, so that no grade is paid for twice.
   text_hash text,
   content_hash text,
   fingerprint text,
@@ -73,7 +73,7 @@ create table judgments (
 
 create index judgments_cache on judgments (text_hash, content_hash, fingerprint) where judge = 'model';
 
--- US dollars by day (UTC): actual costs, and reservations of calls in flight.
+-- US dollars by day (UTC): actual costs, and reservations for calls in flight.
 create table judge_spending (
   pipeline text not null,
   day date not null,
@@ -85,12 +85,12 @@ create table judge_panels (
   pipeline text primary key,
   -- Configured judge.
   fingerprint text not null,
-  -- Number of detected changes under this config, and the time of the last.
+  -- Number of changes detected under this config, and when the last was detected.
   changes integer not null default 0,
   changed_at timestamptz,
-  -- Since when it grades as it does now.
+  -- Since when the judge has graded as it does now.
   since timestamptz not null,
-  -- Last day (UTC) whose grades were compared with the first ones.
+  -- Last day (UTC) whose grades were compared with the first grades.
   judged_on date
 );
 
@@ -101,23 +101,23 @@ create table judge_panel_pairs (
   document_id text not null,
   content_hash text not null,
   joined_on date not null,
-  -- First grade, first repeated grade, and latest grade; 0 if it gave none, as in the scores.
+  -- First grade, first repeated grade, and latest grade; 0 if the judge returned none, as in the scores.
   first_grade smallint not null check (first_grade between 0 and 3),
   repeat_grade smallint check (repeat_grade between 0 and 3),
   grade smallint not null check (grade between 0 and 3),
-  -- The day (UTC) of the last grade.
+  -- Day (UTC) of the last grade.
   graded_on date not null,
   leased_until timestamptz,
   primary key (pipeline, query_id, document_id),
   foreign key (pipeline, query_id) references judged_queries on delete cascade
 );
 
--- Does the store hold better documents than users got?
--- Judgment pools: drawn live queries for which nearest chunks of the store are graded too, for the ideal order of nDCG.
+-- Judgment pools, which show whether the store has better documents than users got: sampled live queries for which the
+-- nearest chunks in the store are graded too, for the ideal order in nDCG.
 create table judgment_pools (
   pipeline text not null,
   query_id text not null,
-  -- Probability of being sampled, drawn and pooled.
+  -- Probability of being stored, selected and pooled.
   probability double precision not null check (probability > 0 and probability <= 1),
   -- `ungraded`: the store could not be searched, or a document has no grade.
   state text not null check (state in ('open', 'graded', 'ungraded', 'expired')),
@@ -126,7 +126,8 @@ create table judgment_pools (
   fingerprint text,
   k integer,
   searched integer,
-  -- nDCG of the documents that users got, with an ideal order of these alone, and of these and the pooled ones.
+  -- nDCG of the documents that users got: with an ideal order of only these documents, and with an ideal order that
+  -- includes the pooled documents.
   shown double precision,
   pooled double precision,
   primary key (pipeline, query_id),
@@ -136,7 +137,7 @@ create table judgment_pools (
 
 create index judgment_pools_due on judgment_pools (pipeline, due_at) where state = 'open';
 
--- Grades of documents that users did not get: from shadows and from pooling.
+-- Grades of documents that users did not get, from shadows and from pooling.
 create table pool_judgments (
   pipeline text not null,
   query_id text not null,

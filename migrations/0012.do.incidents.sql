@@ -16,13 +16,13 @@ create table check_states (
   segment text,
   -- Null before the first evaluation.
   explanation text,
-  -- True if there is too little data, and the config does not alert on that.
+  -- True if there is too little data and the config does not alert on missing data.
   is_quiet boolean not null,
-  -- Time of the evaluated measurement; null without one.
+  -- Time of the evaluated measurement; null if there was none.
   evidence_at timestamptz,
   updated_at timestamptz not null,
   revision bigint not null,
-  -- End of the run, window or reading behind the explanation; null if there was none.
+  -- When the run, window or reading behind the explanation ended; null if there was none.
   evaluated_at timestamptz,
   -- After this time the status is too old to trust; null: never.
   trusted_until timestamptz,
@@ -35,14 +35,14 @@ create table check_states (
   before double precision check (before > '-infinity' and before < 'infinity'),
   -- Time of the first measurement beyond the threshold; null if the check does not fail.
   breached_since timestamptz,
-  -- Pinned run that the value is compared with; null for an absolute value.
+  -- Pinned run with which the value is compared; null for an absolute value.
   compared_with text,
-  -- End of the last known retriever outage, if only outages made the check fail.
+  -- When the last known retriever outage ended, if only outages made the check fail.
   outage_until timestamptz,
   primary key (pipeline, check_name)
 );
 
--- Changes of the verdicts of checks, with their explanation.
+-- Changes in check verdicts, with explanations.
 create table check_transitions (
   id bigint generated always as identity primary key,
   pipeline text not null,
@@ -76,34 +76,34 @@ create table incidents (
   evaluated_at timestamptz not null,
   -- When a second diagnosis confirmed or corrected the cause, which may then be reported.
   confirmed_at timestamptz,
-  -- For each alert: when it fired and was resolved, its present severity, and its worst value with its sentence.
+  -- For each alert: when it fired and was resolved, its current severity, and its worst value with its sentence.
   timeline jsonb not null,
   -- When a person took charge of it, and who; null until then.
   acknowledged_at timestamptz,
   acknowledged_by text
 );
 
--- A pipeline has one open incident at a time, with any number of replicas.
+-- A pipeline has one open incident at a time, regardless of the number of replicas.
 create unique index incidents_open on incidents (pipeline) where closed_at is null;
 create index incidents_pipeline on incidents (pipeline, id desc);
 
--- Diagnoses of incidents: a row for each change.
+-- Incident diagnoses: one row per change.
 create table diagnoses (
   id bigint generated always as identity primary key,
-  -- Time of the diagnosis.
+  -- When the diagnosis was made.
   diagnosed_at timestamptz not null,
   cause text not null,
   confidence text not null check (confidence in ('high', 'medium', 'low')),
-  -- Posterior of the cause, 0..1.
+  -- Posterior probability of the cause, 0..1.
   probability double precision not null,
-  -- For an annotation of an alert.
+  -- Used for an alert annotation.
   summary text not null check (char_length(summary) <= 300),
   -- Names of the firing alerts.
   alerts text[] not null,
-  -- The examined golden run and the last good one; null if there was none.
+  -- The examined golden run and the last good run; null if there was none.
   run_id text,
   reference_run_id text,
-  -- All causes with their posteriors, and all signs with their sentences.
+  -- All causes with their posterior probabilities, and all signs with their sentences.
   findings jsonb not null,
   -- A diagnosis is never changed afterwards.
   incident_id bigint not null references incidents on delete cascade
@@ -123,7 +123,7 @@ create table cause_marks (
   marked_by text not null
 );
 
--- Notifications of incidents to receivers, and whether they were delivered.
+-- Incident notifications to receivers, and whether they were delivered.
 create table notifications (
   id bigint generated always as identity primary key,
   incident_id bigint not null references incidents on delete cascade,
@@ -139,7 +139,7 @@ create table notifications (
   given_up_at timestamptz
 );
 
--- One message opens and one closes an incident, with any number of replicas.
+-- One message opens and one closes an incident, regardless of the number of replicas.
 create unique index notifications_once on notifications (incident_id, receiver, event) where event <> 'updated';
 create index notifications_incident on notifications (incident_id, receiver, id);
 create index notifications_due on notifications (next_attempt_at) where sent_at is null and given_up_at is null;

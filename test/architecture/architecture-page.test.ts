@@ -1,4 +1,4 @@
-/** docs/explanation/architecture.md matches the code: the files it lists exist, in an order in which each imports the next. */
+/** docs/explanation/architecture.md matches the code: its files exist, in an order in which each imports the next. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const page = readFileSync(path.join(root, 'docs/explanation/architecture.md'), 'utf8');
 const src = sourceFiles('src');
 
-/** The files of a drawing, in its order. */
+/** The files in a drawing, in order. */
 function drawing(title: string): string[] {
   const section = page.slice(page.indexOf(`## ${title}`)).split('\n## ')[0] ?? '';
   return section
@@ -29,13 +29,13 @@ describe.each([
 ])('%s', (title, starts) => {
   const files = drawing(title);
 
-  it('goes through at most 20 files, each once', () => {
+  it('lists at most 20 files, each once', () => {
     expect(files.length).toBeGreaterThan(10);
     expect(files.length).toBeLessThanOrEqual(20);
     expect(new Set(files).size).toBe(files.length);
   });
 
-  it('never goes back: each file is imported by one before it', () => {
+  it('never goes backwards: each file is imported by an earlier file', () => {
     const astray = files.filter(
       (file, index) =>
         !starts.includes(file) && !files.slice(0, index).some((before) => importsOf(before).includes(file)),
@@ -44,7 +44,7 @@ describe.each([
   });
 });
 
-it('every file that a page names is there', () => {
+it('names only files that exist', () => {
   const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.md') && !name.startsWith('decisions'),
   );
@@ -57,7 +57,7 @@ it('every file that a page names is there', () => {
   expect(missing).toEqual([]);
 });
 
-it('every row of the measure table has a reader that takes it', () => {
+it('has a reader for every row of the measure table', () => {
   const readers = src.filter(({ path: file }) => !file.startsWith('src/measures/rules/'));
   const unread = Object.keys(measureTable).filter(
     (measure) =>

@@ -16,22 +16,22 @@ const metrics: readonly (MetricDefinition & { readonly name: string })[] = Objec
 ).map(([name, definition]) => ({ name, ...definition }));
 
 describe('a metric', () => {
-  it.each(metrics)('$name has a name in snake case under our prefix', ({ name }) => {
+  it.each(metrics)('$name is in snake case and has the recalld prefix', ({ name }) => {
     expect(name).toMatch(/^recalld_[a-z][a-z0-9]*(_[a-z0-9]+)*$/);
   });
 
-  it('has a name of its own, also with what Prometheus adds to a histogram', () => {
+  it('has a unique name, including the series that Prometheus adds to a histogram', () => {
     const names = metrics.flatMap(({ name, type }) =>
       type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     );
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  it('ends in _total when it is a counter, and only then', () => {
+  it('ends in _total if and only if it is a counter', () => {
     expect(metrics.filter(({ name, type }) => name.endsWith('_total') !== (type === 'counter'))).toEqual([]);
   });
 
-  it('is in base units, which its name tells', () => {
+  it('uses base units, which its name states', () => {
     const notBase = /_(ms|milliseconds|micros|nanos|minutes|hours|days|percent|pct|kb|kilobytes|mb|megabytes)(_|$)/;
     const inSeconds = /_(duration|latency|age|interval|timestamp)(_|$)/;
     const wrong = metrics.filter(
@@ -40,12 +40,12 @@ describe('a metric', () => {
     expect(wrong.map(({ name }) => name)).toEqual([]);
   });
 
-  it('says what it means in sentences', () => {
+  it('has help text in full sentences', () => {
     const wrong = metrics.filter(({ help }) => !/^[A-Z0-9`].*[a-z0-9)`]\.$/.test(help) || help.includes('\n'));
     expect(wrong.map(({ name, help }) => `${name}: ${help}`)).toEqual([]);
   });
 
-  it('has only labels of few values, never a query, document, user or run', () => {
+  it('has only labels with few values, never a query, document, user or run', () => {
     const labels = new Set(metrics.flatMap((metric) => metric.labels));
     const unbounded = [...labels].filter((label) => labelMeanings[label] === undefined);
     expect(
@@ -54,7 +54,7 @@ describe('a metric', () => {
     expect([...labels].filter((label) => /query|document|user|session|run|text|message|url/.test(label))).toEqual([]);
   });
 
-  it('has each label once and none that Prometheus keeps for itself', () => {
+  it('has each label once and none that is reserved by Prometheus', () => {
     for (const { name, labels } of metrics) {
       expect({ name, labels: [...new Set(labels)] }).toEqual({ name, labels });
       expect(labels).not.toContain('le');
@@ -62,7 +62,7 @@ describe('a metric', () => {
     }
   });
 
-  it('has buckets that rise when it is a histogram, and only then', () => {
+  it('has ascending buckets if and only if it is a histogram', () => {
     for (const { name, type, buckets } of metrics) {
       expect({ name, hasBuckets: buckets !== undefined }).toEqual({ name, hasBuckets: type === 'histogram' });
       const rising = [...new Set(buckets)].toSorted((a, b) => a - b);
@@ -70,11 +70,11 @@ describe('a metric', () => {
     }
   });
 
-  it('is observed by a process when it is a histogram: stored rows are shown as they are', () => {
+  it('is observed by a process if it is a histogram, because stored rows are exported unchanged', () => {
     expect(metrics.filter(({ type, source }) => source === 'stored' && type === 'histogram')).toEqual([]);
   });
 
-  it('is written somewhere', () => {
+  it('is written by some code', () => {
     const code = src
       .filter(({ path }) => !/^src\/(metrics|dashboards)\//.test(path))
       .map(({ text }) => text)
@@ -84,7 +84,7 @@ describe('a metric', () => {
   });
 });
 
-/** Bounds of a score are written by a name that is put together, as are golden scores. */
+/** The names of score bounds and golden scores are composed at run time. */
 function isWrittenIn(code: string, name: string): boolean {
   const score = name.replace(/_ci_(low|high)$/, '');
   const hasBounds = `${score}_ci_low` in metricCatalogue && `${score}_ci_high` in metricCatalogue;
@@ -94,13 +94,13 @@ function isWrittenIn(code: string, name: string): boolean {
 describe('a job', () => {
   const jobs: readonly JobDefinition<never>[] = jobCatalogue;
 
-  it('has a name of its own that may name a queue', () => {
+  it('has a unique name that is valid as a queue name', () => {
     const names = jobs.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);
   });
 
-  it('is enqueued by its definition and never by a name in the code, so that each queue has its worker', () => {
+  it('is enqueued by its definition and never by name, so that each queue has a worker', () => {
     const calls = src
       .filter(({ path }) => !path.startsWith('src/platform/queue/'))
       .flatMap(({ path, text }) => [...text.matchAll(/\benqueue\(\s*([^,)]+)/g)].map(([, job]) => `${path}: ${job}`));
@@ -108,17 +108,17 @@ describe('a job', () => {
     expect(calls.filter((call) => !/: \w+\.name$/.test(call))).toEqual([]);
   });
 
-  it.each(jobs)('$name is tried, timed and scheduled with sense, and says what it does', (job) => {
+  it.each(jobs)('$name has sensible attempts, timeout and schedule, and a description', (job) => {
     expect(job.does).toMatch(/^[A-Z].*\.$/);
     expect(job.attempts).toBeGreaterThanOrEqual(1);
     expect(job.concurrency).toBeGreaterThanOrEqual(1);
     expect(job.timeoutMs).toBeGreaterThan(0);
-    // A longer time would overflow the timers of Node and end the job at once.
+    // A longer time would overflow Node.js timers and end the job immediately.
     expect(job.timeoutMs).toBeLessThan(2 ** 31);
     expect(job.cron === null || cronSchema.safeParse(job.cron).success).toBe(true);
   });
 
-  it.each(jobs)('$name refuses a payload with more than it knows, so that no text slips into the queue', (job) => {
+  it.each(jobs)('$name refuses a payload with unknown keys, so that no text enters the queue', (job) => {
     expect(job.payload.safeParse({ run_id: 'r', query_id: 'q', text: 'What is my PIN?' }).success).toBe(false);
   });
 });
@@ -126,12 +126,12 @@ describe('a job', () => {
 describe('an error code', () => {
   const codes = Object.keys(errorTable) as ErrorCode[];
 
-  it.each(codes)('%s is met somewhere in the code', (code) => {
+  it.each(codes)('%s is used in the code', (code) => {
     const users = src.filter(({ path, text }) => path !== 'src/core/errors.ts' && text.includes(`'${code}'`));
     expect(users.map(({ path }) => path)).not.toEqual([]);
   });
 
-  it.each(codes)('%s says what it means and has an HTTP status and an exit code', (code) => {
+  it.each(codes)('%s has a description, an HTTP status and an exit code', (code) => {
     const { kind, meaning } = errorTable[code];
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(meaning).toMatch(/^[A-Z].*\.$/);
@@ -146,7 +146,7 @@ describe('an error code', () => {
     expect(exitCodeOfKind[kind]).toBeGreaterThan(1);
   });
 
-  it.each(codes)('%s is retried when a service was away, and then alone', (code) => {
+  it.each(codes)('%s is retried if and only if a service was unavailable', (code) => {
     const error = new RecalldError(code, 'A sentence.', { cause: 'why' });
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({

@@ -5,13 +5,13 @@ import { changelogProblem } from '../../docs/build/changelog.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-it('refuses a release while the changelog says "Unreleased" or lacks the version', () => {
+it('blocks a release while the changelog says "Unreleased" or lacks the version', () => {
   expect(changelogProblem('# Changelog\n\n## Unreleased\n\n## 0.1.0\n', '0.2.0')).toContain('Unreleased');
   expect(changelogProblem('# Changelog\n\n## 0.1.0\n', '0.2.0')).toContain('0.2.0');
   expect(changelogProblem('# Changelog\n\n## 0.2.0 - 2026-12-01\n\n## 0.1.0\n', '0.2.0')).toBeNull();
 });
 
-it('runs that check in the release workflow and before npm publishes', () => {
+it('runs in the release workflow and before npm publishes', () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };

@@ -1,8 +1,8 @@
-/** Command lines of recalld as they stand in documents and messages, and whether they can be typed. */
+/** Finds recalld command lines in documents and messages, and checks whether they are valid. */
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 
-/** Every command, without what it does. */
+/** Every command, without its action. */
 export async function createDryProgram(): Promise<Command> {
   const program = await createProgram('all', new AbortController().signal);
   for (const command of [program, ...descendantsOf(program)]) {
@@ -22,10 +22,10 @@ export function pathOf(command: Command): string {
   return parent?.parent == null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }
 
-/** What stands where a shell looks for the name of a program. */
+/** Matches where a shell expects the name of a program. */
 const starts = /(?:^|npx |&& |\| |then |exec |\$\(|<\()\s*recalld (?=\S)([^`]*)/g;
 
-/** The words behind `recalld`, of every call in a block of shell lines. */
+/** The words after `recalld`, for every call in a block of shell lines. */
 export function callsIn(block: string): string[][] {
   return block
     .replaceAll(/\\\n\s*/g, '')
@@ -33,7 +33,7 @@ export function callsIn(block: string): string[][] {
     .flatMap((line) => [...line.trim().matchAll(starts)].map(([, rest = '']) => wordsOf(rest)));
 }
 
-/** As a shell divides them, to the end of the command. */
+/** Splits words as a shell does, up to the end of the command. */
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [word] of text.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {
@@ -44,10 +44,13 @@ function wordsOf(text: string): string[] {
   return words;
 }
 
-/** Stands for what a reader puts in: `RUN`, `SET_NAME`, `P`. */
+/** A placeholder for user input: `RUN`, `SET_NAME`, `P`. */
 const placeholder = /^[A-Z][A-Z_]*$|^…$|^\.\.\.$/;
 
-/** Why a whole command line is refused; null when it is taken. Placeholders are taken for anything but a list of choices. */
+/**
+ * Returns why a complete command line is invalid; null if it is valid. Placeholders are accepted for anything except a
+ * list of choices.
+ */
 export async function refusalOf(program: Command, words: readonly string[]): Promise<string | null> {
   const problem = mistakeIn(program, words);
   if (problem !== null || words.some((word) => placeholder.test(word))) return problem;
@@ -60,7 +63,7 @@ export async function refusalOf(program: Command, words: readonly string[]): Pro
   }
 }
 
-/** What is wrong in a command line that may leave things out, as sentences do; null when nothing is. */
+/** Returns what is wrong with a command line that may omit parts, as in prose; null if it is valid. */
 export function mistakeIn(program: Command, words: readonly string[]): string | null {
   const line = `recalld ${words.join(' ')}`;
   let command = program;
@@ -90,6 +93,6 @@ export function mistakeIn(program: Command, words: readonly string[]): string | 
     }
   }
   const takesMore = command.registeredArguments.at(-1)?.variadic === true;
-  if (values > command.registeredArguments.length && !takesMore) return `${line}: it takes fewer words`;
+  if (values > command.registeredArguments.length && !takesMore) return `${line}: it accepts fewer words`;
   return null;
 }

@@ -1,4 +1,4 @@
-/** Wherever a command of recalld is written down, it can be typed as it stands there. */
+/** Every recalld command that is written anywhere can be typed as written. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -31,7 +31,7 @@ const scripts = filesOf(/\.(sh|ya?ml|service|example|sql)$|^Dockerfile$/);
 let program: Command;
 beforeAll(async () => {
   program = await createDryProgram();
-  // It reads every command.
+  // Loads every command.
 }, 60_000);
 
 const blocksOf = (text: string) =>
@@ -44,14 +44,16 @@ const spansOf = (text: string) =>
     span.replaceAll('\n', ' '),
   );
 
-/** In template literals between escaped backticks, in other texts and comments between plain ones. */
+/**
+ * Commands are between escaped backticks in template literals, and between plain backticks in other texts and comments.
+ */
 const quoted = /\\`(recalld [a-z][^`\\]*)\\`|^.*['"*].*?`(recalld [a-z][^`\\]*)`/gm;
 
-/** Connections of PostgreSQL are named like this, which `pg_stat_activity` shows. */
+/** PostgreSQL connections have names of this form, which `pg_stat_activity` shows. */
 const connection = /^recalld (?:api|worker|scheduler|command|vector store)\b/;
 
-describe('a command that is written down', () => {
-  it.each(pages)('can be typed: $file', async ({ text }) => {
+describe('a documented command', () => {
+  it.each(pages)('is valid: $file', async ({ text }) => {
     const calls = blocksOf(text).flatMap(callsIn);
     const refused = await Promise.all(calls.map((words) => refusalOf(program, words)));
     const mistakes = spansOf(text)
@@ -61,7 +63,7 @@ describe('a command that is written down', () => {
     expect([...refused, ...mistakes].filter((problem) => problem !== null)).toEqual([]);
   });
 
-  it.each(scripts)('can be typed: $file', async ({ text }) => {
+  it.each(scripts)('is valid: $file', async ({ text }) => {
     const typed = text.replaceAll(/\{\{.*?\}\}/g, '').replaceAll(/^(?:#|--) {3}|^ExecStart=\S*\//gm, '');
     const lists = [...typed.matchAll(/^\s*(?:args|command|CMD|ENTRYPOINT):? \[([^\]]+)\]/gm)]
       .map(([, list = '']) => list.split(',').map((word) => word.trim().replaceAll(/^["']|["']$/g, '')))
@@ -70,7 +72,7 @@ describe('a command that is written down', () => {
     expect(problems.filter((problem) => problem !== null)).toEqual([]);
   });
 
-  it('can be typed as messages and alerts give it', () => {
+  it('is valid in messages and alerts', () => {
     const files = sourceFiles('src').map(({ path: file, text }) => ({ file, text }));
     const alerts = documentedAlerts().map(({ alert, summary, description }) => ({
       file: alert,
@@ -85,7 +87,7 @@ describe('a command that is written down', () => {
     expect(problems).toEqual([]);
   });
 
-  it('ends with an exit code that there is', () => {
+  it('ends with an existing exit code', () => {
     const codes = new Set([EXIT_OK, EXIT_CHECK_FAILED, EXIT_BUG, ...Object.values(exitCodeOfKind)]);
     const unknown = [...pages, ...scripts].flatMap(({ file, text }) =>
       [...text.matchAll(/\bexit(?:s|ed)?(?:\s+codes?)?(?:\s+with)?:?\s+`?(\d+)/gi)]
@@ -104,12 +106,12 @@ describe('the help of a command', () => {
     return text;
   };
 
-  it('says in one sentence what it does, and ends with examples that can be typed', async () => {
+  it('has a one-sentence description and ends with valid examples', async () => {
     const wrong: string[] = [];
     for (const command of descendantsOf(program)) {
       const text = helpOf(command);
       const name = pathOf(command);
-      if (!/^[A-Z].*\.$/.test(command.description())) wrong.push(`${name}: the description is no sentence`);
+      if (!/^[A-Z].*\.$/.test(command.description())) wrong.push(`${name}: the description is not a sentence`);
       for (const { long, description } of command.options)
         if (description === '' || /[.]$/.test(description)) wrong.push(`${name} ${long}: ${description}`);
       if (command.commands.length > 0) continue;
@@ -124,7 +126,7 @@ describe('the help of a command', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('has an example of the command that it is of', () => {
+  it('has an example of that command', () => {
     const wrong = descendantsOf(program)
       .filter(({ commands }) => commands.length === 0)
       .filter((command) => !helpOf(command).includes(`recalld ${pathOf(command)}`))

@@ -1,4 +1,4 @@
-/** Wherever a key of the config is written down, the config has it. */
+/** Every config key that is written anywhere exists. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { sourceFiles } from './source-files.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** docs/reference/http.md is generated from the fields of the API. */
+/** docs/reference/http.md is generated from the API fields. */
 const pages = [
   'README.md',
   'CHANGELOG.md',
@@ -28,13 +28,13 @@ const below = (schemas: readonly JsonSchema[], part: PropertyKey) =>
 const config = branches(configJsonSchema());
 const pipeline = below(below(config, 'pipelines'), 0);
 const namesOf = (schemas: readonly JsonSchema[]) => schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
-/** What a key may begin with: prose leaves out that a part of a pipeline stands in one. */
+/** What a key may begin with: prose omits the pipeline around a part of it. */
 const starts = new Map<string, readonly JsonSchema[]>([
   ...namesOf(pipeline).map((name) => [name, pipeline] as const),
   ...namesOf(config).map((name) => [name, config] as const),
 ]);
 
-/** Whether `pipelines[].golden[].cron` is there. */
+/** True if a path such as `pipelines[].golden[].cron` exists. */
 function isKey(key: string): boolean {
   const parts = key
     .split('.')
@@ -48,7 +48,7 @@ function isKey(key: string): boolean {
   return schemas.length > 0;
 }
 
-/** Keys of a value that no schema knows. */
+/** Keys in a value that has no schema. */
 function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => unknownIn(item, below(schemas, 0)));
   if (!isMapping(value)) return [];
@@ -61,10 +61,10 @@ function unknownIn(value: unknown, schemas: readonly JsonSchema[]): string[] {
 const spansOf = (text: string) =>
   [...text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
 
-/** Endings of files whose names look like keys. */
+/** File extensions whose file names look like keys. */
 const file = /\.(?:ts|sql|md|ya?ml|csv|jsonl?|run|txt|js)$/;
 
-/** Fields of the HTTP API that look like keys. */
+/** HTTP API fields that look like keys. */
 const fields = new Set(['sampling.probability']);
 
 const isDotted = (span: string) =>
@@ -81,12 +81,12 @@ function mistakesIn(span: string): string[] {
   return unknownIn(parse(span.replaceAll(/\b[A-Z][A-Z_]+\b|…|\.\.\./g, '0')), schemas).map((key) => `${span}: ${key}`);
 }
 
-describe('a key of the config that is written down', () => {
-  it.each(pages)('is there: $file', ({ text }) => {
+describe('a documented config key', () => {
+  it.each(pages)('exists: $file', ({ text }) => {
     expect(spansOf(text).flatMap(mistakesIn)).toEqual([]);
   });
 
-  it('is there when a message names it', () => {
+  it('exists if a message names it', () => {
     const mistakes = sourceFiles('src').flatMap(({ path: source, text }) =>
       [...text.matchAll(/\b(?:mend|check|set|shorter|raise|lower|see) ([a-z_]+(?:\.[a-z_]+)+)/g)]
         .map(([, key = '']) => key)
@@ -96,9 +96,9 @@ describe('a key of the config that is written down', () => {
     expect(mistakes).toEqual([]);
   });
 
-  it('is there as a variable of the environment', () => {
+  it('exists as an environment variable', () => {
     const known = new Set(environmentVariables(configJsonSchema()).map(({ name }) => name));
-    // Those of tests, examples and benches are read where they are.
+    // Tests, examples and benches parse their own configs.
     const code = ['src', 'test', 'bench'].flatMap((folder) => sourceFiles(folder).map(({ text }) => text)).join('\n');
     const examples = readdirSync(path.join(root, 'examples'), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:mjs|py|sh)$/.test(name))

@@ -8,11 +8,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Applies the repository's own rules to the folder `src` of `baseDir`. */
+/** Applies the repository's own rules to the folder `src` in `baseDir`. */
 async function cruiseSource(baseDir: string): Promise<ICruiseResult> {
   const options = await extractDepcruiseOptions(path.join(root, '.dependency-cruiser.mjs'));
   const { output } = await cruise(['src'], { ...options, baseDir });
-  if (typeof output === 'string') throw new Error(`dependency-cruiser answered with a text: ${output}`);
+  if (typeof output === 'string') throw new Error(`dependency-cruiser returned a text: ${output}`);
   return output;
 }
 
@@ -20,7 +20,7 @@ function violations({ summary }: ICruiseResult): string[] {
   return summary.violations.map(({ from, to, rule }) => `${from} -> ${to} (${rule.name})`);
 }
 
-/** A folder, for the caller to remove, with these files in `src` and with the packages of the repository. */
+/** A folder with these files in `src` and with the repository's packages. The caller removes it. */
 async function aSource(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'recalld-layers-')));
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
@@ -40,7 +40,7 @@ function importing(name: string): string {
   return `import { a } from '${name}';\nexport const b = a;\n`;
 }
 
-/** What breaks the rule: the file x.ts of each, by another name for each. */
+/** What breaks each rule: the file x.ts, under a different name for each rule. */
 const canaries: readonly (readonly [what: string, files: Readonly<Record<string, string>>, violation: string])[] = [
   ['mathematics reads files', { 'math/stats/x.ts': importing('node:fs') }, 'src/math/stats/x.ts -> fs'],
   ['mathematics uses a package', { 'math/ir/x.ts': importing('zod') }, 'src/math/ir/x.ts -> '],
@@ -185,7 +185,7 @@ function named(text: string, index: number): string {
 
 const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
-/** All of them in one folder, since each look at a folder takes as long as the tests of a subject. */
+/** All of them are in one folder, because checking a folder takes as long as a subject's tests. */
 async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): Promise<ICruiseResult> {
   const files = planted.flatMap((one, index) =>
     Object.entries(one).map(([name, content]) => [named(name, index), named(content, index)]),
@@ -201,7 +201,7 @@ async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): 
 describe('the dependency rule', { timeout: 120_000 }, () => {
   const src = cruiseSource(root);
 
-  it('has looked at every file of src: a cruiser that cannot read TypeScript sees none and reports no violation', async () => {
+  it('has read every file in src: a cruiser that cannot parse TypeScript finds no files and reports no violation', async () => {
     const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
       /\.tsx?$/.test(file),
     );
@@ -210,20 +210,20 @@ describe('the dependency rule', { timeout: 120_000 }, () => {
     expect(files.filter((file) => !seen.has(`src/${file.replaceAll(path.sep, '/')}`))).toEqual([]);
   });
 
-  it('is kept by src', async () => {
+  it('is followed in src', async () => {
     expect(violations(await src)).toEqual([]);
   });
 
   const planted = cruiseAll(canaries.map(([, files]) => files));
 
   it.each(canaries.map(([what, , violation], index) => [what, named(violation, index)]))(
-    'is seen to be broken when %s',
+    'is reported as broken if %s',
     async (_, violation) => {
       expect(violations(await planted).filter((line) => line.startsWith(violation))).not.toEqual([]);
     },
   );
 
-  it('lets imports pass that go to what comes before', async () => {
+  it('allows imports of earlier layers', async () => {
     const folder = await aSource({
       'math/stats/a.ts': exporting,
       'math/stats/x.ts': importing('./a.ts'),

@@ -11,7 +11,7 @@ import type { MetricDefinition } from '../../src/platform/metrics/definition.ts'
 const root = path.resolve(import.meta.dirname, '../..');
 
 interface Page {
-  /** From the root of the repository. */
+  /** Path from the repository root. */
   readonly file: string;
   readonly text: string;
 }
@@ -28,10 +28,10 @@ const pages: readonly Page[] = [
   ),
 ].map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
 
-/** What a page has beside its code blocks; they hold example output and other programs' languages. */
+/** A page without its code blocks, which contain example output and other languages. */
 const proseOf = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
 
-/** The id that a heading gets where Markdown is shown. */
+/** The id of a heading in rendered Markdown. */
 const anchorOf = (heading: string) =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -59,7 +59,7 @@ function brokenLinks({ file, text }: Page): string[] {
     });
 }
 
-/** `recalld_golden_{mrr,ndcg}` stands for two names; a set of braces at the end names labels. */
+/** `recalld_golden_{mrr,ndcg}` means two names; braces at the end contain labels. */
 function namesIn(word: string): string[] {
   const braces = /^(.*_)\{([a-z0-9_,]+)\}(.*)$/.exec(word);
   if (braces === null) return [word.replace(/\{.*$/, '')];
@@ -73,17 +73,20 @@ const series = new Set(
   ),
 );
 
-/** What begins like a metric and is something else: a database of tests, the recording rules of objectives, roles. */
+/** Names that look like metrics but are not: test databases, recording rules for objectives, roles. */
 const notMetrics = /^recalld_(test_|slo_errors|owner|app|grafana)/;
 
-/** What a variable of an example may hold, by its name. */
+/** Sample values for variables in examples, by name. */
 function valueOf(variable: string): string {
   if (/REDIS|QUEUE/.test(variable) && !variable.endsWith('PASSWORD')) return 'redis://127.0.0.1:6379';
   if (/WEBHOOK/.test(variable)) return 'https://127.0.0.1/hook';
   return /KEY|TOKEN|PASSWORD|SECRET/.test(variable) ? 'a value of an example' : 'postgres://127.0.0.1/rag';
 }
 
-/** Why recalld would not take a block of YAML as its config; none when it is not one. Parts of a pipeline are allowed. */
+/**
+ * Returns why recalld would reject a YAML block as its config; an empty list if the block is not a config. Parts of a
+ * pipeline are allowed.
+ */
 function refusalOf(block: string, file: string): string[] {
   const tree: unknown = parse(block.replaceAll(/: (\$\{\w+\})/g, ': "$1"'));
   if (typeof tree !== 'object' || tree === null || !('pipelines' in tree) || !Array.isArray(tree.pipelines)) return [];
@@ -100,11 +103,11 @@ function refusalOf(block: string, file: string): string[] {
 }
 
 describe('the documentation', () => {
-  it.each(pages)('leads nowhere that is not there: $file', (page) => {
+  it.each(pages)('has no broken links: $file', (page) => {
     expect(brokenLinks(page)).toEqual([]);
   });
 
-  it('names only metrics that are exported', () => {
+  it('names only exported metrics', () => {
     const unknown = pages.flatMap(({ file, text }) =>
       [...text.matchAll(/\brecalld_[a-z0-9_]*(?:\{[a-z0-9_,]+\})?[a-z0-9_]*/g)]
         .flatMap(([word]) => namesIn(word))
@@ -114,9 +117,9 @@ describe('the documentation', () => {
     expect([...new Set(unknown)]).toEqual([]);
   });
 
-  it('names only endpoints that answer', () => {
+  it('names only existing endpoints', () => {
     const served = endpoints.map(({ path: pattern }) => pattern.replaceAll(/\{[^}]+\}/g, '[^/]+'));
-    // Services that recalld calls have paths of their own.
+    // Services that recalld calls have their own paths.
     const isServed = (name: string) =>
       ['/v1/rerank', '/v1/metrics'].includes(name) || served.some((pattern) => new RegExp(`^${pattern}$`).test(name));
     const unknown = pages.flatMap(({ file, text }) =>
@@ -128,7 +131,7 @@ describe('the documentation', () => {
     expect([...new Set(unknown)]).toEqual([]);
   });
 
-  it('shows only configs that are accepted', () => {
+  it('shows only valid configs', () => {
     const refused = pages.flatMap(({ file, text }) =>
       [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => refusalOf(block, file)),
     );

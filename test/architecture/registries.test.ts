@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Written in pieces, so that this file does not name what it forbids. */
+/** Split into pieces, so that this file does not name what it forbids. */
 const ends = (...labels: string[]): string => labels.join(String.raw`\.`);
 const registryHosts = new RegExp(
   String.raw`\b(?:${[
@@ -26,10 +26,10 @@ const registryHosts = new RegExp(
   'i',
 );
 
-/** What a build, a test or an installation made. */
+/** Files made by a build, a test or an installation. */
 const made = new Set(['.git', 'node_modules', 'dist', 'coverage', '.recalld', '.recalld-demo', '__pycache__']);
 
-/** Every text of the checkout; binaries hold a NUL. */
+/** Every text file in the checkout; binary files contain a NUL. */
 function textsOf(folder: string): { readonly file: string; readonly text: string }[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true })
     .filter(({ name }) => !made.has(name) && !name.endsWith('.log'))
@@ -43,20 +43,20 @@ function textsOf(folder: string): { readonly file: string; readonly text: string
 }
 
 describe('the repository', () => {
-  it('names no host of a package registry or mirror: npm, pip and apt know their own', () => {
+  it('names no host of a package registry or mirror: npm, pip and apt have their own settings', () => {
     const naming = textsOf('')
       .map(({ file, text }) => ({ file, host: registryHosts.exec(text)?.[0] }))
       .filter(({ host }) => host !== undefined);
     expect(naming).toEqual([]);
   });
 
-  it('has a lockfile that resolves packages from whatever registry npm is configured with', () => {
+  it('has a lockfile that resolves packages from the configured npm registry', () => {
     const lock = readFileSync(path.join(root, 'package-lock.json'), 'utf8');
     expect(lock).not.toMatch(/"resolved": "https?:/);
     expect(readFileSync(path.join(root, '.npmrc'), 'utf8')).toContain('omit-lockfile-registry-resolved=true');
   });
 
-  it('finds such a host where there is one', () => {
+  it('finds a planted host', () => {
     expect(registryHosts.test(`http://${['deb', 'debian', 'org'].join('.')}/debian`)).toBe(true);
     expect(registryHosts.test(`https://${['registry', 'npmjs', 'org'].join('.')}/x`)).toBe(true);
   });

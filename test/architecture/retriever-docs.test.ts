@@ -10,7 +10,7 @@ import { silentLogger } from '../support/log.ts';
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/how-to/retrievers.md'), 'utf8');
 const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
 
-/** Each example completed to a config, with every variable set. */
+/** Each example, completed to a config, with every variable set. */
 function configOf(example: string) {
   const parts: unknown = parseYaml(example);
   const pipeline = { retriever: { kind: 'http', url: 'http://rag/' }, ...(isMapping(parts) ? parts : {}) };
@@ -19,7 +19,7 @@ function configOf(example: string) {
   return parseConfig(stringify({ pipelines: [{ name: 'docs', ...pipeline }] }), 'recalld.yaml', env, () => '');
 }
 
-/** The kinds that a key of a pipeline may have. */
+/** The kinds that a pipeline key may have. */
 function kindsOf(schema: JsonSchema, key: string): string[] {
   return branches(schema).flatMap((form) => {
     const list = branches(isMapping(form.properties?.['pipelines']) ? form.properties['pipelines'] : {});
@@ -34,8 +34,8 @@ function kindsOf(schema: JsonSchema, key: string): string[] {
 }
 
 describe('docs/how-to/retrievers.md', () => {
-  it.each(examples.map((text) => [text]))('has an example that is valid and can be built: %s', (text) => {
-    // The files of certificates do not exist here.
+  it.each(examples.map((text) => [text]))('has only examples that are valid and can be built: %s', (text) => {
+    // The certificate files do not exist here.
     const config = configOf(text.replace(/^ {2}tls:\n( {4}.*\n)+/m, ''));
     expect(() => configOf(text)).not.toThrow();
     expect(createPipelines(config, silentLogger)).toHaveLength(1);

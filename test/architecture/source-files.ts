@@ -1,16 +1,16 @@
-/** The files of the repository as text, for rules about what stands in them. */
+/** The repository's files as text, for rules about their content. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
 export interface SourceFile {
-  /** From the root of the repository, with slashes: `src/core/model.ts`. */
+  /** Path from the repository root, with slashes: `src/core/model.ts`. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Every TypeScript file of a folder such as `src/core`, in the order of their paths. */
+/** Every TypeScript file in a folder such as `src/core`, in path order. */
 export function sourceFiles(folder: string): SourceFile[] {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))

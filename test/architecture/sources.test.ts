@@ -6,8 +6,8 @@ import { type SourceFile, sourceFiles } from './source-files.ts';
 const src = sourceFiles('src');
 const root = path.resolve(import.meta.dirname, '../..');
 
-describe('a file of src', () => {
-  it('has at most 400 lines, unless a command wrote it', () => {
+describe('a file in src', () => {
+  it('has at most 400 lines, unless a command generated it', () => {
     const tooLong = src
       .filter(({ path: file }) => file !== 'src/incidents/diagnosis/rules/fitted-weights.ts')
       .map(({ path: file, text }) => ({ file, lines: text.split('\n').length - 1 }))
@@ -18,11 +18,11 @@ describe('a file of src', () => {
 
   it('writes through the logger or the commands, never to the console', () => {
     const talkative = src.filter(({ text }) => /\bconsole\s*\./.test(text)).map(({ path: file }) => file);
-    // It leads what BullMQ writes to the console into the log.
+    // It redirects the console output of BullMQ to the log.
     expect(talkative).toEqual(['src/platform/queue/bullmq.ts']);
   });
 
-  it('says in the name of its folder what it holds', () => {
+  it('has a folder name that states its content', () => {
     const dumps = src
       .map(({ path: file }) => file)
       .filter((file) => /\/(utils?|helpers?|common|misc|shared|services)(\/|\.ts$)/.test(file));
@@ -30,7 +30,7 @@ describe('a file of src', () => {
   });
 });
 
-/** What parses text of its own or of the person who runs it, with the reason that its size is no matter. */
+/** Files that parse recalld's own text, or text from the person who runs it, and why its size does not matter. */
 const parsesOwnText: Readonly<Record<string, string>> = {
   'src/platform/postgres/embedded/binaries.ts': 'files of an installed package',
   'src/platform/postgres/embedded/data-dir.ts': 'a file that we wrote',
@@ -49,14 +49,14 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };
 
-describe('JSON that others sent', () => {
+describe('JSON from other programs', () => {
   it('is parsed within bounds', () => {
     const parsing = src.filter(({ text }) => text.includes('JSON.parse(')).map(({ path: file }) => file);
     expect(parsing.toSorted()).toEqual(Object.keys(parsesOwnText).toSorted());
   });
 });
 
-/** Pure files that are tested through what is built on them, elsewhere. */
+/** Pure files that are tested elsewhere, through the code that uses them. */
 const testedThrough: Readonly<Record<string, string>> = {
   'src/core/errors.ts': 'test/architecture/catalogues.test.ts',
   'src/golden/rules/cell-lists.ts': 'test/unit/golden/sets/foreign-sets.test.ts',
@@ -68,7 +68,7 @@ const testedThrough: Readonly<Record<string, string>> = {
   'src/core/text/source-line.ts': 'test/unit/golden/sets/csv.test.ts',
 };
 
-/** Paths of the relative imports of a file, from the root of the repository. */
+/** Paths of a file's relative imports, from the repository root. */
 function importsOf({ path: file, text }: SourceFile): string[] {
   return [...text.matchAll(/from '(\.[^']+)'/g)].map(([, target]) =>
     path.posix.join(path.posix.dirname(file), target ?? ''),
@@ -83,11 +83,11 @@ function folderOf(file: string): string {
   return path.posix.dirname(file);
 }
 
-describe('a rule of a subject, and what is pure beside them', () => {
+describe('a rule in a subject, and other pure code', () => {
   const core = src.filter(({ path: file }) => /^src\/(stats|ir|vector|schedule|text|[a-z]+\/rules)\//.test(file));
   const tests = sourceFiles('test/unit');
 
-  /** The files that the tests of their own folder import, and what those use of the same folder. */
+  /** The files imported by tests in the mirrored folder, and the files in the same folder that those files use. */
   const reached = new Set<string>();
   const reach = (file: string): void => {
     const source = core.find((candidate) => candidate.path === file);
@@ -100,7 +100,7 @@ describe('a rule of a subject, and what is pure beside them', () => {
       if (`test/unit${folderOf(used).slice('src'.length)}` === folderOf(test.path)) reach(used);
   }
 
-  it('has a test in the folder that mirrors its own', () => {
+  it('has a test in the mirrored folder', () => {
     const untested = core
       .filter((file) => hasCode(file) && !reached.has(file.path) && testedThrough[file.path] === undefined)
       .map(
@@ -110,7 +110,7 @@ describe('a rule of a subject, and what is pure beside them', () => {
     expect(untested).toEqual([]);
   });
 
-  it('that is tested elsewhere still exists, and so does its test', () => {
+  it('still exists if it is tested elsewhere, and so does that test', () => {
     const gone = Object.entries(testedThrough)
       .flat()
       .filter((file) => !existsSync(path.join(root, file)));

@@ -5,7 +5,7 @@ import { forbiddenTerms } from './terms.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Folders that still hold forbidden terms, and how many lines of them. A number may only become smaller. */
+/** Folders that still contain forbidden terms, and on how many lines. A number may only decrease. */
 const pending: Readonly<Record<string, number>> = {
   'docs/build': 8,
   'docs/explanation': 21,
@@ -32,7 +32,7 @@ function areaOf(line: string): string {
   return line.split(':', 1).join().split('/').slice(0, 2).join('/');
 }
 
-describe('the terms of the project', () => {
+describe('the project terms', () => {
   const found = files.flatMap((file) => forbiddenTerms(file, readFileSync(path.join(root, file), 'utf8')));
   const areas = [...new Set(found.map(areaOf))];
 
@@ -44,7 +44,7 @@ describe('the terms of the project', () => {
     expect(beyond).toEqual([]);
   });
 
-  it('finds a forbidden term in an identifier, a comment and a message', () => {
+  it('include forbidden terms that are found in an identifier, a comment and a message', () => {
     const planted = [
       'const isInAlarm = state.in_alarm;',
       '// Nobody looks at it anew.',

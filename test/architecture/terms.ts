@@ -1,7 +1,7 @@
-/** Words that this project does not use, with what to write instead. */
+/** Words that this project avoids, and what to write instead. */
 
 export interface Term {
-  /** Matched without regard to case in text whose identifiers are split into words. */
+  /** Matched case-insensitively, in text whose identifiers are split into words. */
   readonly avoid: RegExp;
   readonly instead: string;
 }
@@ -46,19 +46,19 @@ export const terms: readonly Term[] = [
   { avoid: /\b(whence|thereof|wherein|hence|lest|upon)\b/, instead: 'plain English' },
 ];
 
-/** Names that are not ours. They are removed before a file is checked. */
+/** Names from elsewhere. They are removed before a file is checked. */
 const quotations: readonly RegExp[] = [
   /\bPromiseSettledResult\b|\ballSettled\b/g, // JavaScript
 ];
 
-/** `inAlarm` and `in_alarm` become `in Alarm` and `in alarm`, so that a term is found in identifiers too. */
+/** `inAlarm` and `in_alarm` become `in Alarm` and `in alarm`, so that terms are also found in identifiers. */
 function splitWords(text: string): string {
   return text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|_/g, ' ');
 }
 
 const patterns = terms.map(({ avoid, instead }) => ({ pattern: new RegExp(avoid, 'i'), instead }));
 
-/** Returns one line for each forbidden term: its position, and what to write instead. */
+/** Returns one line per forbidden term: its position, and what to write instead. */
 export function forbiddenTerms(file: string, text: string): string[] {
   const words = splitWords(quotations.reduce((rest, quotation) => rest.replaceAll(quotation, ''), text));
   const used = patterns.filter(({ pattern }) => pattern.test(words));

@@ -1,11 +1,11 @@
 /**
- * A real Prometheus and a real Alertmanager on loopback, with the routes and receivers that are shipped, and what their
- * PagerDuty and their Slack were told.
+ * A real Prometheus and a real Alertmanager on loopback, with the shipped routes and receivers, and the messages that
+ * PagerDuty and Slack receive.
  *
  *   const stack = await startAlertingStack(daemon.url, rules);
  *   await waitFor(() => stack.pages().some(({ action }) => action === 'trigger'));
- *   await stack.scrape(otherDaemonUrl);       // the daemon came back at another address
- *   await stack.prometheus.restart();         // after kill -9, where it was
+ *   await stack.scrape(otherDaemonUrl);       // the daemon restarted at another address
+ *   await stack.prometheus.restart();         // after kill -9, at the same address
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -17,17 +17,17 @@ import { freePort } from './free-port.ts';
 import { aFolder } from './recalld.ts';
 import { waitFor } from './wait-for.ts';
 
-/** An event of PagerDuty: it opens an incident, adds to it, or closes it. */
+/** A PagerDuty event, which opens, updates or closes an incident. */
 export interface Page {
   readonly action: 'trigger' | 'resolve';
-  /** Of the incident. */
+  /** Key of the incident. */
   readonly key: string;
   readonly summary: string;
   readonly link: string;
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** A message of Slack. */
+/** A Slack message. */
 export interface Chat {
   readonly title: string;
   readonly text: string;
@@ -37,23 +37,23 @@ export interface Chat {
 export interface Part {
   /** `kill -9`. */
   kill(): Promise<void>;
-  /** Starts it again, with what it had stored. */
+  /** Starts Alertmanager again, with its stored state. */
   restart(): Promise<void>;
 }
 
 export interface AlertingStack {
-  /** Everything that PagerDuty was told, in order. */
+  /** All PagerDuty events, in order. */
   pages(): readonly Page[];
-  /** Everything that Slack was told, in order. */
+  /** All Slack messages, in order. */
   chats(): readonly Chat[];
   /** Makes Prometheus scrape another address. */
   scrape(daemonUrl: string): Promise<void>;
   readonly prometheus: Part;
-  /** Killed when it has written down what it has told, as it does now and then. */
+  /** Kills Alertmanager once it has saved its notification log, which it does periodically. */
   readonly alertmanager: Part;
 }
 
-/** @param rules a rule file, whose durations are played in seconds */
+/** @param rules a rule file, whose durations are treated as seconds */
 export async function startAlertingStack(daemonUrl: string, rules: string): Promise<AlertingStack> {
   const folder = await aFolder();
   const receivers = await startFaultServer(json({}));
@@ -130,7 +130,7 @@ interface Receiver {
   readonly slack_configs?: readonly object[];
 }
 
-/** deploy/alertmanager/alertmanager.yml with the addresses of a test, in seconds, and awake on Sunday nights. */
+/** deploy/alertmanager/alertmanager.yml with test addresses, durations in seconds, and no mute on Sunday nights. */
 function shippedAlertmanager(url: string): object {
   const shipped = path.resolve(import.meta.dirname, '../../deploy/alertmanager/alertmanager.yml');
   const text = readFileSync(shipped, 'utf8')
@@ -158,10 +158,10 @@ interface Timed {
   readonly keep_firing_for?: string;
 }
 
-/** The same rules, evaluated each second: minutes are seconds, and what is held outlives a restart. */
+/** The same rules, evaluated each second. Minutes become seconds, and pending state survives a restart. */
 function inSeconds(rules: string): object {
   const { groups } = parse(rules) as { groups: { rules: Timed[] }[] };
-  // A busy machine is late with a run, and a daemon that is killed is back before five minutes there too.
+  // On a busy machine a run is late, and a killed daemon is back within five minutes there too.
   const seconds: Readonly<Record<string, string>> = { '1m': '4s', '2m': '15s', '5m': '25s' };
   const held = (text: string) => seconds[text] ?? '30s';
   return {
@@ -178,7 +178,7 @@ function inSeconds(rules: string): object {
   };
 }
 
-/** A program that answers at an address of its own; ended when the test ends, by its own id. */
+/** A program that listens at an address of its own; the test ends it by process id. */
 async function aPart(
   program: string,
   argsFor: (address: string) => readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Calls of the HTTP API as its users make them. Every answer is held to the table of endpoints: a status that is not in
- * it, or a body with other fields than its schema, fails the test.
+ * Calls the HTTP API as users do. Checks every response against the table of endpoints: an unlisted status, or a body
+ * with fields outside its schema, fails the test.
  */
 import { expect } from 'vitest';
 import type { Endpoint } from '../../src/platform/http/wire.ts';
@@ -34,7 +34,7 @@ export function apiOf(url: string): CallApi {
   };
 }
 
-/** The items of every page, `limit` at a time. */
+/** The items on all pages, `limit` at a time. */
 export async function allPages(call: CallApi, path: string, limit: number): Promise<readonly unknown[]> {
   const items: unknown[] = [];
   let cursor: string | null = null;
@@ -51,7 +51,7 @@ export async function allPages(call: CallApi, path: string, limit: number): Prom
 }
 
 async function endpointOf(method: string, path: string): Promise<Endpoint> {
-  // Half of the program, which many who have this at hand never call.
+  // Loaded on demand: it is half of the program, and many tests that import this file never call it.
   const { endpoints } = await import('../../src/app/http/openapi.ts');
   const [pathname = ''] = path.split('?');
   const found = endpoints.find((endpoint) => {
@@ -73,6 +73,6 @@ function holdToContract(endpoint: Endpoint, response: Response, json: Record<str
   if (described.body === null) return;
   const parsed = described.body.safeParse(json);
   expect(parsed.error?.issues ?? []).toEqual([]);
-  // Fields that the schema does not know are gone from what it parsed.
+  // Fields that are not in the schema are missing from the parsed value.
   expect(parsed.data).toEqual(json);
 }

@@ -1,4 +1,4 @@
-/** Stores of a few thousand chunks in which one thing is broken for one document at a time. */
+/** Stores with a few thousand chunks in which one thing is broken for one document at a time. */
 import { Pool } from 'pg';
 import type { VectorStore } from '../../src/connectors/stores/vector-store.ts';
 import { startPglite } from '../../src/demo/rag/store.ts';
@@ -16,10 +16,10 @@ export interface BreakableStore {
   readonly store: VectorStore;
   insert(chunks: readonly Chunk[]): Promise<void>;
   rewrite(id: string, body: string): Promise<void>;
-  /** Moves it out of what a filter by `language: en` lets through. */
+  /** Excludes the chunk from the filter `language: en`. */
   hide(id: string): Promise<void>;
   remove(id: string): Promise<void>;
-  /** Gives it another vector, or takes its own away where the store lets that be. */
+  /** Gives the chunk another vector, or removes its vector if the store allows that. */
   readonly revector: (id: string, vector: readonly number[]) => Promise<void>;
   readonly unvector: ((id: string) => Promise<void>) | null;
   stop(): Promise<void>;
@@ -27,7 +27,7 @@ export interface BreakableStore {
 
 const MAX_AT_ONCE = 1000;
 
-/** Its index looks at one of a hundred lists, so that a question at the border of its list misses what is behind it. */
+/** The index searches one of a hundred lists, so a query at the border of its list misses chunks in the next list. */
 export async function breakablePgvector(dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
   const server = await startPglite();
   const pool = new Pool({ connectionString: server.url, max: 1 });
@@ -65,7 +65,10 @@ export async function breakablePgvector(dimensions: number, chunks: readonly Chu
   };
 }
 
-/** Its graph has few edges and its searches are narrow, so that a search for few misses what one for many finds. */
+/**
+ * The graph has few edges and searches are narrow, so that a search for few neighbours misses some that a search for
+ * many finds.
+ */
 export async function breakableChroma(_dimensions: number, chunks: readonly Chunk[]): Promise<BreakableStore> {
   const server = await startChroma();
   const name = 'broken';

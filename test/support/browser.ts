@@ -1,15 +1,15 @@
-/** Chromium without a network of its own, and axe in its pages. */
+/** Chromium without network access of its own, with axe in its pages. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
 
-/** The first takes half of the time of the others, which bring all of a browser for people. */
+/** The headless shell starts in half of the time of a full browser. */
 const program = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
   .map((name) => `/usr/bin/${name}`)
   .find((path) => existsSync(path));
 
-/** Suites that need a browser; without one they are skipped, which the runner counts and this says. */
+/** For suites that need a browser. Without one they are skipped; the runner counts them and this message reports it. */
 export const describeWithBrowser = program === undefined ? describe.skip : describe;
 
 if (program === undefined) {
@@ -18,11 +18,11 @@ if (program === undefined) {
 }
 
 export interface VisitingBrowser {
-  /** A page in a session of its own; `foreign` holds what it asked of other hosts than `host`. */
+  /** A page in a separate session; `foreign` lists requests to hosts other than `host`. */
   page(host: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; readonly foreign: string[] }>;
 }
 
-/** A browser for the tests of this file or describe block. */
+/** A browser for the tests in this file or describe block. */
 export function useBrowser(): VisitingBrowser {
   let browser: Browser | undefined;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ export function useBrowser(): VisitingBrowser {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with the page as it is shown now: rule, and where. */
+/** Problems that axe finds on the page as shown: rule and place. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -72,7 +72,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   });
 }
 
-/** What of the page is cut off, or seen only by scrolling sideways: the page itself, or parts of it. */
+/** Parts of the page, or the page, that are cut off or visible only by scrolling sideways. */
 export async function clippedParts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const isClipped = ({ clientWidth, scrollWidth }: Element): boolean =>
@@ -89,7 +89,7 @@ export async function clippedParts(page: Page): Promise<string[]> {
   });
 }
 
-/** Links, buttons and fields in sight that the Tab key does not come to. */
+/** Visible links, buttons and fields that the Tab key does not reach. */
 export async function unreachedByKeyboard(page: Page): Promise<string[]> {
   const actions = await page.evaluate(() => {
     const found = [...document.querySelectorAll('a[href], button, input, select, summary')].filter(

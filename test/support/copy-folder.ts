@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** With the owners of its files, who may be other users. */
+/** Preserves the owners of the files, who may be other users. */
 export async function copyFolder(from: string, to: string): Promise<void> {
   await execute('cp', ['-a', from, to]);
 }

@@ -1,7 +1,7 @@
-/** Cron expressions as people might write them, many of them wrong. */
+/** Cron expressions as users might write them, many of them wrong. */
 import * as fc from 'fast-check';
 
-/** What people might write in a field, in bounds and out of them. */
+/** What users might write in a field, within bounds and outside. */
 function aField(most: number, names: readonly string[] = []): fc.Arbitrary<string> {
   const value = fc.oneof(
     { weight: 6, arbitrary: fc.nat(most + 1).map(String) },

@@ -1,4 +1,4 @@
-/** The generated dashboards as tests look at them: panels, what they ask, and variables with values. */
+/** The generated dashboards for tests: panels, their queries, and variables with values. */
 import { createDashboards } from '../../src/app/dashboards/catalogue.ts';
 import { type DashboardSettings, defaultDashboardSettings } from '../../src/platform/dashboards/promql.ts';
 
@@ -17,7 +17,7 @@ export interface PlacedPanel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly Target[];
   readonly repeat?: string;
-  /** Of a row that is closed at first. */
+  /** Panels in a collapsed row. */
   readonly collapsed?: boolean;
   readonly panels?: readonly PlacedPanel[];
   readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
@@ -54,7 +54,7 @@ interface Json {
   readonly annotations?: { readonly list: ReadDashboard['annotations'] };
 }
 
-/** Every dashboard as it is written to its file, with the panels of closed rows behind their row. */
+/** Every dashboard as written to its file, with the panels of collapsed rows after their row. */
 export function readDashboards(settings: Partial<DashboardSettings> = {}): readonly ReadDashboard[] {
   return createDashboards({ ...defaultDashboardSettings, ...settings }).map(({ name, dashboard }) => {
     const { templating, annotations, panels, ...rest } = JSON.parse(JSON.stringify(dashboard)) as Json;
@@ -74,12 +74,12 @@ export interface Asked {
   readonly text: string;
 }
 
-/** All PromQL, with what asks it. */
+/** All PromQL, with the panel that uses it. */
 export function expressions(dashboard: ReadDashboard): readonly Asked[] {
   return asked(dashboard, ({ expr }) => expr);
 }
 
-/** All SQL of panels and annotations, with what asks it. */
+/** All SQL from panels and annotations, with the panel that uses it. */
 export function statements(dashboard: ReadDashboard): readonly Asked[] {
   const noted = dashboard.annotations.flatMap(({ name, target }) =>
     target?.rawSql === undefined ? [] : [{ where: `${dashboard.name}: ${name}`, text: target.rawSql }],
@@ -96,7 +96,7 @@ function asked(dashboard: ReadDashboard, textOf: (target: Target) => string | un
   );
 }
 
-/** Values as Grafana puts them in the place of variables and of its own macros in PromQL. */
+/** Replaces variables and Grafana macros in PromQL as Grafana does. */
 export function fillIn(expression: string, values: Readonly<Record<string, string>>): string {
   return Object.entries({ __rate_interval: '1m', __range: '5m', ...values }).reduce(
     (text, [name, value]) => text.replaceAll(`$${name}`, value),
@@ -104,7 +104,7 @@ export function fillIn(expression: string, values: Readonly<Record<string, strin
   );
 }
 
-/** The same for SQL, over the time from `from` to `to`. */
+/** Replaces them in SQL, for the time from `from` to `to`. */
 export function fillInSql(
   statement: string,
   values: Readonly<Record<string, string>>,

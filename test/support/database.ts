@@ -4,7 +4,7 @@
  *   const database = useDatabase();                       // at the top of a file or describe block
  *   it('...', async () => { await database.pool.query('select 1'); });
  *
- * Each is of its own, so files can run side by side; whoever leaves a connection open fails.
+ * Each file has its own database, so files can run in parallel. A test that leaves a connection open fails.
  */
 import { Client, type Pool, type PoolConfig, type QueryResultRow } from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
@@ -12,7 +12,7 @@ import { createPool } from '../../src/platform/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 import { waitFor } from './wait-for.ts';
 
-/** How to reach a database, in the words of `pg`. */
+/** Connection options for `pg`. */
 export interface DatabaseConnection extends PoolConfig {
   readonly host: string;
   readonly port: number;
@@ -24,16 +24,16 @@ export interface DatabaseConnection extends PoolConfig {
 
 export interface OwnDatabase {
   readonly connection: DatabaseConnection;
-  /** Drops the database. Rejects when somebody is still connected, after dropping it all the same. */
+  /** Drops the database. Rejects if a client is still connected, after dropping the database anyway. */
   drop(): Promise<void>;
 }
 
-/** `migrated` has the tables of recalld, `empty` has none. */
+/** `migrated` has recalld's tables, `empty` has none. */
 export type DatabaseContent = 'migrated' | 'empty';
 
 let created = 0;
 
-/** Makes a database that its maker drops. */
+/** Creates a database that the caller drops. */
 export async function createDatabase(content: DatabaseContent = 'migrated'): Promise<OwnDatabase> {
   const { template, apiKey: _, ...server } = inject('postgres');
   const database = `test_${process.pid}_${(created += 1)}`;
@@ -52,11 +52,11 @@ export async function createDatabase(content: DatabaseContent = 'migrated'): Pro
 
 export interface UsedDatabase {
   readonly connection: DatabaseConnection;
-  /** A pool of the kind that the program uses; it is ended before the database is dropped. */
+  /** A pool like the program's; it is closed before the database is dropped. */
   readonly pool: Pool;
 }
 
-/** A database for the tests of this file or describe block. */
+/** A database for the tests in this file or describe block. */
 export function useDatabase(content: DatabaseContent = 'migrated'): UsedDatabase {
   let own: OwnDatabase | undefined;
   let pool: Pool | undefined;
@@ -83,13 +83,13 @@ function existing<T>(value: T | undefined): T {
   return value;
 }
 
-/** Runs a statement about databases, which no database of a test can. */
+/** Runs a statement about databases, which no test database can run. */
 export async function administer(sql: string, values: readonly unknown[] = []): Promise<QueryResultRow[]> {
   const { template: _template, apiKey: _key, ...server } = inject('postgres');
   return queryDatabase(server, sql, values);
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function queryDatabase<Row extends QueryResultRow>(
   connection: PoolConfig,
   sql: string,
@@ -105,12 +105,14 @@ export async function queryDatabase<Row extends QueryResultRow>(
   }
 }
 
-/** How to reach a database, as one line. */
+/** Connection URL of a database. */
 export function urlOf({ host, port, user, password, database }: Omit<DatabaseConnection, 'ssl'>): string {
   return `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
 }
 
-/** Who is connected, as a sentence; null when nobody is. The end of a connection takes the server a moment. */
+/**
+ * Returns the connected clients as a sentence; null if there are none. The server needs a moment to end a connection.
+ */
 async function findLeak(database: string): Promise<string | null> {
   const connected = async (): Promise<string[]> => {
     const rows = await administer(

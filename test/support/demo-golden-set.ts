@@ -1,12 +1,12 @@
 import { readDemoAnswers, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 
-/** A question of the demo and the document that answers it. */
+/** A demo query and the document that answers it. */
 export interface JudgedQuestion {
   readonly text: string;
   readonly document: string;
 }
 
-/** So many questions of the demo, evenly spaced over its articles. */
+/** This many demo queries, evenly spaced over the articles. */
 export async function demoQuestions(count: number): Promise<JudgedQuestion[]> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const step = Math.floor(questions.length / count);
@@ -16,7 +16,7 @@ export async function demoQuestions(count: number): Promise<JudgedQuestion[]> {
     .map(({ id, text }) => ({ text, document: answers.get(id) ?? '' }));
 }
 
-/** They as a golden set in CSV. */
+/** The same queries as a golden set in CSV. */
 export function goldenCsv(questions: readonly JudgedQuestion[]): string {
   const rows = questions.map(({ text, document }) => `"${text.replaceAll('"', '""')}","${document}"`);
   return ['question,document', ...rows].join('\n');

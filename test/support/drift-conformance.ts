@@ -1,4 +1,4 @@
-/** Reference values of numpy, scipy and scikit-learn for the statistics of drift. */
+/** Reference values from numpy, scipy and scikit-learn for the drift statistics. */
 import { readFileSync } from 'node:fs';
 import { matrixOf } from '../../src/math/vector/matrix.ts';
 
@@ -8,20 +8,20 @@ interface ConformanceCase<Input, Expected> {
   readonly expected: Expected;
 }
 
-/** The cases of a file of `test/fixtures/conformance/drift`, which names its formula and its tool. */
+/** The cases in a file in `test/fixtures/conformance/drift`, which names its formula and its tool. */
 export function driftCases<Input, Expected>(file: string): readonly ConformanceCase<Input, Expected>[] {
   const path = new URL(`../fixtures/conformance/drift/${file}.json`, import.meta.url);
   return JSON.parse(readFileSync(path, 'utf8')).cases;
 }
 
-/** Rows of whole numbers, to be divided by the scale of their case. */
+/** Rows of whole numbers that are divided by their case's scale. */
 export type ScaledVectors = readonly (readonly number[])[];
 
 export const scaledMatrix = (rows: ScaledVectors, scale: number) =>
   matrixOf(rows.map((row) => row.map((value) => value / scale)));
 export const scaledNumbers = (rows: ScaledVectors, scale: number) => rows.flat().map((value) => value / scale);
 
-/** Differences above 1e-9 * max(1, |expected|), each with its place. */
+/** Differences above 1e-9 * max(1, |expected|), each with its position. */
 export function differences(actual: ArrayLike<number>, expected: ArrayLike<number>): string[] {
   const places = Array.from({ length: Math.max(actual.length, expected.length) }, (_, i) => i);
   return places

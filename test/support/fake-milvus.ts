@@ -1,4 +1,7 @@
-/** Milvus' REST interface, version 2, as API_Reference_MDX/milvus-restful of github.com/milvus-io/web-content says. */
+/**
+ * A stand-in for the REST interface of Milvus, version 2, as documented in API_Reference_MDX/milvus-restful in
+ * github.com/milvus-io/web-content.
+ */
 
 import {
   type Body,

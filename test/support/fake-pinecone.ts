@@ -1,4 +1,7 @@
-/** Pinecone's data plane, as the types generated from its OpenAPI description (github.com/pinecone-io/pinecone-ts-client) say. */
+/**
+ * A stand-in for Pinecone's data plane, following the types generated from its OpenAPI description
+ * (github.com/pinecone-io/pinecone-ts-client).
+ */
 
 import {
   type Body,
@@ -13,7 +16,7 @@ import { type FaultServer, startFaultServer } from './fault-server.ts';
 
 const metrics = { cosine: 'cosine', euclidean: 'l2', dotproduct: 'dot' } as const;
 
-/** Many indexes on one host, told apart by the first part of the path. */
+/** Many indexes on one host, distinguished by the first part of the path. */
 export function startFakePinecone(): Promise<FaultServer> {
   const indexes = new Map<string, FakeIndex & { readonly metricName: string }>();
   return startFaultServer(

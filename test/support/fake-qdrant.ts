@@ -1,4 +1,6 @@
-/** Qdrant's REST interface, as docs/redoc/master/openapi.json of github.com/qdrant/qdrant describes it. */
+/**
+ * A stand-in for Qdrant's REST interface, as described in docs/redoc/master/openapi.json in github.com/qdrant/qdrant.
+ */
 
 import {
   type Body,
@@ -23,7 +25,7 @@ export function startFakeQdrant(): Promise<FaultServer> {
     return Object.fromEntries(keys.filter((key) => key in row.fields).map((key) => [key, row.fields[key]]));
   };
   const record = (index: FakeIndex, row: FakeRow, body: Body): Body => {
-    // A cosine collection keeps unit vectors.
+    // A cosine collection stores unit vectors.
     const norm = index.metric === 'cosine' ? Math.hypot(...row.vector) : 1;
     return {
       id: row.key,

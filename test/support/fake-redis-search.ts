@@ -1,4 +1,4 @@
-/** Indexes of the Redis query engine over hashes, one by one compared. */
+/** A stand-in for Redis query engine indexes over hashes, with brute-force comparison. */
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';
 

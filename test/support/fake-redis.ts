@@ -1,19 +1,18 @@
 /**
- * A server that speaks RESP2 over TCP and knows the vector commands that Debian's Redis lacks, as
- * github.com/redis/docs describes them (content/commands/{vadd,vsim,vrange,vemb,vinfo,vismember,vgetattr}.md and
- * ft.{create,search,aggregate,info}.md).
+ * A RESP2 server over TCP with the vector commands that Debian's Redis lacks, as described in github.com/redis/docs
+ * (content/commands/{vadd,vsim,vrange,vemb,vinfo,vismember,vgetattr}.md and ft.{create,search,aggregate,info}.md).
  */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
 export type Resp = string | Buffer | number | null | Error | readonly Resp[];
 
-/** Answers one command; an Error is an error reply, and undefined is none. */
+/** Answers one command; an Error becomes an error reply, and undefined sends no reply. */
 export type RespHandler = (name: string, args: readonly Buffer[]) => Resp | undefined;
 
 export interface RespServer {
   readonly url: string;
-  /** Every command with its arguments as text, `<N bytes>` for what is no text. */
+  /** Every command with its arguments as text; `<N bytes>` for binary arguments. */
   readonly commands: readonly (readonly string[])[];
   close(): Promise<void>;
 }
@@ -63,7 +62,7 @@ function shown(bytes: Buffer): string {
   return isText ? text : `<${bytes.length} bytes>`;
 }
 
-/** A whole command at the start of the bytes, or null when some of it has not arrived yet. */
+/** Returns a whole command at the start of the bytes, or null if part of it has not arrived yet. */
 function parse(bytes: Buffer): { args: Buffer[]; length: number } | null {
   const head = line(bytes, 0);
   if (head === null) return null;

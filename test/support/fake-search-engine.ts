@@ -1,6 +1,6 @@
 /**
- * The search interface that Elasticsearch and OpenSearch share, as github.com/elastic/elasticsearch-specification and
- * github.com/opensearch-project/documentation-website describe it.
+ * A stand-in for the search interface that Elasticsearch and OpenSearch share, as described in
+ * github.com/elastic/elasticsearch-specification and github.com/opensearch-project/documentation-website.
  */
 
 import {
@@ -32,7 +32,7 @@ interface Engine extends FakeIndex {
 
 export function startFakeSearchEngine(flavour: 'elasticsearch' | 'opensearch'): Promise<FaultServer> {
   const indexes = new Map<string, Engine>();
-  // Its client refuses to talk to anything that does not name itself.
+  // The client refuses servers that do not identify themselves.
   const headers: Record<string, string> = flavour === 'elasticsearch' ? { 'x-elastic-product': 'Elasticsearch' } : {};
   return startFaultServer(
     fakeApi(({ method, path, body }) => {
@@ -176,7 +176,7 @@ function answer(
 ): FakeAnswer {
   const includes: string[] = body._source === false ? [] : body._source.includes;
   const hits = scored.map(([row, score]) => {
-    // Elasticsearch 9.2 leaves vectors out of `_source`.
+    // Elasticsearch 9.2 omits vectors from `_source`.
     const vector = flavour === 'opensearch' ? { [index.field]: [...row.vector] } : {};
     const all: Body = { ...row.fields, ...vector };
     const source = Object.fromEntries(includes.filter((key) => key in all).map((key) => [key, all[key]]));

@@ -1,6 +1,6 @@
 /**
- * What stands behind the stand-ins for stores that cannot run on this machine: vectors that are compared one by one.
- * Each stand-in speaks the documented API of its store over this, so that adapters meet answers of the true form.
+ * The shared part of stand-ins for stores that cannot run on this machine: vectors that are compared by brute force.
+ * Each stand-in serves its store's documented API on top of this, so that adapters receive responses in the real form.
  */
 
 import type { VectorMetric } from '../../src/connectors/stores/vector-store.ts';
@@ -17,7 +17,7 @@ export interface FakeRow {
 export interface FakeIndex {
   readonly metric: VectorMetric;
   readonly dimensions: number;
-  /** Given at creation and never again. */
+  /** Set at creation and never changed. */
   readonly uid: string;
   readonly rows: Map<string, FakeRow>;
 }
@@ -36,7 +36,7 @@ export function fakeIndex(metric: VectorMetric, dimensions: number): FakeIndex {
   return { metric, dimensions, uid: `uid-${created}`, rows: new Map() };
 }
 
-/** All rows that pass, best first by the metric of the index. */
+/** All rows that pass the filter, best first by the index metric. */
 export function ranked(
   index: FakeIndex,
   query: readonly number[],
@@ -59,7 +59,7 @@ export function ranked(
   return all.toSorted((a, b) => goodness[index.metric](b) - goodness[index.metric](a));
 }
 
-/** Fisher and Yates with a new seed at each call, or the one given. */
+/** Fisher-Yates shuffle with a new seed at each call, or with the given seed. */
 export function shuffled<Item>(items: Iterable<Item>, seed = nextSeed()): Item[] {
   const random = createRandom(seed);
   const bits = new Uint32Array(1);
@@ -83,20 +83,22 @@ export interface FakeAnswer {
   readonly json: unknown;
 }
 
-/** The body of a request, whose form the adapter under test decides. */
+/** The request body, whose form the adapter under test decides. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Body = any;
 
 export interface FakeRequest {
   readonly method: string;
-  /** Without the query, decoded. */
+  /** Path without the query string, decoded. */
   readonly path: string;
-  /** JSON, or the text of another type. */
+  /** JSON, or the text for another type. */
   readonly body: Body;
   readonly url: URL;
 }
 
-/** Answers each request by its method, path without the query, and body; `headers` come with every answer. */
+/**
+ * Answers each request by its method, path without the query string, and body; `headers` are sent with every response.
+ */
 export function fakeApi(
   answer: (request: FakeRequest) => FakeAnswer,
   headers: Readonly<Record<string, string>> = {},
@@ -115,7 +117,7 @@ export function fakeApi(
   };
 }
 
-/** By its form: clients have content types of their own, and Milvus' client sends none of JSON. */
+/** Detected by content: clients have their own content types, and the Milvus client sends none for JSON. */
 function jsonOrText(text: string): Body {
   try {
     return JSON.parse(text);
@@ -124,7 +126,7 @@ function jsonOrText(text: string): Body {
   }
 }
 
-/** Sends what a test prepares a store with, which no adapter may do. */
+/** Sends requests that prepare a store for a test, which no adapter may do. */
 export async function prepare(
   url: string,
   method: string,

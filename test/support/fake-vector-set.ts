@@ -1,9 +1,9 @@
-/** Vector sets of Redis, one by one compared. */
+/** A stand-in for Redis vector sets, with brute-force comparison. */
 
 import { type Resp, type RespServer, startRespServer, unknownCommand } from './fake-redis.ts';
 import { type FakeIndex, type FakeRow, fakeIndex, ranked } from './fake-vector-index.ts';
 
-/** @param version what came with 8.4 is unknown to an older one */
+/** @param version an older version lacks commands that were added in 8.4 */
 export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<RespServer> {
   const sets = new Map<string, FakeIndex>();
   return startRespServer((name, args) => {
@@ -29,7 +29,7 @@ export function startFakeVectorSets(version: '8.0' | '8.4' = '8.4'): Promise<Res
       case 'VCARD':
         return set?.rows.size ?? 0;
       case 'VRANDMEMBER':
-        // Of fewer it would walk the graph.
+        // With fewer elements it would walk the graph.
         return Number(rest[0]) < (set?.rows.size ?? 0) ? new Error('ERR not uniform') : [...(set?.rows.keys() ?? [])];
       case 'VEMB': {
         const vector = set?.rows.get(rest[0] ?? '')?.vector;

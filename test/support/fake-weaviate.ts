@@ -1,4 +1,4 @@
-/** Weaviate's schema over REST and its GraphQL, of the forms that docs.weaviate.io shows. */
+/** A stand-in for Weaviate's schema over REST and its GraphQL, in the forms shown on docs.weaviate.io. */
 
 import { type FieldNode, Kind, type OperationDefinitionNode, parse, valueFromASTUntyped } from 'graphql';
 import {
@@ -54,7 +54,7 @@ interface Query {
   readonly additional: readonly string[];
 }
 
-/** `{ Get { Chunks(...) { ... } } }`, by the grammar of GraphQL. @throws GraphQLError for anything else */
+/** `{ Get { Chunks(...) { ... } } }`, by the GraphQL grammar. @throws GraphQLError for anything else */
 function readQuery(text: string): { readonly operation: string; readonly name: string; readonly query: Query } {
   const [definition] = parse(text).definitions;
   if (definition?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no query');

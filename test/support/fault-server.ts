@@ -1,14 +1,14 @@
 /**
- * A real HTTP server on loopback that answers like a retrieval service, and fails in the ways that such services do.
+ * A real HTTP server on loopback that responds like a retrieval service and fails in the ways that such services fail.
  *
  *   const server = await startFaultServer(documents([{ id: 'd1', score: 0.9 }]));
  *   server.respondWith(share(0.2, status(500), documents([{ id: 'd1' }])));     // every fifth request fails
- *   server.respondWith(inTurn(reset(), tooManyRequests('1'), documents([])));   // then the last one for ever
+ *   server.respondWith(inTurn(reset(), tooManyRequests('1'), documents([])));   // then the last one forever
  *   server.respondWith(when((request) => request.body.includes('refund'), hang(), documents(ranked)));
- *   ... call server.url, look at server.requests ...
+ *   ... call server.url, inspect server.requests ...
  *   await server.close();                                                       // hanging requests are cut off
  *
- * Documents are sent as `{"results": [{"id", "score"}]}`. Nothing is random, so a test can count what it sees.
+ * Documents are sent as `{"results": [{"id", "score"}]}`. Nothing is random, so a test can count requests and responses.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,36 +16,36 @@ import type { Socket } from 'node:net';
 
 export interface ReceivedRequest {
   readonly method: string;
-  /** Path and query string as they were sent. */
+  /** Path and query string as sent. */
   readonly target: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** Answers one request, or does not. */
+/** Answers one request, or leaves it unanswered. */
 export type Responder = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A result as it goes over the wire; real services also send numbers as ids, or none. */
+/** A result on the wire; real services also send numbers as ids, or no ids. */
 export interface WireDocument {
   readonly id?: string | number | null;
   readonly score?: number | string | null;
 }
 
 export interface FaultServer {
-  /** For example http://127.0.0.1:41234, without a slash at the end. */
+  /** For example http://127.0.0.1:41234, without a trailing slash. */
   readonly url: string;
-  /** Every request that was read to its end, in order of arrival. */
+  /** Every request that was read completely, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
-  /** Connections accepted since the start: shows whether they are reused. */
+  /** Connections accepted since the start, which shows whether they are reused. */
   readonly connections: number;
-  /** Connections open now: shows whether an aborted call left one behind. */
+  /** Connections open now, which shows whether an aborted call left one behind. */
   readonly openConnections: number;
   respondWith(responder: Responder): void;
-  /** Cuts every connection off and stops listening; may be called again. */
+  /** Closes every connection and stops listening. May be called again. */
   close(): Promise<void>;
 }
 
-/** Starts on a free port of 127.0.0.1, or on `port`, as when a service comes back where it was. */
+/** Starts on a free port on 127.0.0.1, or on `port`, as when a service comes back at the same address. */
 export async function startFaultServer(responder: Responder, port = 0): Promise<FaultServer> {
   const requests: ReceivedRequest[] = [];
   const open = new Set<Socket>();
@@ -66,7 +66,7 @@ export async function startFaultServer(responder: Responder, port = 0): Promise<
       requests.push(request);
       respond(request, response);
     });
-    // A client that gives up is what many tests are about.
+    // Many tests are about clients that give up.
     incoming.on('error', () => undefined);
   });
   server.on('connection', (socket: Socket) => {
@@ -107,12 +107,12 @@ export function json(value: unknown, headers: Readonly<Record<string, string>> =
   return raw(JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }
 
-/** 200 with a body as it stands. */
+/** 200 with the given body, unchanged. */
 export function raw(body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Responder {
   return (_request, response) => response.writeHead(200, headers).end(body);
 }
 
-/** 200 with `{"results": [...]}`; a function ranks each request on its own. */
+/** 200 with `{"results": [...]}`; a function ranks each request separately. */
 export function documents(
   ranked: readonly WireDocument[] | ((request: ReceivedRequest) => readonly WireDocument[]),
 ): Responder {
@@ -132,19 +132,19 @@ export function withDuplicates(ranked: readonly WireDocument[]): WireDocument[] 
   return ranked.flatMap((document) => [document, document]);
 }
 
-/** Numbers from 1 as ids, as a service with a serial column sends them. */
+/** Numbers from 1 as ids, like a service with a serial column. */
 export function withNumericIds(ranked: readonly WireDocument[]): WireDocument[] {
   return ranked.map((document, index) => ({ ...document, id: index + 1 }));
 }
 
-/** Only the first `count`: a service that finds fewer than it was asked for. */
+/** Only the first `count`, like a service that finds fewer than requested. */
 export function fewer(ranked: readonly WireDocument[], count: number): WireDocument[] {
   return ranked.slice(0, count);
 }
 
 // Faults
 
-/** 200 with a web page, as a proxy or a login form answers. */
+/** 200 with a web page, like a proxy or a login form. */
 export function html(): Responder {
   return raw('<!doctype html><title>Sign in</title>', { 'content-type': 'text/html; charset=utf-8' });
 }
@@ -171,7 +171,7 @@ export function hang(): Responder {
   return () => undefined;
 }
 
-/** Sends the status, the headers and the start of a body, and never the rest. */
+/** Sends the status, the headers and the start of a body, but never the rest. */
 export function hangInBody(): Responder {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -179,7 +179,7 @@ export function hangInBody(): Responder {
   };
 }
 
-/** Answers after `delayMs`, unless the client has gone. */
+/** Answers after `delayMs`, unless the client has disconnected. */
 export function slow(delayMs: number, then: Responder): Responder {
   return (request, response) => {
     const timer = setTimeout(() => then(request, response), delayMs);
@@ -194,7 +194,7 @@ export function reset(): Responder {
   };
 }
 
-/** Promises a longer body than it sends, and closes the connection. */
+/** Announces a longer body than it sends, and closes the connection. */
 export function truncated(): Responder {
   return (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -220,12 +220,12 @@ export function huge(bytes: number): Responder {
   };
 }
 
-// Which request gets which
+// Which requests get which response
 
-/** Gives exactly `ratio` of the requests (0 to 1), evenly spread, to `fault` and the others to `otherwise`. */
+/** Sends exactly `ratio` of the requests (0 to 1), evenly spread, to `fault` and the others to `otherwise`. */
 export function share(ratio: number, fault: Responder, otherwise: Responder): Responder {
   let seen = 0;
-  // 100 x 0.29 is a little under 29 in binary.
+  // 100 x 0.29 is slightly below 29 in binary.
   const faultsAmong = (count: number) => Math.floor(count * ratio + 1e-9);
   return (request, response) => {
     seen += 1;
@@ -234,7 +234,7 @@ export function share(ratio: number, fault: Responder, otherwise: Responder): Re
   };
 }
 
-/** Gives the first request to the first responder and so on; the last one stays. */
+/** Sends the first request to the first responder and so on; the last responder is then reused. */
 export function inTurn(...responders: readonly [Responder, ...Responder[]]): Responder {
   let seen = 0;
   return (request, response) => {
@@ -244,7 +244,9 @@ export function inTurn(...responders: readonly [Responder, ...Responder[]]): Res
   };
 }
 
-/** Gives the requests that `condition` picks, such as those for one query, to `fault` and the others to `otherwise`. */
+/**
+ * Sends the requests that match `condition`, such as requests for one query, to `fault` and the others to `otherwise`.
+ */
 export function when(
   condition: (request: ReceivedRequest) => boolean,
   fault: Responder,

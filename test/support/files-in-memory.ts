@@ -1,15 +1,18 @@
 /**
- * Where the temporary files of the suite are. Hundreds of databases and data folders are copied and removed, and on a disk
- * that takes longer than most of the tests that need them.
+ * Chooses where the suite's temporary files are. Hundreds of databases and data folders are copied and removed, which
+ * on a disk takes longer than most of the tests that need them.
  */
 import { readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
 const MEMORY = '/dev/shm';
-/** Of the files of all tests that run at one time, several times over. */
+/** Several times the size of the files of all tests that run at the same time. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
-/** Keeps them in memory, in this process and those that it starts, where that has room and programs may be run from it. */
+/**
+ * Keeps the files in memory, for this process and its child processes, if there is room and programs may run from
+ * there.
+ */
 export function keepFilesInMemory(): void {
   if (process.env['TMPDIR'] === undefined && hasRoom()) process.env['TMPDIR'] = MEMORY;
 }
@@ -23,7 +26,7 @@ function hasRoom(): boolean {
     const mayRun = mounted !== undefined && !/\b(?:ro|noexec)\b/.test(mounted.split(' ')[3] ?? '');
     return mayRun && bavail * bsize > ROOM_BYTES && freemem() > 2 * ROOM_BYTES;
   } catch {
-    // Not every system has one.
+    // Not every system has such a folder.
     return false;
   }
 }

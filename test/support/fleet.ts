@@ -1,6 +1,6 @@
 /**
- * recalld in processes of one role each, over one PostgreSQL and one queue. Every process reaches both through gates of
- * its own, so that the network of one can be cut while the others notice nothing.
+ * recalld in processes with one role each, over one PostgreSQL and one queue. Every process reaches both through its
+ * own gates, so that one process can lose its network without affecting the others.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,45 +10,45 @@ import { type Daemon, type Finished, runRecalld, startRecalld } from './recalld.
 import { startTcpGate, type TcpGate } from './tcp-gate.ts';
 
 export interface FleetSettings {
-  /** Where its configs are written and its processes work. */
+  /** Folder in which the configs are written and the processes work. */
   readonly folder: string;
   readonly postgres: Pick<OwnPostgres, 'connection'>;
-  /** URL of Redis; null keeps the jobs in PostgreSQL. */
+  /** URL of Redis; null stores the jobs in PostgreSQL. */
   readonly redis: string | null;
   readonly roles: readonly Role[];
-  /** More keys of `server` and `storage`, in YAML's flow style. */
+  /** Further keys for `server` and `storage`, in YAML's flow style. */
   readonly server?: string;
   readonly storage?: string;
-  /** The rest of the config, from `pipelines:` on. */
+  /** The rest of the config, from `pipelines:`. */
   readonly pipelines: string;
   readonly atEnd: (clean: () => Promise<void>) => void;
 }
 
-/** One process of the fleet; what it is called by survives its restarts. */
+/** One process in the fleet; its name survives restarts. */
 export interface Member {
   readonly role: Role;
   readonly daemon: Daemon;
-  /** Its way to PostgreSQL, and to Redis when the jobs are there. */
+  /** Its gate to PostgreSQL, and to Redis if the jobs are there. */
   readonly gates: readonly TcpGate[];
   readonly isUp: boolean;
-  /** As `kill -9` does; resolves when it is gone. */
+  /** Like `kill -9`; resolves when the process has ended. */
   kill(): Promise<void>;
-  /** In order, by SIGTERM; clients find out by themselves. Resolves with how it ended. */
+  /** Stops in order, by SIGTERM; clients notice on their own. Resolves with the exit code. */
   stop(): Promise<Finished>;
   start(): Promise<void>;
 }
 
 export interface Fleet {
   readonly members: readonly Member[];
-  /** A key for every scope. */
+  /** An API key with every scope. */
   readonly key: string;
-  /** The members of a role. */
+  /** The members with a given role. */
   readonly of: (role: Role) => readonly Member[];
-  /** Addresses of the APIs that are up. */
+  /** Addresses of the running APIs. */
   readonly apis: () => readonly string[];
 }
 
-/** Migrates the database, makes a key and starts a process for each of `roles`. */
+/** Migrates the database, creates a key and starts a process for each of `roles`. */
 export async function startFleet(settings: FleetSettings): Promise<Fleet> {
   const { folder, roles, atEnd } = settings;
   const members: Member[] = [];
@@ -77,7 +77,7 @@ async function aMember(settings: FleetSettings, role: Role, number: number): Pro
     atEnd(() => gate.close());
     return gate;
   };
-  // The port is looked up at every connection, since a PostgreSQL that starts again may have another.
+  // The port is looked up for every connection, because a restarted PostgreSQL may have another port.
   const database = await gateTo({
     host: '127.0.0.1',
     get port() {

@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL for all tests, with a migrated database that they clone (see database.ts). It is the embedded one, so
- * that nothing has to be installed; it works in a temporary folder that is removed.
+ * One PostgreSQL for all tests, with a migrated database that tests clone (see database.ts). It is the embedded
+ * PostgreSQL, so nothing has to be installed. It runs in a temporary folder that is removed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,30 +12,32 @@ import { copyFolder } from './copy-folder.ts';
 import { aCluster, aPostgresServer, type PostgresServer } from './postgres-server.ts';
 import { withPool } from './with-pool.ts';
 
-/** Where the PostgreSQL of the tests is; its role may create and drop databases. */
+/** Connection options for the tests' PostgreSQL; its role may create and drop databases. */
 export interface TestServer {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly ssl: false;
-  /** Holds nothing; a connection to it is for statements about other databases. */
+  /** An empty database; connections to it run statements about other databases. */
   readonly database: string;
-  /** The migrated database that is cloned. Nobody may be connected to it. */
+  /** The migrated database that is cloned. No client may be connected to it. */
   readonly template: string;
-  /** An API key for every scope, which each clone knows. */
+  /** An API key with every scope, which each clone has. */
   readonly apiKey: string;
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
     readonly postgres: TestServer;
-    /** A data folder with a cluster as initdb made it, which takes longer than to copy it. */
+    /** A data folder with a cluster from initdb, which takes longer to create than to copy. */
     readonly newCluster: string;
   }
 }
 
-/** Each project of tests that needs the server sets it up, in one process: the first starts it, the last stops it. */
+/**
+ * Each test project that needs the server sets it up, in one process: the first project starts it, the last stops it.
+ */
 interface Shared {
   server?: Promise<StartedServer>;
   users: number;
@@ -63,18 +65,18 @@ export async function teardown(): Promise<void> {
   if (shared.users === 0) await (await shared.server)?.stop();
 }
 
-/** What these databases hold is thrown away, so a crash of the machine may have it. */
+/** These databases are thrown away, so losing them in a crash does not matter. */
 const settings = [
   'synchronous_commit=off',
   'full_page_writes=off',
   'wal_level=minimal',
   'max_wal_senders=0',
   'shared_buffers=128MB',
-  // A daemon holds about 25.
+  // A daemon holds about 25 connections.
   'max_connections=400',
   'huge_pages=off',
   'jit=off',
-  // Without statistics of rows that just came joins are planned badly; a database lives for less than the usual minute.
+  // Without statistics on new rows, joins are planned badly, and a test database does not exist for the usual minute.
   'autovacuum_naptime=3s',
   'TimeZone=UTC',
   'log_min_messages=log',

@@ -1,4 +1,4 @@
-/** Golden runs for tests, whole and plausible; a test names only what it is about. */
+/** Complete and plausible golden runs; a test names only the values that matter. */
 
 import type { RunDifference } from '../../src/golden/rules/compare-golden-runs.ts';
 import type { GoldenRun, NewRun, QueryAnswer } from '../../src/golden/rules/run.ts';
@@ -67,7 +67,7 @@ export function anEnd(end: Partial<RunEnd> = {}): RunEnd {
 
 export interface GoldenStores {
   readonly runs: GoldenRuns;
-  /** Runs belong to a version of a set. */
+  /** Runs belong to a set version. */
   readonly sets: GoldenSets;
 }
 
@@ -76,7 +76,7 @@ export async function importSet({ sets }: GoldenStores, name: string): Promise<v
   await sets.add(aNewGoldenSet({ name, queries: [aGoldenQuery()] }), nine);
 }
 
-/** Creates a run, and imports its set if it does not exist. */
+/** Creates a run, and imports its set if the set does not exist. */
 export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {}): Promise<NewRun> {
   const made = aRun(run);
   await importSet(stores, made.goldenSet);
@@ -84,7 +84,7 @@ export async function createRun(stores: GoldenStores, run: Partial<NewRun> = {})
   return made;
 }
 
-/** A stored run with its answers; it has ended if an end is given. */
+/** A stored run with its results; it has ended if an end is given. */
 export async function putRun(
   stores: GoldenStores,
   run: Partial<NewRun> = {},
@@ -98,7 +98,7 @@ export async function putRun(
   return stored;
 }
 
-/** nDCG@10 of all queries dropped by 0.05. */
+/** nDCG@10 over all queries dropped by 0.05. */
 export function aDifference(parts: Partial<RunDifference> = {}): RunDifference {
   return {
     key: { measure: 'ndcg', k: 10 },

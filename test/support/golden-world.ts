@@ -1,4 +1,4 @@
-/** A golden set on a schedule over a real database: the test sets the time, everything else is the real code. */
+/** A golden set on a schedule over a real database. The test sets the time; everything else is the real code. */
 
 import type { Pool } from 'pg';
 import { createDb } from '../../src/app/database.ts';
@@ -21,7 +21,7 @@ import { MemoryJobQueue } from './memory-job-queue.ts';
 import { MemoryLogger } from './memory-telemetry.ts';
 import { samplesOf } from './stored-gauges.ts';
 
-/** Documents for a query, best first; null when the retriever fails. */
+/** Documents for a query, best first; null if the retriever fails. */
 export type Answers = (text: string) => readonly string[] | null;
 
 let worlds = 0;

@@ -1,4 +1,4 @@
-/** A clock that is set by hand, for work that waits for real services too: every sleep is over at once. */
+/** A clock that is set by hand, for work that also waits for real services: every sleep ends immediately. */
 import type { Clock } from '../../src/core/time.ts';
 
 export class HandClock implements Clock {

@@ -1,6 +1,6 @@
 /**
- * Renders the Helm templates of this repository. It knows the part of Go templates and Sprig that they use, and throws at
- * anything else, so that a template cannot pass by not being understood.
+ * Renders this repository's Helm templates. Supports the parts of Go templates and Sprig that they use, and throws for
+ * anything else, so that no template passes unsupported.
  */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
@@ -8,9 +8,9 @@ import { stringify } from 'yaml';
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export interface Chart {
-  /** What `.Files.Get` reads. */
+  /** The files that `.Files.Get` reads. */
   readonly files: Readonly<Record<string, string>>;
-  /** Texts that hold `define` blocks. */
+  /** Texts that contain `define` blocks. */
   readonly helpers: readonly string[];
   /** `.Values`, `.Release`, `.Chart`. */
   readonly root: Readonly<Record<string, Value>>;
@@ -38,13 +38,13 @@ interface Scope {
   readonly variables: ReadonlyMap<string, Value>;
 }
 
-/** @throws Error for what Helm refuses, and for what this renderer does not know */
+/** @throws Error for input that Helm refuses, and for input that this renderer does not support */
 export function renderTemplate(template: string, chart: Chart): string {
   const definitions = new Map<string, readonly Node[]>();
   for (const helper of chart.helpers) collectDefinitions(helper, definitions);
   const root = chart.root as Value;
   const render = (nodes: readonly Node[], scope: Scope): string => {
-    // A variable holds until the end of its block.
+    // A variable is valid until the end of its block.
     let here = scope;
     let text = '';
     for (const node of nodes) {
@@ -69,7 +69,7 @@ export function renderTemplate(template: string, chart: Chart): string {
         return render(isTrue(evaluate(node.condition, scope)) ? node.holds : node.otherwise, scope);
       case 'range': {
         const over = evaluate(node.over, scope);
-        // As in Go, the keys of a map come in their order.
+        // As in Go, map keys are visited in sorted order.
         const entries: readonly (readonly [Value, Value])[] = Array.isArray(over)
           ? (over as readonly Value[]).map((value, index) => [index, value])
           : Object.keys((over ?? {}) as object)
@@ -92,7 +92,7 @@ export function renderTemplate(template: string, chart: Chart): string {
     for (const command of splitOutside(pipeline, '|')) {
       const [name = '', ...words] = wordsOf(command);
       if ((name === 'and' || name === 'or') && piped === undefined) {
-        // It looks no further than the first that decides.
+        // Evaluation stops at the first argument that decides.
         const isAnd = name === 'and';
         piped = words.reduce<Value>((value, word) => (isTrue(value) === isAnd ? operand(word, scope) : value), isAnd);
         continue;
@@ -175,7 +175,7 @@ function textOf(value: Value | undefined): string {
   throw new Error(`${JSON.stringify(value)} is no scalar`);
 }
 
-/** As Go has it: what is empty does not count. */
+/** As in Go, empty values are false. */
 function isTrue(value: Value): boolean {
   if (value === null || typeof value !== 'object') return Boolean(value);
   return Object.keys(value).length > 0;
@@ -186,7 +186,7 @@ interface Token {
   readonly text: string;
 }
 
-/** `{{-` and `-}}` take the white space beside them away. */
+/** `{{-` and `-}}` remove adjacent white space. */
 function tokens(template: string): Token[] {
   const found: Token[] = [];
   let from = 0;
@@ -257,7 +257,7 @@ function parse(all: readonly Token[], definitions: Map<string, readonly Node[]>)
   return block([]).nodes;
 }
 
-/** Words of a command; quotes and parentheses hold theirs together. */
+/** Words in a command; quotes and parentheses group words. */
 function wordsOf(command: string): string[] {
   return splitOutside(command.trim(), ' ').filter((word) => word !== '');
 }

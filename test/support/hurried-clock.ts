@@ -1,4 +1,4 @@
-/** A clock by which waits are so many times as short as they are said to be, where a real service is waited for too. */
+/** A clock that shortens all waits by a factor, including waits for real services. */
 import { systemClock } from '../../src/core/system-clock.ts';
 import type { Clock } from '../../src/core/time.ts';
 

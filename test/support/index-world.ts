@@ -1,4 +1,4 @@
-/** A pipeline whose manifest and store a test sets, looked into by rounds that store what they find in a real database. */
+/** A pipeline whose manifest and store a test sets. Rounds check it and store their findings in a real database. */
 
 import type { Pool } from 'pg';
 import { onTestFinished, vi } from 'vitest';
@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 const SEED = 1;
 export const START = new Date('2026-03-02T12:00:00Z');
 
-/** A line of the manifest. */
+/** A line in the manifest. */
 export interface Line {
   readonly id: string;
   readonly updated_at?: string;
@@ -32,7 +32,7 @@ export interface Line {
   readonly segment?: string;
 }
 
-/** A vector that the embedder of this world makes of a text. */
+/** The vector that this world's embedder returns for a text. */
 export function vectorOf(text: string, model = 0): Float32Array {
   const vector = new Float32Array(16);
   let state = 2166136261 + model;
@@ -58,7 +58,7 @@ export class IndexWorld {
 
   constructor(pool: Pool, plan: Partial<IndexPlan> = {}) {
     const db = createDb(pool);
-    // Bounds of 95 % miss one draw in twenty; these are the same draws in every run of the tests.
+    // 95 % bounds miss one sample in twenty; the samples are the same in every test run.
     const random = vi.spyOn(Math, 'random').mockImplementation(uniforms(SEED));
     onTestFinished(() => random.mockRestore());
     this.#measurements = createMeasurements(pool);
@@ -109,7 +109,7 @@ export class IndexWorld {
       yield { lines: lines.slice(start, start + 1000), next: null };
   }.bind(this);
 
-  /** Documents of a year ago, each with one chunk, in manifest and store. */
+  /** Year-old documents, each with one chunk, in manifest and store. */
   fill(count: number): void {
     const ids = Array.from({ length: count }, (_, place) => `doc-${place}`);
     this.lines = ids.map((id, place) => ({
@@ -121,7 +121,7 @@ export class IndexWorld {
     this.store.hold(ids.map((id) => chunkOf(id)));
   }
 
-  /** A store that has the same content and cannot list its ids, and draws true samples. */
+  /** A store with the same content that cannot list its ids, but returns true samples. */
   withoutList(): VectorStore {
     const { store } = this;
     return {
@@ -146,7 +146,7 @@ export class IndexWorld {
     return all.find((one) => one.measure === measure && one.segment === segment);
   }
 
-  /** The value with its bounds, where the latest look came to one. */
+  /** The value with its bounds, if the latest probe produced a value. */
   async value(measure: string, segment = 'all') {
     const found = await this.latest(measure, segment);
     return found === undefined || found.gap !== null ? null : found.newest;

@@ -1,10 +1,9 @@
 /**
- * recalld as somebody has installed it: a folder with its config, and a database of its own on the PostgreSQL of all
- * tests, already migrated.
+ * An installed recalld: a folder with its config, and its own migrated database on the tests' shared PostgreSQL.
  *
  *   const { recalld, serve, query } = await anInstallation({ 'recalld.yaml': '...', 'faq.csv': '...' });
  *   await recalld('golden import faq.csv --set faq');           // {code, stdout, stderr}
- *   const daemon = await serve();                               // a process, ready
+ *   const daemon = await serve();                               // a ready process
  *   const response = await daemon.fetch('/v1/pipelines');       // with a key for every scope
  */
 import { writeFile } from 'node:fs/promises';
@@ -33,15 +32,15 @@ import {
 } from './recalld.ts';
 
 export interface InstalledDaemon extends Daemon {
-  /** For every scope. */
+  /** An API key with every scope. */
   readonly apiKey: string;
-  /** A path of the daemon, with a key for every scope unless the headers have another. */
+  /** Fetches a path of the daemon, with a key that has every scope unless the headers have another key. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>;
-  /** The same for the JSON API, held to its contract. */
+  /** The same for the JSON API, checked against its contract. */
   readonly call: CallApi;
-  /** Sends one JSON document, and returns status and body of the answer. */
+  /** Sends one JSON document. Returns the status and body of the response. */
   readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>;
-  /** The page of /metrics. */
+  /** The /metrics page. */
   readonly metrics: () => Promise<string>;
 }
 
@@ -53,11 +52,11 @@ export interface Answer {
 export interface Installation {
   readonly folder: string;
   readonly connection: DatabaseConnection;
-  /** Runs a command to its end: words of a line, and arguments that hold blanks. */
+  /** Runs a command to completion: words on a line, and arguments that contain blanks. */
   readonly recalld: (line: string, ...more: readonly string[]) => Promise<Finished>;
-  /** What a command prints with `--json`. */
+  /** The output of a command with `--json`. */
   readonly json: <T = unknown>(line: string, ...more: readonly string[]) => Promise<T>;
-  /** Starts a command in a process of its own. */
+  /** Starts a command in a separate process. */
   readonly spawn: (line: string) => Running;
   readonly serve: (...args: readonly string[]) => Promise<InstalledDaemon>;
   readonly query: <Row extends QueryResultRow>(sql: string, ...values: readonly unknown[]) => Promise<Row[]>;
@@ -65,10 +64,10 @@ export interface Installation {
 
 export interface InstallationSettings {
   readonly atEnd?: AtEnd;
-  /** `none` for what ends before it would need one. */
+  /** `none` for commands that end before they would need a database. */
   readonly database?: DatabaseContent | 'none';
   readonly env?: Readonly<Record<string, string>>;
-  /** The URL by which it reaches its database, such as that of a gate before it. */
+  /** The URL of its database, such as the URL of a gate in front of it. */
   readonly wayTo?: (connection: DatabaseConnection) => Promise<string>;
 }
 
@@ -135,9 +134,9 @@ function visiting(url: string, apiKey: string): Omit<InstalledDaemon, keyof Runn
   };
 }
 
-/** Does jobs now, in place of when their schedule would; any process on the same queue may ask for them. */
+/** Runs jobs now, instead of on schedule; any process on the same queue may run them. */
 export async function startJobs(connection: PoolConfig, jobs: readonly string[]): Promise<void> {
-  // Half of the program, which few tests need.
+  // Loaded on demand: half of the program, which few tests need.
   const { jobCatalogue } = await import('../../src/app/jobs.ts');
   const { openJobQueue } = await import('../../src/platform/queue/bullmq.ts');
   const backend = { kind: 'postgres', connection } as const;

@@ -1,4 +1,6 @@
-/** What tests of the job queue share: jobs, handlers that wait to be let go, and queues that are closed at the end. */
+/**
+ * Shared by job queue tests: jobs, handlers that wait until they are released, and queues that are closed at the end.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -10,29 +12,29 @@ import type { JobQueue, JobSpec, QueueCount, RunJob } from '../../src/platform/q
 import type { WorkerSettings } from './job-worker.ts';
 import { silentLogger } from './log.ts';
 
-/** A store of jobs that a test can take away. */
+/** A job store that a test can make unavailable. */
 export interface TestBackend {
   readonly settings: BackendSettings;
-  /** Its connections break, new ones are refused. */
+  /** Its connections break, and new connections are refused. */
   goDown(): Promise<void>;
-  /** Its connections stay, and nobody answers. */
+  /** Its connections stay open, but nothing answers. */
   fallSilent(): Promise<void> | void;
-  /** It answers again, after either. */
+  /** The store answers again, after either fault. */
   comeBack(): Promise<void> | void;
 }
 
-/** How long it takes to give up a worker and a store; the defaults are meant for networks, not for tests. */
+/** How long until a worker and a store are given up; the defaults suit networks, not tests. */
 export const limits = { lostAfterMs: 1000, answerLimitMs: 1000 };
 
 let names = 0;
 
-/** A job that no other test has. */
+/** A job that no other test uses. */
 export function aJob(job: Partial<JobSpec> = {}): JobSpec {
   const name = `job-${process.pid}-${(names += 1)}`;
   return { name, concurrency: 1, attempts: 3, backoffMs: 20, retainSeconds: 600, ...job };
 }
 
-/** A handler that says what it was given and does what it is told. */
+/** A handler that records its payload and follows instructions. */
 export interface Handler {
   readonly run: RunJob;
   readonly calls: readonly HandlerCall[];
@@ -72,7 +74,7 @@ export function aHandler(work: (id: string) => ReturnType<RunJob> = async () => 
   };
 }
 
-/** A handler that waits until it is let go; after the test it is in any case. */
+/** A handler that waits until it is released, at the latest after the test. */
 export function aHeldHandler(outcome: Awaited<ReturnType<RunJob>> = 'done'): Handler & { letGo(): void } {
   const waiting: (() => void)[] = [];
   const letGo = (): void => {
@@ -91,7 +93,7 @@ export function aHeldHandler(outcome: Awaited<ReturnType<RunJob>> = 'done'): Han
 
 const held: (() => void)[] = [];
 
-/** Counts of one job, by state. */
+/** Number of jobs with one name, by state. */
 export function countsOf(counts: readonly QueueCount[], job: JobSpec): Record<string, number> {
   return Object.fromEntries(counts.filter(({ queue }) => queue === job.name).map(({ state, count }) => [state, count]));
 }
@@ -99,9 +101,9 @@ export function countsOf(counts: readonly QueueCount[], job: JobSpec): Record<st
 export const nothing = { waiting: 0, active: 0, delayed: 0, failed: 0 };
 
 export interface UsedQueues {
-  /** Opens a queue as a process of its own would. */
+  /** Opens a queue as a separate process would. */
   open(jobs: readonly JobSpec[], logger?: Logger): Promise<JobQueue>;
-  /** Starts a process that works on the jobs; see job-worker.ts. */
+  /** Starts a process that runs the jobs; see job-worker.ts. */
   startWorker(jobs: readonly JobSpec[], manner: WorkerSettings['manner']): WorkerProcess;
 }
 
@@ -110,7 +112,7 @@ export interface WorkerProcess {
   readonly output: () => string;
 }
 
-/** Queues and workers over a backend, for the tests of this file or describe block. */
+/** Queues and workers over a backend, for the tests in this file or describe block. */
 export function useQueues(backend: () => TestBackend): UsedQueues {
   const opened: JobQueue[] = [];
   const children: ChildProcess[] = [];
@@ -145,7 +147,7 @@ export function useQueues(backend: () => TestBackend): UsedQueues {
   };
 }
 
-/** As by `kill -9`, or by a machine that loses its power. */
+/** Like `kill -9`, or a machine that loses power. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');

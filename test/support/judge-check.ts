@@ -1,4 +1,4 @@
-/** One check on a golden run of `faq`, judged as the run judges it. */
+/** One check on a golden run of `faq`, evaluated as the run evaluates it. */
 import {
   evaluateGoldenRun,
   type FloorCheck,
@@ -33,7 +33,7 @@ export function evaluateFloor(
   return judgeCheck(floor, { scores, shifts: { [goldenCheckName(floor, 'faq')]: shift } });
 }
 
-/** @param history the completed runs before it, oldest first; @param stood the verdict on the latest of them */
+/** @param history earlier completed runs, oldest first; @param stood the verdict on the latest of them */
 export function evaluateRegression(
   check: RegressionCheck,
   compared: ComparedWithBaseline | string,

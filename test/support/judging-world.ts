@@ -1,6 +1,6 @@
 /**
- * A service whose documents say how good they are, a judge behind a real HTTP endpoint that reads it, and live traffic of
- * which everything is known.
+ * A service whose documents state how good they are, a judge behind a real HTTP endpoint that reads that quality, and
+ * live traffic with known properties.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ function json(response: ServerResponse, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** The answer of a chat model that says this. */
+/** A chat model response with this content. */
 export function chatAnswer(content: string): Responder {
   return (_, response) =>
     json(response, {
@@ -41,13 +41,13 @@ export function chatAnswer(content: string): Responder {
     });
 }
 
-/** What a request asked the model to read. */
+/** The texts that a request sent to the model. */
 export function promptOf({ body }: ReceivedRequest): string {
   const { messages } = JSON.parse(body) as { messages: { role: string; content: string }[] };
   return messages.filter(({ role }) => role === 'user').map(({ content }) => content)[0] ?? '';
 }
 
-/** A judge that reads the quality off the document, and gives `bias` more, up to 3. */
+/** A judge that reads the quality in the document and adds `bias`, up to grade 3. */
 export function judgeWithBias(bias: number): Responder {
   return (request, response) => {
     const quality = Number(/quality ([0-3])/.exec(promptOf(request))?.[1] ?? 0);
@@ -55,7 +55,7 @@ export function judgeWithBias(bias: number): Responder {
   };
 }
 
-/** The document at a rank for a question; `quality` is what a person would grade it. */
+/** The document at a rank for a query; `quality` is the grade that a person would give. */
 export function documentOf(question: string, rank: number): { id: string; quality: number; text: string } {
   const seed = Buffer.from(question).reduce((sum, byte) => (31 * sum + byte) % 9973, 7 + 977 * rank);
   const quality = seed % 4;
@@ -73,7 +73,7 @@ export class JudgingWorld {
   readonly judge: FaultServer;
   readonly #service: FaultServer;
   readonly #pool: Pool;
-  /** Texts of documents that are not as `documentOf` says. */
+  /** Texts of documents that differ from `documentOf`. */
   readonly texts = new Map<string, string>();
 
   private constructor(pool: Pool, judge: FaultServer, service: FaultServer, changes: Partial<JudgingPlan>) {
@@ -132,7 +132,7 @@ export class JudgingWorld {
     };
   }
 
-  /** Begins with a database in which nothing was asked or judged. */
+  /** Starts with an empty database. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
       'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judgment_pools, pool_judgments, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
@@ -145,7 +145,7 @@ export class JudgingWorld {
     await Promise.all([this.judge.close(), this.#service.close(), this.plan.retriever.close?.()]);
   }
 
-  /** The round that begins, and an hour of traffic after it. */
+  /** The round that begins, and the hour of traffic after it. */
   async hourOf(samples: readonly LiveSample[]): Promise<void> {
     await this.round();
     const traffic = createLiveTraffic(this.#pool, 'test');
@@ -168,7 +168,10 @@ export class JudgingWorld {
     return judgeLiveTraffic(this.deps, [{ ...this.plan, ...changes }], signal);
   }
 
-  /** `count` queries in sessions of two, all of them kept with this probability, in the hour that the next round draws from. */
+  /**
+   * `count` queries in sessions of two, all stored with this probability, in the hour from which the next round
+   * samples.
+   */
   samples(count: number, parts: Partial<LiveSample> = {}): LiveSample[] {
     return Array.from({ length: count }, (_, i) => {
       const question = parts.text ?? `question ${i}`;
@@ -187,7 +190,7 @@ export class JudgingWorld {
     });
   }
 
-  /** What a person grades of the queries that were drawn for people. */
+  /** A person's grades for the queries sampled for human judgment. */
   async peopleGrade(person = 'ann'): Promise<number> {
     const { rows } = await this.#pool.query<{ query_id: string; documents: [string, string | null][] }>(
       `select query_id, documents from judged_queries where needs_human and outcome = 'ok'`,

@@ -1,17 +1,17 @@
-/** A database as it is after a while: written by itself, since to send all of it would take minutes. */
+/** A database after long use. It fills itself, because sending all rows would take minutes. */
 import type { ClientBase, Pool } from 'pg';
 
 export interface LargeHistory {
   readonly pipeline: string;
-  /** Of the set `large`, half of which a run was asked before it was cancelled. */
+  /** Queries in the set `large`; half of them were run before the run was cancelled. */
   readonly goldenQueries: number;
-  /** That completed, of 50 other sets, one an hour of each. */
+  /** Completed runs of 50 other sets, one run per hour for each set. */
   readonly oldRuns: number;
-  /** Of today, all kept; each tenth of them has a thumb. */
+  /** Live queries of today, all stored; every tenth has a thumb. */
   readonly liveQueries: number;
 }
 
-/** The partitions of today are there already. The rows of the last hour are a moment apart, and none is in the future. */
+/** Today's partitions already exist. Rows of the last hour are a moment apart, and none is in the future. */
 export async function writeLargeHistory(
   db: ClientBase | Pool,
   { pipeline, goldenQueries, oldRuns, liveQueries }: LargeHistory,

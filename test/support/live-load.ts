@@ -4,14 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface LiveLoadSettings {
   /** Running APIs; clients rotate over them. */
   readonly apis: () => readonly string[];
-  /** Null for a daemon that needs none. */
+  /** Null for a daemon that needs no key. */
   readonly key: string | null;
   readonly pipeline: string;
   /** Each sends one request at a time. */
   readonly clients: number;
-  /** Between two batches of one client. */
+  /** Pause between two batches from one client. */
   readonly pauseMs: number;
-  /** Timeout after which a client retries, perhaps at another API; two may then process the same batch. */
+  /** Timeout after which a client retries, possibly at another API; two APIs may then process the same batch. */
   readonly patienceMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface LiveLoad {
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
   /** Waits until every client has finished its last batch. */
   stop(): Promise<void>;
-  /** Stops immediately, for when the daemon no longer answers. */
+  /** Stops immediately, for a daemon that no longer answers. */
   abandon(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
     try {
       const response = await fetch(`${api}${route}`, request);
       const said = await response.text();
-      // A partial success would count as accepted what was not.
+      // Otherwise items that a partial success rejected would count as accepted.
       if (response.ok && /"rejected":\[\{|"rejectedSpans":"?[1-9]/.test(said)) throw new Error(said);
       return response.ok ? 202 : response.status;
     } catch (error) {
@@ -92,7 +92,7 @@ export function startLiveLoad(settings: LiveLoadSettings): LiveLoad {
       await pause(pauseMs);
     }
   });
-  // Seen by `stop`; until then a client that found a partial success must not end the process.
+  // `stop` reports it; until then a client that received a partial success must not end the process.
   const ended = Promise.all(running);
   ended.catch(() => undefined);
   return {

@@ -5,19 +5,19 @@ import { documents } from './builders.ts';
 import { aSample, aStoredFeedback } from './live-traffic.ts';
 import { hours } from './measurements.ts';
 
-/** A sample of `docs` at noon without a trace, at a rate of 1/2, with the documents `d1` and `d2`. */
+/** A sample for `docs` at noon without a trace, at a rate of 1/2, with the documents `d1` and `d2`. */
 export function aLiveSample(parts: Partial<LiveSample> = {}): LiveSample {
   return aSample({ id: 'q1', traceId: null, results: documents('d1', 'd2'), unitHash: 0.25, ...parts });
 }
 
-/** Samples `q0`, `q1`, ... two hours before noon, of separate sessions, with draws spread evenly below 1/2. */
+/** Samples `q0`, `q1`, ... two hours before noon, in separate sessions, with draws spread evenly below 1/2. */
 export function liveSamples(count: number, parts: (index: number) => Partial<LiveSample> = () => ({})): LiveSample[] {
   return Array.from({ length: count }, (_, index) =>
     aLiveSample({ id: `q${index}`, occurredAt: hours(-2), unitHash: (0.5 * (index + 0.5)) / count, ...parts(index) }),
   );
 }
 
-/** A counted click on `d1` of `q1` at noon. */
+/** A counted click on `d1` for `q1` at noon. */
 export function aStoredClick(parts: Partial<StoredFeedback> = {}): StoredFeedback {
   return aStoredFeedback({
     queryId: 'q1',

@@ -6,12 +6,12 @@ import { NOON } from './builders.ts';
 
 export const TRACE = '5b8efff798038103d269b633813fc60c';
 
-/** The id of the live query, or of any span, of a trace: `queryOf(TRACE, 1)` is that of span 1. */
+/** The id of a live query, or of any span in a trace: `queryOf(TRACE, 1)` is the id of span 1. */
 export const queryOf = (traceId: string, span: number) => `${traceId}-${spanOf(span)}`;
 
 const spanOf = (span: number) => span.toString(16).padStart(16, '0');
 
-/** The query of span 1 of the trace, sampled at a rate of 1/2. */
+/** The query in span 1 of the trace, sampled at a rate of 1/2. */
 export function aSample(parts: Partial<LiveSample> = {}): LiveSample {
   return {
     pipeline: 'docs',
@@ -87,7 +87,7 @@ const nothing = {
   userHash: null,
 };
 
-/** Fragment of span 2 of the trace: the vector of the text of `aSample`. */
+/** Fragment from span 2 of the trace: the vector of the text of `aSample`. */
 export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
@@ -102,7 +102,7 @@ export function anEmbeddingFragment(parts: Partial<BufferedFragment> = {}): Buff
   };
 }
 
-/** Fragment of span 3 of the trace: a reranked order of the documents of `aSample`. */
+/** Fragment from span 3 of the trace: a reranked order of the documents of `aSample`. */
 export function aRerankFragment(order: readonly string[], parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,
@@ -116,7 +116,7 @@ export function aRerankFragment(order: readonly string[], parts: Partial<Buffere
   };
 }
 
-/** Fragment of span 4 of the trace: session and user. */
+/** Fragment from span 4 of the trace: session and user. */
 export function aPersonFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
   return {
     ...nothing,

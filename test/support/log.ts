@@ -6,7 +6,7 @@ export interface LogEntry {
   readonly fields: LogFields;
 }
 
-/** A logger whose entries a test can look at. */
+/** A logger whose entries a test can inspect. */
 export interface RecordedLog {
   readonly logger: Logger;
   readonly entries: readonly LogEntry[];

@@ -1,16 +1,16 @@
-/** Measurements with values that do not matter, so that a test names only those that do. */
+/** Measurements with default values, so that a test names only the values that matter. */
 import type { LatestMeasurement } from '../../src/measures/measurements.ts';
 import type { Measurement, MeasurementGap, MeasurementOutcome } from '../../src/measures/rules/measurement.ts';
 import { NOON } from './builders.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A time so many hours after noon. */
+/** The time this many hours after noon. */
 export function hours(count: number): Date {
   return new Date(NOON.getTime() + count * HOUR_MS);
 }
 
-/** The error ratio of `docs` over the hour before noon: 0.2. */
+/** The error ratio of `docs` in the hour before noon: 0.2. */
 export function aMeasurement(parts: Partial<Measurement> = {}): Measurement {
   return {
     kind: 'value',
@@ -30,14 +30,14 @@ export function aMeasurement(parts: Partial<Measurement> = {}): Measurement {
   };
 }
 
-/** An attempt over the same hour that came to nothing. */
+/** An attempt over the same hour that produced no value. */
 export function aGap(parts: Partial<MeasurementGap> = {}): MeasurementGap {
   const { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details } = aMeasurement();
   const attempt = { pipeline, measure, segment, windowStart, windowEnd, measuredAt, details };
   return { kind: 'no_data', ...attempt, reason: 'too_few_sessions', ...parts };
 }
 
-/** What a reading at that time finds of series that were measured once each, or once and then in vain. */
+/** What a reading at that time returns for series that were measured once each, or once and then without a value. */
 export function latestAt(
   now: Date,
   ...series: readonly (MeasurementOutcome | readonly MeasurementOutcome[])[]

@@ -1,4 +1,4 @@
-/** A job queue that only remembers what was enqueued. */
+/** A job queue that only records enqueued jobs. */
 import type { FailedJob, JobQueue, QueueCount } from '../../src/platform/queue/job-queue.ts';
 
 export interface EnqueuedJob {
@@ -10,7 +10,7 @@ export interface EnqueuedJob {
 export class MemoryJobQueue implements JobQueue {
   readonly jobs: EnqueuedJob[] = [];
   queueCounts: readonly QueueCount[] = [];
-  /** While set, enqueueing rejects with it. */
+  /** While this is set, enqueueing rejects with it. */
   failure: Error | null = null;
 
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void> {

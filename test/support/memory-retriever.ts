@@ -1,4 +1,4 @@
-/** A retriever that answers as it is told, and remembers what it was asked and how much at a time. */
+/** A retriever that answers as scripted, and records its requests and their concurrency. */
 
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../src/connectors/retrievers/retriever.ts';
 import type { Clock } from '../../src/core/time.ts';
@@ -19,7 +19,7 @@ export class MemoryRetriever implements Retriever {
   readonly #latencyMs: number;
   readonly #reply: (request: RetrieverRequest, index: number) => Reply;
 
-  /** @param reply is given the request and how many came before it; a list holds document ids, best first */
+  /** @param reply receives the request and the number of earlier requests; a list contains document ids, best first */
   constructor(clock: Clock, reply: (request: RetrieverRequest, index: number) => Reply, latencyMs = 10) {
     this.#clock = clock;
     this.#reply = reply;

@@ -1,4 +1,4 @@
-/** A schedule that ticks when a test says so. */
+/** A schedule that ticks on a test's request. */
 
 import type { Cron } from '../../src/math/schedule/occurrences.ts';
 import type { Schedule } from '../../src/platform/queue/node-cron.ts';
@@ -12,7 +12,7 @@ export class MemorySchedule implements Schedule {
     this.ticks.push({ cron, tick });
   }
 
-  /** Ticks everything that is planned by `expression`. */
+  /** Ticks everything scheduled with `expression`. */
   fire(expression: string, plannedAt: Date): void {
     for (const { cron, tick } of this.ticks) if (cron.expression === expression) tick(plannedAt);
   }

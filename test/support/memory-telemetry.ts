@@ -1,4 +1,4 @@
-/** A log and a meter that remember what they were told. */
+/** A log and a meter that record what they receive. */
 
 import type { LogFields, Logger } from '../../src/core/logger.ts';
 import type { Meter } from '../../src/platform/metrics/meter.ts';

@@ -1,4 +1,4 @@
-/** A vector store in memory that searches exactly, for tests of what is built on stores. */
+/** A vector store in memory that searches exactly, for tests of code that uses stores. */
 
 import type {
   ListedIds,
@@ -24,9 +24,9 @@ export interface MemoryChunk {
 
 export class MemoryVectorStore implements VectorStore {
   readonly kind = 'memory';
-  /** Of the calls to `nearest`. */
+  /** Calls to `nearest`. */
   searches = 0;
-  /** Every call fails while this says why. */
+  /** While this is set, every call fails with this reason. */
   failure: string | null = null;
   traits: Readonly<Record<string, string>> = { index: 'exact' };
   #chunks: readonly MemoryChunk[] = [];
@@ -68,7 +68,7 @@ export class MemoryVectorStore implements VectorStore {
     return ok({ neighbours, isShort: neighbours.length < k });
   }
 
-  /** All that it holds where it is no more than was asked for. */
+  /** All rows, if there are no more than requested. */
   async sample({ n, seed, withContent }: Partial<SampleRequest> = {}): Promise<StoreOutcome<SampledVectors>> {
     if (this.failure !== null) return this.#failed(this.failure);
     const rows = this.#chunks.map((_, row) => row);

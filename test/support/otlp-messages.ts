@@ -1,4 +1,4 @@
-/** The messages of OTLP as exporters in other languages write them in protobuf: opentelemetry-proto v1. */
+/** OTLP messages as exporters in other languages write them in protobuf: opentelemetry-proto v1. */
 import protobuf, { type Type } from 'protobufjs/light.js';
 
 const repeated = (type: string, id: number) => ({ rule: 'repeated', type, id });

@@ -1,4 +1,7 @@
-/** An OTLP receiver on loopback; what it reads it reads by classes that are generated from the official opentelemetry-proto. */
+/**
+ * An OTLP receiver on loopback. It parses requests with classes that are generated from the official
+ * opentelemetry-proto.
+ */
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +56,7 @@ export interface Metric {
 export interface LogRecord extends Attributed {
   readonly timeUnixNano: string;
   readonly eventName: string;
-  /** In hexadecimal digits; left out where there is none. */
+  /** In hexadecimal digits; omitted if there is none. */
   readonly traceId: string;
   readonly spanId?: string;
 }
@@ -61,7 +64,7 @@ export interface LogRecord extends Attributed {
 export const attributesOf = ({ attributes }: Attributed): Record<string, string | number | undefined> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.doubleValue]));
 
-/** A request in JSON as its message has it: all that the message does not know is lost on the way. */
+/** A JSON request as its message type sees it: unknown fields are lost. */
 function decode(message: Message, request: object): object {
   const bytes = message.encode(message.fromObject(request)).finish();
   return message.toObject(message.decode(bytes), { longs: String, bytes: Buffer });
@@ -78,7 +81,7 @@ export function decodeMetrics(json: string): {
   return { resource, metrics: scopeMetrics[0].metrics };
 }
 
-/** Ids are hexadecimal digits in the JSON of OTLP, where JSON of protobuf has base64. */
+/** In OTLP's JSON, ids are hexadecimal digits; in protobuf's JSON, they are base64. */
 export function decodeLogs(json: string): { readonly resource: Attributed; readonly records: readonly LogRecord[] } {
   const asBytes = (key: string, value: unknown): unknown =>
     key === 'traceId' || key === 'spanId' ? Buffer.from(String(value), 'hex').toString('base64') : value;
@@ -101,7 +104,7 @@ export function decodeLogs(json: string): { readonly resource: Attributed; reado
   return { resource, records };
 }
 
-/** The first requests get these answers, each a status with a body; all others 200 with `{}`. */
+/** Responses for the first requests, each a status with a body; all others get 200 with `{}`. */
 export async function startOtlpReceiver(...answers: (readonly [status: number, body: string])[]) {
   const bodies: string[] = [];
   const paths: string[] = [];

@@ -1,15 +1,18 @@
-/** Stands between an adapter and its store and takes the store away: one for HTTP, one for any other protocol. */
+/**
+ * Proxies between an adapter and its store that can make the store unavailable: one for HTTP, one for any other
+ * protocol.
+ */
 import { type FaultServer, hang, inTurn, type Responder, startFaultServer, status } from './fault-server.ts';
 import { startTcpGate } from './tcp-gate.ts';
 
 export interface Outage {
-  /** Address to give to the adapter in place of that of the store. */
+  /** Address to give to the adapter instead of the store's address. */
   readonly url: string;
   /** Requests arrive and are never answered. */
   hold(): void;
   /** Connections are refused from now on. */
   refuse(): Promise<void>;
-  /** HTTP alone: answers the first `count` requests by these statuses, the others by the store. */
+  /** HTTP only: answers the first `count` requests with these statuses; the store answers the others. */
   answer?(...statuses: readonly number[]): void;
   /** Connections that the adapter holds open. */
   readonly openConnections: number;
@@ -49,7 +52,7 @@ export async function startTcpOutage(url: string): Promise<Outage> {
   };
 }
 
-/** Passes a request on to the service at `url` and its answer back. */
+/** Forwards a request to the service at `url`, and its response back. */
 export function forward(url: string): Responder {
   const base = url.replace(/\/+$/, '');
   const passOn = async (...[request, response]: Parameters<Responder>): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL that may be frozen, crashed and started again: nobody else uses it. It commits to the disk, as that of a
- * user does, and is reached through one address however often it starts.
+ * A PostgreSQL for one test, which may be frozen, crashed and restarted. It commits to disk, like a user's PostgreSQL,
+ * and keeps one address across restarts.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,21 +13,21 @@ import { silentLogger } from './log.ts';
 import { descendantsOf } from './recalld.ts';
 
 export interface OwnPostgres {
-  /** Where it listens now; the port may be another one after each start. */
+  /** Its current address; the port may change after each start. */
   readonly connection: EmbeddedPostgres['connection'];
-  /** The user of the system as whom it runs, when that is not our own. */
+  /** The system user that it runs as, if that differs from the current user. */
   readonly account: { readonly uid: number; readonly gid: number } | null;
-  /** Every process of it stands still, as on a machine that hangs; connections stay. */
+  /** Stops every process, as on a machine that hangs; connections stay open. */
   freeze(): Promise<void>;
   thaw(): void;
-  /** Ends at once, so that the next start recovers from the write-ahead log. */
+  /** Ends immediately, so that the next start recovers from the write-ahead log. */
   crash(): Promise<void>;
   /** Starts again after a crash. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param made a data folder to begin with a copy of; left out, one is made */
+/** @param made a data folder to copy; if omitted, a new one is created */
 export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-own-postgres-'));
   const dataDir = path.join(folder, 'data');
@@ -52,7 +52,7 @@ export async function startOwnPostgres(made?: string): Promise<OwnPostgres> {
     account,
     async freeze() {
       const pid = await postmaster();
-      // First the one that would start others.
+      // Starts with the process that would start others.
       process.kill(pid, 'SIGSTOP');
       frozen = [pid, ...descendantsOf(pid)];
       for (const child of frozen.slice(1)) process.kill(child, 'SIGSTOP');

@@ -1,4 +1,4 @@
-/** A PgBouncer of the test's own in front of a database, started as an operator does. */
+/** A PgBouncer for one test in front of a database, started as an operator would. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,13 +11,13 @@ import { freePort } from './free-port.ts';
 import { missing } from './missing.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Suites that need PgBouncer; without it they are skipped, which the runner counts. */
+/** For suites that need PgBouncer; without it they are skipped, and the runner counts them. */
 export const describeWithPgBouncer = missing('pgbouncer') ? describe.skip : describe;
 
 /** PgBouncer refuses to run as root. */
 const NOBODY = 65_534;
 
-/** Starts one, and ends it with the test. @param more lines of pgbouncer.ini */
+/** Starts PgBouncer, and ends it with the test. @param more lines for pgbouncer.ini */
 export async function startPgBouncer(
   { host, port, user, password, database }: DatabaseConnection,
   mode: 'session' | 'transaction' | 'statement',

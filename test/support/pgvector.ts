@@ -1,4 +1,4 @@
-/** PostgreSQL with pgvector, as tests fill it: in this process (PGlite), or a live one by its address. */
+/** PostgreSQL with pgvector, filled for tests: in this process (PGlite), or a live server by its address. */
 
 import { Pool } from 'pg';
 import type { z } from 'zod';
@@ -14,7 +14,7 @@ const operatorClasses = { cosine: 'vector_cosine_ops', l2: 'vector_l2_ops', dot:
 
 let tables = 0;
 
-/** Makes tables in the database of `server`, each with an HNSW index, and drops them. */
+/** Creates tables in the database of `server`, each with an HNSW index, and drops them. */
 export async function pgvectorService(server: PgvectorServer): Promise<StoreService> {
   const pool = new Pool({ connectionString: server.url, max: 1 });
   pool.on('error', () => undefined);
@@ -76,7 +76,7 @@ async function insert(pool: Pool, table: string, documents: readonly VectorDocum
   for (let start = 0; start < documents.length; start += batch) {
     const some = documents.slice(start, start + batch);
     const client = await pool.connect();
-    // PGlite keeps the packets of one client together only inside of a transaction.
+    // PGlite keeps one client's packets together only inside a transaction.
     await client.query('begin');
     await client.query(
       `insert into ${table} (key, embedding, body, topic, language)

@@ -1,4 +1,4 @@
-/** A PostgreSQL server of the tests' own, started as they say, on the binaries that the embedded one brings. */
+/** A PostgreSQL server for tests, started with their settings, on the binaries of the embedded PostgreSQL. */
 import { Client } from 'pg';
 import { type Account, databaseAccount } from '../../src/platform/postgres/embedded/account.ts';
 import { locateBinaries, reachableBinaries } from '../../src/platform/postgres/embedded/binaries.ts';
@@ -18,9 +18,9 @@ export interface PostgresServer {
     readonly ssl: false;
   };
   readonly url: string;
-  /** One statement on a connection of its own. */
+  /** Runs one statement on a separate connection. */
   readonly query: <Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
-  /** Ends at once, and every connection with it. */
+  /** Ends immediately, with every connection. */
   stop(): Promise<void>;
   /** Starts again, on the same port. */
   start(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Cluster {
   readonly password: string;
 }
 
-/** Makes a cluster in the folder. */
+/** Creates a cluster in the folder. */
 export async function aCluster(folder: string): Promise<Cluster> {
   const dataDir = await prepareDataDir(folder);
   const account = await databaseAccount(clusterOf(dataDir));
@@ -42,7 +42,7 @@ export async function aCluster(folder: string): Promise<Cluster> {
   return { dataDir, command: binaries.postgres, account, password: await readPassword(dataDir) };
 }
 
-/** A server that is not started yet, and keeps its port. What it holds is thrown away, so that nothing is synced. */
+/** A server that is not started yet, with a fixed port. Its data is thrown away, so nothing is synced. */
 export async function aPostgresServer(
   { command, account, password, dataDir }: Cluster,
   settings: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Builds and bundles the program, unless that is done, before the end-to-end tests run it as a user does, and sets up the data folder
- * that most of them begin with: to set one up takes longer than many a test.
+ * Builds and bundles the program, if needed, before the end-to-end tests run it as a user would. Also sets up the data
+ * folder with which most of them begin, because setting one up takes longer than many tests.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { withPool } from './with-pool.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A data folder whose database is migrated and empty; to be copied. */
+    /** A data folder whose database is migrated and empty; tests copy it. */
     readonly dataFolder: string;
-    /** Holds the bundled program. */
+    /** Folder of the bundled program. */
     readonly program: string;
   }
 }
@@ -37,7 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   try {
     await withPool(server.connection, async (pool) => {
       await migrate(pool);
-      // What a test writes is thrown away, so a crash of the machine may have it.
+      // Test data is thrown away, so losing it in a crash does not matter.
       for (const setting of ['fsync', 'full_page_writes']) await pool.query(`alter system set ${setting} = off`);
     });
   } finally {
@@ -46,7 +46,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('dataFolder', dataDir);
 }
 
-/** Whether nothing in src, nor a folder that lost a file, is newer than the program. */
+/** True if nothing in src, including a folder that lost a file, is newer than the program. */
 function isBuilt(root: string): boolean {
   const program = path.join(root, 'dist/index.js');
   if (!existsSync(program)) return false;
@@ -61,7 +61,7 @@ function isBuilt(root: string): boolean {
   return all.every((file) => statSync(file).mtimeMs < builtAt);
 }
 
-/** The folder of the bundle, made anew unless it is newer than what it is made of. */
+/** The bundle's folder, rebuilt if it is older than its sources. */
 async function bundled(root: string): Promise<string> {
   const program = path.join(root, 'node_modules/.cache/recalld-program');
   const main = path.join(program, 'main.mjs');

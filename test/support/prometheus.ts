@@ -24,7 +24,7 @@ export interface Series {
 export interface Prometheus {
   readonly url: string;
   query(expression: string): Promise<readonly Series[]>;
-  /** The values of a label among the series that match. */
+  /** Values of a label in the matching series. */
   labelValues(label: string, match: string): Promise<readonly string[]>;
 }
 

@@ -13,11 +13,11 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import type { LabelsOf, MetricName } from '../../src/platform/metrics/catalogue.ts';
 
-/** A value at each minute; null while there is none, `stale` from when the series ends. */
+/** A value for each minute; null while there is none, `stale` once the series ends. */
 export type ValueAt = (minute: number) => number | null | 'stale';
 
 export interface Signal {
-  /** Name and labels, without those of the target. */
+  /** Name and labels, without target labels. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isCounter: boolean;
@@ -72,7 +72,7 @@ export function writtenRules({ groups }: RuleDocument): readonly WrittenRule[] {
   return groups.flatMap(({ rules }) => rules as readonly WrittenRule[]);
 }
 
-/** The rule file with this alert alone and what is recorded for it, which promtool plays many times faster. */
+/** The rule file with only this alert and the rules recorded for it, which promtool evaluates many times faster. */
 export function rulesOfAlert(document: RuleDocument, alert: string): string {
   const written = writtenRules(document);
   const own = written.filter((rule) => rule.alert === alert);
@@ -82,7 +82,7 @@ export function rulesOfAlert(document: RuleDocument, alert: string): string {
   return stringify({ groups: [{ name: 'under test', rules: [...recordings, ...own] }] }, { lineWidth: 0 });
 }
 
-/** What promtool has to say against the tests: empty when they pass. */
+/** The test failures that promtool reports; empty if the tests pass. */
 export function runPromtool(rules: string, tests: readonly RuleTest[], evaluationInterval = '1m'): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-promtool-'));
   try {
@@ -92,7 +92,7 @@ export function runPromtool(rules: string, tests: readonly RuleTest[], evaluatio
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'test.yml'], {
       cwd: folder,
       encoding: 'utf8',
-      // The other processor has other tests to run.
+      // Leaves the other processor to other tests.
       env: { ...process.env, GOMAXPROCS: '1' },
     });
     return status === 0 ? '' : `${stdout}${stderr}`;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 /**
- * Properties draw the same inputs in every run, so that a change is judged by what it changed. `PROPERTY_SEED=$RANDOM
- * npm test` explores others; what it finds becomes an example of its own.
+ * Properties use the same inputs in every run, so that a result only changes with the code. `PROPERTY_SEED=$RANDOM npm
+ * test` explores other inputs; a failure that it finds becomes an example test.
  */
 fc.configureGlobal({ seed: Number(process.env['PROPERTY_SEED'] ?? 20_260_701) });

@@ -1,4 +1,4 @@
-/** A store of topics and people who ask about them, drawn from a seed. */
+/** A store of topics and users who ask about them, generated from a seed. */
 
 import { coverageScores, type ScoredQuery } from '../../src/density/rules/query-score.ts';
 import { type Matrix, matrixOf, meanDirection } from '../../src/math/vector/matrix.ts';
@@ -21,7 +21,7 @@ export interface AskedQueries {
 }
 
 export interface QueryWorld {
-  /** Chunks of the topics below `covered`; the others are not held. */
+  /** Chunks for the topics below `covered`; other topics are missing. */
   readonly store: Matrix;
   readonly storeMean: Float64Array;
   ask(questions: readonly Question[], store?: Matrix): AskedQueries;
@@ -62,7 +62,7 @@ export function queryWorld(seed: number, topics: number, covered: number): Query
   };
 }
 
-/** Questions spread evenly over a time, each its own session, their topics in turn. */
+/** Queries spread evenly over a time, each in its own session, with topics in turn. */
 export function evenQuestions(count: number, topics: readonly number[], from: Date, lengthMs: number): Question[] {
   return Array.from({ length: count }, (_, i) => ({
     topic: topics[i % topics.length] ?? 0,

@@ -1,33 +1,33 @@
-/** Requests written to the socket as they are, by clients that do not do what clients should. */
+/** Requests written to the socket unchanged, by clients that misbehave. */
 import { connect, type Socket } from 'node:net';
 
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Written behind the head as it is; a length is announced unless the headers say otherwise. */
+  /** Written unchanged after the head; a length is announced unless the headers set one. */
   readonly body: Uint8Array | string;
   readonly manners: Manners;
 }
 
 /**
- * What the client does: reads the answer; ends its side and reads; never reads; goes away when it has written; goes away
- * at the first byte of the answer.
+ * What the client does: reads the response; ends its side and reads; never reads; disconnects after writing;
+ * disconnects at the first byte of the response.
  */
 export const manners = ['reads', 'ends', 'never reads', 'goes', 'goes when answered'] as const;
 export type Manners = (typeof manners)[number];
 
-/** Status of the answer; null when the client did not wait for one, or the connection was closed without one. */
+/** Status of the response; null if the client did not wait for one, or the connection was closed without one. */
 export type Outcome = number | null;
 
 export interface RawClients {
-  /** Resolves when the client has its answer, has gone, or will wait no more. */
+  /** Resolves when the client has its response, has disconnected, or will wait no longer. */
   send(request: RawRequest): Promise<Outcome>;
-  /** Closes those that never read. */
+  /** Closes the connections of clients that never read. */
   close(): void;
 }
 
-/** Clients of one server, each on a connection and at an address of its own. */
+/** Clients of one server, each with its own connection and address. */
 export function rawClientsOf(url: string): RawClients {
   const { hostname, port } = new URL(url);
   const open = new Set<Socket>();
@@ -42,7 +42,7 @@ export function rawClientsOf(url: string): RawClients {
     send(request) {
       const socket = connect({ host: hostname, port: Number(port), localAddress: nextAddress() });
       open.add(socket);
-      // Refused in the middle of a body, as a server may.
+      // Refused in the middle of a body, which a server may do.
       socket.on('error', () => undefined);
       return new Promise((resolve) => {
         let text = '';
@@ -54,7 +54,7 @@ export function rawClientsOf(url: string): RawClients {
         else {
           socket.on('data', (piece) => {
             text += String(piece);
-            // An answer before the end of a body is final too.
+            // A response before the end of a body is also final.
             if (request.manners === 'goes when answered' || isWhole(answerIn(text), request.method)) socket.destroy();
           });
         }
@@ -88,7 +88,7 @@ function statusOf(answer: string): Outcome {
   return status === undefined ? null : Number(status);
 }
 
-/** Without the permission to go on that comes before it. */
+/** Skips the interim response 100 Continue. */
 function answerIn(text: string): string {
   return text.replace(/^HTTP\/1\.1 100 .*?\r\n\r\n/s, '');
 }

@@ -1,12 +1,12 @@
 /**
- * The program as a user runs it, in a folder of its own.
+ * The program as a user runs it, in a separate folder.
  *
  *   const folder = await aFolder({ 'recalld.yaml': '...', 'faq.csv': '...' });
  *   const result = await runRecalld(['golden', 'list', '--json'], folder);      // {code, stdout, stderr}
- *   const daemon = await startRecalld(['serve'], folder);                       // resolves when it says it is ready
+ *   const daemon = await startRecalld(['serve'], folder);                       // resolves when it is ready
  *   await daemon.stop();                                                        // SIGTERM, then its exit code
  *
- * Most tests need no database embedded in their folder, and take an installation (installation.ts).
+ * Most tests need no embedded database in their folder and use an installation (installation.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -23,14 +23,14 @@ import { waitFor } from './wait-for.ts';
 const built = path.resolve(import.meta.dirname, '../../dist/cli');
 let isBundled = process.env['VITEST'] !== undefined;
 
-/** A file of the program: of its bundle (bundle-program.ts), or as it was built. */
+/** A program file: from the bundle (bundle-program.ts), or from the build. */
 const fileOf = (name: string): string =>
   isBundled ? path.join(inject('program'), `${name}.mjs`) : path.join(built, `${name}.js`);
 
 /** What `recalld` runs. */
 export const programFile = (): string => fileOf('main');
 
-/** For a file that shows that the program runs as it was built, too. */
+/** For a file that tests the program as built, without a bundle. */
 export function runAsBuilt(): void {
   const before = isBundled;
   beforeAll(() => {
@@ -41,12 +41,12 @@ export function runAsBuilt(): void {
   });
 }
 
-/** Registers what is to be done when a test ends; a file that shares a daemon between its tests has its own. */
+/** Registers a cleanup for the end of a test; a file that shares a daemon between its tests has its own. */
 export type AtEnd = (clean: () => Promise<void>) => void;
 
 /**
- * A temporary folder with files; removed when the test ends. Where its config takes the embedded database, that is set
- * up already; see program-setup.ts.
+ * A temporary folder with files, removed when the test ends. If its config uses the embedded database, that database is
+ * already set up; see program-setup.ts.
  */
 export async function aFolder(
   files: Readonly<Record<string, string>> = {},
@@ -62,7 +62,7 @@ export async function aFolder(
   return folder;
 }
 
-/** A connection to the embedded database of a running daemon, as its own commands find it. */
+/** A connection to a running daemon's embedded database, found as its commands find it. */
 export async function aDatabase(folder: string, atEnd: AtEnd = onTestFinished): Promise<Client> {
   const client = new Client(embeddedConnection(folder));
   client.on('error', () => undefined);
@@ -79,8 +79,9 @@ export interface Finished {
 }
 
 /**
- * Runs a command to its end: in this process, since to start one takes longer than most commands do. What goes on
- * until it is stopped is a process; `spawnRecalld` is for whoever means the process, its signals and its end.
+ * Runs a command to completion in this process, because starting a process takes longer than most commands. Commands
+ * that run until they are stopped get a process; `spawnRecalld` is for tests about the process, its signals and its
+ * end.
  */
 export async function runRecalld(
   args: readonly string[],
@@ -94,10 +95,10 @@ export async function runRecalld(
   return finished;
 }
 
-/** Commands share the process, and take turns with it. */
+/** Commands share the process, and run one at a time. */
 let lastCommand: Promise<unknown> = Promise.resolve();
 
-/** As src/cli/main.ts does, with what it writes and how it ends told rather than done. */
+/** Like src/cli/main.ts, but captures its output and its exit code. */
 async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Finished> {
   const { createProgram } = (await import(fileOf('program'))) as typeof program;
   const { reportError } = (await import(fileOf('exit'))) as typeof conclusion;
@@ -121,7 +122,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   return { code, signal: null, stdout: stdout.end(), stderr: stderr.end() };
 }
 
-/** Keeps what is written to a stream from it, until the end, which tells it. */
+/** Captures what is written to a stream, and returns it at the end. */
 function listenTo(stream: NodeJS.WriteStream): { end(): string } {
   const write = stream.write.bind(stream);
   let heard = '';
@@ -147,7 +148,7 @@ export interface Running {
   readonly stderr: () => string;
 }
 
-/** Starts a command without waiting; killed when the test ends, in case it is still there. */
+/** Starts a command without waiting; kills it when the test ends, if it is still running. */
 export function spawnRecalld(
   args: readonly string[],
   folder: string,
@@ -179,11 +180,11 @@ export function spawnRecalld(
 
 export interface Daemon extends Running {
   readonly url: string;
-  /** Stops in order and tells how it ended. */
+  /** Stops the daemon in order. Returns how it ended. */
   stop(): Promise<Finished>;
 }
 
-/** Starts `serve` and waits for its own word that it is ready. */
+/** Starts `serve` and waits until it reports that it is ready. */
 export async function startRecalld(
   args: readonly string[],
   folder: string,
@@ -210,7 +211,7 @@ export async function startRecalld(
   };
 }
 
-/** The JSON lines of a log; other lines are left out. */
+/** The JSON lines in a log; other lines are omitted. */
 export function logLines(text: string): Record<string, unknown>[] {
   return text.split('\n').flatMap((line) => {
     try {
@@ -221,7 +222,7 @@ export function logLines(text: string): Record<string, unknown>[] {
   });
 }
 
-/** Pids of all processes that descend from `pid`, by what /proc says now. */
+/** Pids of all descendants of `pid`, according to /proc. */
 export function descendantsOf(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -232,7 +233,7 @@ export function descendantsOf(pid: number): number[] {
   return collect(pid);
 }
 
-/** Whether the process exists and is no zombie. */
+/** True if the process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
@@ -243,7 +244,7 @@ export function isAlive(pid: number): boolean {
 
 function parentOf(pid: number): number | null {
   try {
-    // The name in brackets may hold anything; the parent is the second field behind it.
+    // The name in brackets may contain anything; the parent is the second field after it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
@@ -253,18 +254,18 @@ function parentOf(pid: number): number | null {
   }
 }
 
-/** The tests shall not see the settings of whoever runs them. */
+/** Tests must not see the settings of the person who runs them. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('RECALLD_')));
 }
 
-/** Value of one series on a page of /metrics; undefined when it is not there. */
+/** Value of one series on a /metrics page; undefined if it is missing. */
 export function seriesValue(metrics: string, series: string): number | undefined {
   const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** How to reach the embedded database of a running daemon, as its own commands find it. */
+/** Connection options for a running daemon's embedded database, found as its commands find it. */
 export function embeddedConnection(folder: string) {
   const owner = readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8');
   const { port } = JSON.parse(owner) as { port: number };

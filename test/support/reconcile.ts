@@ -1,17 +1,17 @@
-/** What was promised against what PostgreSQL holds, id by id. */
+/** Compares what was promised with what PostgreSQL holds, id by id. */
 import type { ClientBase } from 'pg';
 import type { LiveLoad } from './live-load.ts';
 
 export interface Reconciled {
   readonly accepted: number;
   readonly stored: number;
-  /** Accepted and not there. */
+  /** Accepted but missing. */
   readonly lost: number;
-  /** There more than once. */
+  /** Stored more than once. */
   readonly duplicated: number;
 }
 
-/** The rows of `table` against the ids that were answered 202. */
+/** The rows in `table`, compared with the ids that were answered 202. */
 async function reconcile(
   client: ClientBase,
   table: 'live_queries' | 'feedback',
@@ -47,16 +47,16 @@ export interface GoldenLedger {
   readonly runs: number;
   readonly running: number;
   readonly completed: number;
-  /** Ended without a score. */
+  /** Ended without scores. */
   readonly withoutScores: number;
-  /** Ticks of the schedule that had more than one run. */
+  /** Scheduled ticks that had more than one run. */
   readonly ticksTwice: number;
-  /** Completed runs that do not have one answer for each of their queries. */
+  /** Completed runs that do not have one result for each of their queries. */
   readonly incomplete: number;
   readonly answers: number;
 }
 
-/** @param startedBefore leaves out the runs that a schedule has started since then */
+/** @param startedBefore excludes the runs that a schedule has started since */
 export async function readGoldenLedger(client: ClientBase, startedBefore: Date = new Date()): Promise<GoldenLedger> {
   const { rows } = await client.query<GoldenLedger>(
     `with run as (

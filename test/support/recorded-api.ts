@@ -1,4 +1,4 @@
-/** A server that replays documented answers in turn and remembers what it was asked. */
+/** A server that replays documented responses in turn and records its requests. */
 import { onTestFinished } from 'vitest';
 import { type FaultServer, inTurn, json, type Responder, startFaultServer } from './fault-server.ts';
 
@@ -10,15 +10,18 @@ export interface RecordedCall {
 
 export interface RecordedApi {
   readonly url: string;
-  /** What arrived, in order. */
+  /** Requests, in order of arrival. */
   readonly calls: readonly RecordedCall[];
-  /** Bodies as they were sent, for what JSON.parse would round. */
+  /** Bodies as sent, for numbers that JSON.parse would round. */
   readonly texts: readonly string[];
   /** Headers of the last request. */
   readonly headers: FaultServer['requests'][number]['headers'];
 }
 
-/** Answers the first request by the first answer and so on, JSON with status 200 unless it is a responder. */
+/**
+ * Answers the first request with the first response and so on. A response is JSON with status 200 unless it is a
+ * responder.
+ */
 export async function replay(...answers: readonly unknown[]): Promise<RecordedApi> {
   const responders = answers.map((answer) => (typeof answer === 'function' ? (answer as Responder) : json(answer)));
   const server = await startFaultServer(inTurn(responders[0] ?? json({}), ...responders.slice(1)));

@@ -1,4 +1,4 @@
-/** Several Redis servers of a test's own that belong together: a cluster, or a master with replica and sentinel. */
+/** Several Redis servers for one test that belong together: a cluster, or a master with a replica and a sentinel. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { waitFor } from './wait-for.ts';
 
 export interface RedisProcess {
   readonly port: number;
-  /** An answer of this server alone. */
+  /** A response from this server only. */
   call(...command: [string, ...(string | number)[]]): Promise<unknown>;
   start(): Promise<void>;
   kill(): Promise<void>;
   freeze(): void;
 }
 
-/** How a test speaks to a server itself. */
+/** How a test talks directly to a server. */
 export interface RedisAccess {
   readonly password?: string;
   readonly tls?: RedisTls;
@@ -27,11 +27,11 @@ export interface RedisAccess {
 
 export interface RedisProcesses {
   readonly folder: string;
-  /** Starts a server on loopback that keeps nothing on disk but what its arguments say. */
+  /** Starts a server on loopback that stores nothing on disk unless its arguments say so. */
   start(args: readonly string[], options?: RedisAccess): Promise<RedisProcess>;
 }
 
-/** Servers for the tests of this file or describe block; all of them end with it. */
+/** Servers for the tests in this file or describe block; all of them end with it. */
 export function useRedisProcesses(): RedisProcesses {
   let folder = '';
   const started: RedisProcess[] = [];
@@ -58,7 +58,7 @@ async function startServer(folder: string, args: readonly string[], options: Red
   const port = await freePort();
   const dir = path.join(folder, String(port));
   mkdirSync(dir);
-  // A sentinel insists on a file that it may write to, and takes its other arguments from the command line all the same.
+  // A sentinel requires a file that it may write to, but still accepts its other arguments on the command line.
   const file = path.join(dir, 'redis.conf');
   writeFileSync(file, '');
   const where = options.tls === undefined ? ['--port', `${port}`] : ['--port', '0', '--tls-port', `${port}`];
@@ -146,7 +146,7 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** A certificate for `name`, which signs itself. */
+/** A self-signed certificate for `name`. */
 export function selfSigned(folder: string, name: string): TlsFiles {
   const [cert, key] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
   const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

@@ -1,4 +1,4 @@
-/** A Redis server of the test's own, on a free port, that keeps nothing on disk. */
+/** A Redis server for one test, on a free port, that stores nothing on disk. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,25 +12,25 @@ import { waitFor } from './wait-for.ts';
 
 const isMissing = missing('redis-server');
 
-/** Suites that need Redis; without it they are skipped, which the runner counts. */
+/** For suites that need Redis; without it they are skipped, and the runner counts them. */
 export const describeWithRedis = isMissing ? describe.skip : describe;
 
 export interface RedisServer {
   readonly url: string;
-  /** Ends a freeze; a server that was stopped starts on its port again, empty. */
+  /** Ends a freeze; a stopped server starts again on its port, empty. */
   start(): Promise<void>;
-  /** Ends the process and waits for its end; may be called again. */
+  /** Ends the process and waits for its end. May be called again. */
   stop(): Promise<void>;
-  /** Stops answering without closing a connection, as a machine does that has lost its network. */
+  /** Stops answering without closing a connection, like a machine that has lost its network. */
   freeze(): void;
 }
 
 export interface OwnRedis extends RedisServer {
-  /** Ends it and removes its folder. */
+  /** Ends the server and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Redis on a free port; whoever calls closes it. */
+/** Starts Redis on a free port; the caller closes it. */
 export async function startRedis(): Promise<OwnRedis> {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-redis-'));
   const port = await freePort();
@@ -70,7 +70,7 @@ export async function startRedis(): Promise<OwnRedis> {
   };
 }
 
-/** Redis for the tests of this file or describe block. */
+/** Redis for the tests in this file or describe block. */
 export function useRedis(): RedisServer {
   let own: OwnRedis | undefined;
   const started = (): OwnRedis => {

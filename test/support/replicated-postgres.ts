@@ -1,4 +1,4 @@
-/** A primary and a replica that streams from it, both of a test's own: copies of one cluster before its first start. */
+/** A primary and a replica that streams from it, for one test: copies of one cluster before its first start. */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export interface ReplicatedPostgres {
   close(): Promise<void>;
 }
 
-/** @param made a data folder to begin with a copy of */
+/** @param made a data folder to copy */
 export async function startReplicatedPostgres(made: string): Promise<ReplicatedPostgres> {
   const folders = [await aFolder('primary'), await aFolder('replica')] as const;
   await copyFolder(clusterOf(made), clusterOf(folders[0]));

@@ -1,4 +1,4 @@
-/** A clock that is always right, for what ticks. */
+/** A clock that is always correct, for schedules. */
 import type { ClockWatch } from '../../src/app/clock-watch.ts';
 
 export const aRightClock: Pick<ClockWatch, 'isRight' | 'whenRightAgain'> = {

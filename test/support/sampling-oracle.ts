@@ -8,14 +8,14 @@ export function closingLevel(reports: readonly MinuteLoad[]): number {
 }
 
 /**
- * Returns a stored sample after its minute has closed: the decision that the closing level would have made at
- * once. A sample that was selected by a rule stays, with its probability.
+ * Returns a stored sample after its minute has closed: the decision that the closing level would have made immediately.
+ * A sample that was selected by a rule stays, with its probability.
  *
  * @param level at which the sample was taken
  * @param closing level of its minute, from `closingLevel`; never below `level`
  */
 export function closeSample(sample: SamplingDecision, level: number, closing: number): SamplingDecision {
-  // Factors of two are exact, so closing in two steps gives the very numbers of closing in one.
+  // Factors of two are exact, so closing in two steps gives exactly the same numbers as closing in one.
   const factor = 2 ** (level - closing);
   const rateProbability = sample.rateProbability * factor;
   if (sample.reason !== 'rate') return { ...sample, rateProbability };

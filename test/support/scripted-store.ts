@@ -1,4 +1,4 @@
-/** A vector store that answers what a test says. */
+/** A vector store with scripted answers. */
 import type {
   Nearest,
   NearestRequest,
@@ -39,7 +39,7 @@ export function neighbours(...found: readonly (readonly [string, number])[]): Ne
   };
 }
 
-/** What is not scripted is not supported. */
+/** Calls that are not scripted are unsupported. */
 export function scriptedStore(script: Partial<Script>): VectorStore {
   const unsupported = { kind: 'unsupported', reason: 'This store was not told what to answer.' } as const;
   return {

@@ -1,4 +1,4 @@
-/** What `npm test` ends with: the files that took longest, so that nobody has to search for what to make faster. */
+/** Lists the slowest files at the end of `npm test`, to show what to make faster. */
 import path from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
@@ -17,7 +17,7 @@ export class SlowestFiles implements Reporter {
   }
 }
 
-/** Loading it, its hooks and its tests. */
+/** Duration of loading the file, its hooks and its tests. */
 function secondsOf(file: TestModule): number {
   const { collectDuration, setupDuration, duration } = file.diagnostic();
   return (collectDuration + setupDuration + duration) / 1000;

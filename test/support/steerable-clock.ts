@@ -9,7 +9,7 @@ interface Sleeper {
   wake(): void;
 }
 
-/** Turns of the event loop in which nothing sleeps and nothing ends, after which a test is told that it hangs. */
+/** Number of event loop turns in which nothing sleeps and nothing ends, after which the test is reported as hanging. */
 const IDLE_TURNS = 200;
 
 export class SteerableClock implements Clock {
@@ -30,7 +30,7 @@ export class SteerableClock implements Clock {
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    // Many may sleep on one signal; each listener goes when its sleep ends.
+    // Many may sleep on one signal; each listener is removed when its sleep ends.
     setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -50,7 +50,7 @@ export class SteerableClock implements Clock {
     });
   }
 
-  /** Moves time on, waking whoever's time has come, in order. */
+  /** Advances the time, waking sleepers in order. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms;
     await nextTurn();
@@ -59,8 +59,8 @@ export class SteerableClock implements Clock {
   }
 
   /**
-   * Lets time jump from one sleeper to the next until `work` has settled; hours pass in no time.
-   * @throws Error when nobody sleeps and `work` does not settle
+   * Lets time jump from one sleeper to the next until `work` has ended; hours pass instantly.
+   * @throws Error if nothing sleeps and `work` does not end
    */
   async until<T>(work: Promise<T>): Promise<T> {
     const state = { settled: false };

@@ -1,4 +1,4 @@
-/** The stored gauges of a reading, one after the other. */
+/** The stored gauges in a reading, one after the other. */
 
 import type { GaugeSample, StoredGauges } from '../../src/platform/metrics/meter.ts';
 

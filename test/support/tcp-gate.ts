@@ -1,6 +1,6 @@
 /**
- * A TCP relay in front of a service, by which a test takes the service away from one client and gives it back.
- * Others, who reach the service directly, notice nothing.
+ * A TCP relay in front of a service, through which a test can make the service unavailable for one client and restore
+ * it. Clients that reach the service directly are not affected.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -8,13 +8,13 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export interface TcpGate {
   readonly host: string;
   readonly port: number;
-  /** Of clients. */
+  /** Connections from clients. */
   readonly openConnections: number;
-  /** Cuts every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   shut(): Promise<void>;
-  /** Keeps every connection, new ones too, and lets nothing through. */
+  /** Keeps every connection, including new ones, and forwards nothing. */
   hold(): void;
-  /** Lets everything through again. */
+  /** Forwards everything again. */
   open(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The way to a retriever that nobody else asks. */
+/** Access to a retriever that no other process calls. */
 
 import type { ThrottleLimits } from '../../src/connectors/throttle/limits.ts';
 import { openThrottle, type Throttle } from '../../src/connectors/throttle/throttle.ts';
@@ -8,7 +8,7 @@ import { aRunSettings } from './builders.ts';
 import { contextOf } from './context.ts';
 import { silentLogger } from './log.ts';
 
-/** What PostgreSQL says to one who asks alone, whose clock no test can steer. */
+/** What PostgreSQL answers to a single caller, whose clock no test can control. */
 export function limitsOfOne(clock: Clock): ThrottleLimits {
   let next = 0;
   return {

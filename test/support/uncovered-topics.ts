@@ -1,8 +1,8 @@
-/** Uncovered topics with values that do not matter, so that a test names only those that do. */
+/** Uncovered topics with default values, so that a test names only the values that matter. */
 import type { SeenTopic } from '../../src/density/rules/uncovered-topic.ts';
 import { hours } from './measurements.ts';
 
-/** One that a tenth of the traffic asks about. */
+/** A topic that a tenth of the traffic asks about. */
 export function aTopic(parts: Partial<SeenTopic> = {}): SeenTopic {
   return {
     id: 'topic-1',

@@ -1,4 +1,4 @@
-/** Documents with vectors that lie in clusters, as those of a real store do. */
+/** Documents with vectors in clusters, as in a real store. */
 import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { uniforms } from './uniforms.ts';
 
@@ -6,7 +6,7 @@ export interface VectorDocument {
   readonly id: string;
   readonly vector: Float32Array;
   readonly content: string;
-  /** `topic` and `language`: fields that a filter can name. */
+  /** `topic` and `language`: fields for filters. */
   readonly fields: { readonly topic: string; readonly language: string };
 }
 
@@ -18,8 +18,8 @@ export interface CorpusShape {
 }
 
 /**
- * One topic after the other, of equal sizes, each around a direction of its own. Lengths differ between 0.5 and 2, so
- * that cosine, Euclidean distance and dot product rank them differently.
+ * Topics in turn, of equal size, each around its own direction. Lengths are between 0.5 and 2, so that cosine,
+ * Euclidean distance and dot product rank the documents differently.
  */
 export function topicByTopic({ count, dimensions, topics, seed = 1 }: CorpusShape): VectorDocument[] {
   const uniform = uniforms(seed);
@@ -39,7 +39,7 @@ export function topicByTopic({ count, dimensions, topics, seed = 1 }: CorpusShap
   });
 }
 
-/** Vectors like those of the corpus, but none of them. */
+/** Vectors that resemble the corpus but are not in it. */
 export function queriesLike(shape: CorpusShape, count: number): Float32Array[] {
   const step = Math.floor(shape.count / count);
   const uniform = uniforms(99);

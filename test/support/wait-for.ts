@@ -4,16 +4,16 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
 }
 
-/** What a predicate says when it holds: anything but false, null and undefined. */
+/** Return value of a predicate that holds: anything but false, null and undefined. */
 type Held<T> = Exclude<T, false | null | undefined>;
 
-/** Pauses are so many times as long as the answer before them took, so that asking takes a small part of the machine. */
+/** Pauses are a multiple of the previous response time, so that polling uses little of the machine. */
 const REST = 4;
 const MAX_REST_MS = 1000;
 
 /**
- * Asks again and again until the predicate holds, and resolves with what it said then. A predicate that throws does
- * not hold yet, so assertions may be used as one. Rejects when the time is over, with what was seen last.
+ * Polls until the predicate holds, and resolves with its value. A predicate that throws does not hold yet, so
+ * assertions may be used as predicates. Rejects after the timeout, with the last value.
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,

@@ -1,4 +1,4 @@
-/** Live traffic on a real database, hour by hour, through the jobs that watch its query density. */
+/** Live traffic on a real database, hour by hour, through the jobs that monitor its query density. */
 
 import type { Pool } from 'pg';
 import { createComputePool } from '../../src/app/compute.ts';
@@ -29,10 +29,10 @@ export const DAY = 24 * HOUR;
 export const START = new Date('2026-09-07T00:00:00Z');
 const SIGNAL = new AbortController().signal;
 const RATE = 0.5;
-/** From the arrival of queries to their search. */
+/** Delay from the arrival of queries to their search. */
 const SENT_MS = 5 * 60_000;
 
-/** Draws the topic of a question. */
+/** Chooses the topic of a query. */
 export type TopicMix = (uniform: () => number) => number;
 
 /** The given topics, equally often. */
@@ -45,7 +45,7 @@ export function withTopic(topic: number, share: number, rest: TopicMix): TopicMi
   return (uniform) => (uniform() < share ? topic : rest(uniform));
 }
 
-/** What a test says otherwise. */
+/** Overrides from a test. */
 export interface StreamParts extends Partial<DensityPlan> {
   readonly topics?: number;
   readonly covered?: number;
@@ -59,7 +59,7 @@ export class WatchedStream {
   readonly clock = new HandClock(START);
   readonly plan: DensityPlan;
   readonly deps: Context;
-  /** Every call of a job is made by so many workers at once. */
+  /** Number of workers that make every job call at once. */
   workers = 1;
   readonly traffic;
   readonly #uniform = uniforms(11);
@@ -117,7 +117,7 @@ export class WatchedStream {
     });
   }
 
-  /** Sampled queries of one hour, one per session. */
+  /** Sampled queries for one hour, one per session. */
   samples(from: Date, count: number, mix: TopicMix): LiveSample[] {
     const questions = Array.from({ length: count }, (_, i) => ({
       topic: mix(this.#uniform),
@@ -146,7 +146,7 @@ export class WatchedStream {
     await this.traffic.record({ samples, counts: [], levels: [] });
   }
 
-  /** Hours of traffic, sent and soon searched every so many hours, when the windows are looked at too. */
+  /** Hours of traffic, sent and soon searched every few hours, when the windows are also evaluated. */
   async run(hours: number, perHour: number, mix: TopicMix, every = 1): Promise<void> {
     const from = this.clock.now().getTime();
     for (let hour = 0; hour < hours; hour += every) {
@@ -156,7 +156,7 @@ export class WatchedStream {
       const end = new Date(from + (hour + starts.length) * HOUR);
       const samples = starts.flatMap((start) => this.samples(new Date(start), perHour, mix));
       await this.ask(samples.map((sample) => ({ ...sample, receivedAt: end })));
-      // What waits for long shows that the budget of searches is not met, and is thinned.
+      // A long wait shows that the search budget is exceeded, and the queries are thinned out.
       this.clock.set(new Date(end.getTime() + SENT_MS));
       await this.measure();
       this.clock.set(end);
@@ -164,7 +164,7 @@ export class WatchedStream {
     }
   }
 
-  /** Runs the jobs as they would run at a quarter past. */
+  /** Runs the jobs as at a quarter past. */
   async work(): Promise<void> {
     const now = this.clock.now();
     this.clock.set(new Date(now.getTime() + 15 * 60_000));
@@ -186,7 +186,7 @@ export class WatchedStream {
     await Promise.all(Array.from({ length: this.workers }, () => evaluateDensity(this.deps, signal)));
   }
 
-  /** The search for uncovered topics, as it would be made at a quarter past. */
+  /** The search for uncovered topics, as at a quarter past. */
   async detectTopics(signal: AbortSignal = SIGNAL): Promise<void> {
     await Promise.all(Array.from({ length: this.workers }, () => detectUncoveredTopics(this.deps, signal)));
   }

@@ -1,17 +1,17 @@
-/** What goes over the wire, so that what an adapter asks can be held against what the vendor's own client asks. */
+/** Captures requests on the wire, to compare an adapter's requests with those of the vendor's client. */
 import type { FaultServer } from './fault-server.ts';
 
 export interface WireRequest {
   readonly method: string;
-  /** Without the query, decoded. */
+  /** Path without the query string, decoded. */
   readonly path: string;
-  /** In no order, as services read it. */
+  /** In any order, because services ignore the order. */
   readonly query: readonly (readonly [string, string])[];
-  /** JSON as a value; null when there is none. */
+  /** JSON as a value; null if there is none. */
   readonly body: unknown;
 }
 
-/** The requests that a server gets while `work` goes on, and what it came to. */
+/** The requests that a server receives while `work` runs, and the result of `work`. */
 export async function onTheWire<Value>(
   server: FaultServer,
   work: () => Promise<Value>,

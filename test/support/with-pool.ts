@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { createPool } from '../../src/platform/postgres/pool.ts';
 import { silentLogger } from './log.ts';
 
-/** Work with one connection, which is closed after it. */
+/** Runs work with one connection, which is closed afterwards. */
 export async function withPool<T>(connection: pg.PoolConfig, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const pool = createPool({ connection, size: 1, logger: silentLogger });
   try {

@@ -1,6 +1,6 @@
 /**
- * Stores as they are, of which some documents are wrong: pgvector, Chroma, the API of a Redis index, and the vector set
- * of a Redis 8 where RECALLD_TEST_REDIS_URL names one.
+ * Real stores in which some documents are wrong: pgvector, Chroma, the API of a Redis index, and the vector set of a
+ * Redis 8 if RECALLD_TEST_REDIS_URL names one.
  */
 
 import { Redis } from 'ioredis';
@@ -15,8 +15,8 @@ import { type Line, textOf, vectorOf } from './index-world.ts';
 import { openPgvector } from './pgvector.ts';
 
 /**
- * The first is in the manifest alone, the second in the store alone; of the third an old chunk is live too, and the
- * fourth has the vector of another model.
+ * The first is only in the manifest, the second only in the store; an old chunk of the third is also live, and the
+ * fourth has a vector from another model.
  */
 export const wrongWays = ['missing', 'orphaned', 'superseded', 'other_model'] as const;
 
@@ -58,10 +58,10 @@ export function manifestOf(ways: readonly (WrongWay | null)[]): Line[] {
 /** A store that a test may fill. */
 export interface FillableStore {
   readonly store: VectorStore;
-  /** Whether a document can have more than one chunk; where it cannot, those of before are left out. */
+  /** True if a document can have more than one chunk; otherwise earlier chunks are omitted. */
   readonly hasChunks: boolean;
   readonly add: (rows: readonly StoredRow[]) => Promise<void>;
-  /** Takes everything out. */
+  /** Removes everything. */
   readonly empty: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -139,7 +139,7 @@ export async function fillableChroma(): Promise<FillableStore> {
 
 const withoutOld = (rows: readonly StoredRow[]): readonly StoredRow[] => rows.filter(({ version }) => version === 'v1');
 
-/** Stands in for Redis with RediSearch. A document is a key here, so that none has two chunks. */
+/** A stand-in for Redis with RediSearch. A document is a key, so none has two chunks. */
 export async function fillableRedisIndex(): Promise<FillableStore> {
   const server = await startFakeRedisSearch();
   const writer = new Redis(server.url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
@@ -178,7 +178,7 @@ export async function fillableRedisIndex(): Promise<FillableStore> {
   };
 }
 
-/** A document is an element here, so that none has two chunks. @param url of a Redis 8 */
+/** A document is an element, so none has two chunks. @param url of a Redis 8 */
 export async function fillableVectorSet(url: string): Promise<FillableStore> {
   const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
   const key = `recalld_test_index_${process.pid}`;
