@@ -1,4 +1,4 @@
-/** The alert on measures outside their normal range. */
+/** Alert for measures outside their normal range. */
 
 import {
   ifSeries,
@@ -26,7 +26,7 @@ and on (pipeline, measure, segment) ${maxBy(by, 'recalld_measure_changed')} == 1
         by,
         dashboard: 'live',
         summary: '{{ $labels.pipeline }}: a measure left its normal range',
-        description: `${selectorVariable('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; ${ifSeries('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'an unknown value')} is usual.`,
+        description: `${selectorVariable('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; its usual value is ${ifSeries('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'unknown')}.`,
       },
     ],
   };

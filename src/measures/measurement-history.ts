@@ -7,18 +7,18 @@ import { streamRows } from '../platform/postgres/stream-rows.ts';
 import type { Measurement, MeasurementSeries } from './rules/measurement.ts';
 
 /**
- * A measurement `m` as an array of numbers. The value comes first, so that `min` and `max` over such arrays find the
- * measurements with the lowest and the highest value.
+ * A measurement `m` as an array of numbers. The value comes first, so that `min` and `max` over the arrays return the
+ * measurements with the lowest and highest values.
  */
 export const asNumbers = `array[m.value, extract(epoch from m.window_end)::double precision,
   coalesce(m.ci_low, '-infinity'), coalesce(m.ci_high, 'infinity')]`;
 
-/** Buckets of a chart. Each shows its lowest and its highest value, so that no spike is lost. */
+/** Chart buckets. Each bucket shows its lowest and highest values, so that no spike is lost. */
 const TREND_BUCKETS = 96;
-/** A longer span is read from `measurement_hours`. */
+/** Longer spans are read from `measurement_hours`. */
 const MAX_BY_ROW_MS = 2 * DAY_MS;
 
-/** @param source query of rows `(measure, lowest, highest)`, the latter two as `asNumbers` */
+/** @param source query for rows `(measure, lowest, highest)`; the last two are `asNumbers` arrays */
 function trendSql(source: string): string {
   return `select measure, min(lowest) as lowest, max(highest) as highest
     from (${source}) found
@@ -41,7 +41,7 @@ export interface TrendedSeries extends Pick<MeasurementSeries, 'pipeline' | 'seg
   readonly measures: readonly string[];
 }
 
-/** Returns the lowest and the highest value of each bucket, by measure. */
+/** Returns the lowest and highest values of each bucket, by measure. */
 export async function readTrends(
   pool: Pool,
   { pipeline, measures, segment }: TrendedSeries,
@@ -57,7 +57,7 @@ export async function readTrends(
   const trends = new Map(measures.map((measure) => [measure, [] as MeasuredPoint[]]));
   for (const { measure, lowest, highest } of rows) {
     const extremes = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
-    // A bucket with one value has it as both extremes.
+    // A bucket with a single value returns it as both extremes.
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? extremes.slice(1) : extremes));
   }
   return trends;
@@ -67,7 +67,7 @@ function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): 
   return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
 }
 
-/** A point of a chart. */
+/** A chart point. */
 export interface MeasuredPoint {
   readonly at: Date;
   readonly value: number;
@@ -83,8 +83,7 @@ export interface MeasuredMoment {
 }
 
 /**
- * Yields the values of a measure whose windows ended in [`from`, `until`), oldest first, grouped by the end of their
- * window.
+ * Yields the values of a measure whose windows ended in [`from`, `until`), oldest first, grouped by window end.
  *
  * @param segment null for all segments
  * @throws as streamRows

@@ -21,7 +21,7 @@ const valueColumns = `${attemptColumns}, value, ci_low, ci_high, ci_method, n`;
 const measurementColumns = `'value' as kind, ${valueColumns}`;
 const gapColumns = `${attemptColumns}, reason`;
 
-/** Inserts values or replaces older measurements of the same key, and deletes the gaps up to their windows. */
+/** Inserts values, replaces older measurements with the same key, and deletes the gaps up to their windows. */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
@@ -69,7 +69,7 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/** Recomputes the extremes of the affected hours from all of their rows, because a value may have been replaced. */
+/** Recomputes the extremes of the affected hours from all rows, because a value may have been replaced. */
 const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
@@ -82,7 +82,7 @@ const updateHoursSql = `
         and m.window_end >= h.hour and m.window_end < h.hour + interval '1 hour') found
   on conflict (pipeline, measure, segment, hour) do update set lowest = excluded.lowest, highest = excluded.highest`;
 
-/** Stores gaps, except where the same or a later window has a value. */
+/** Stores gaps, unless the same window or a later one has a value. */
 async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[]): Promise<void> {
   if (attempts.length === 0) return;
   const gaps = latestOf(attempts);
@@ -104,7 +104,7 @@ async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[
   );
 }
 
-/** One array per column, as `unnest` takes them. */
+/** One array per column, as `unnest` requires. */
 function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][] {
   return [
     outcomes.map((o) => o.pipeline),
@@ -117,7 +117,7 @@ function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][]
   ];
 }
 
-/** Keeps the last measured outcome of each key, sorted by key so that two writers lock rows in the same order. */
+/** Keeps the last outcome for each key, sorted by key so that two writers lock rows in the same order. */
 function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome[]): Outcome[] {
   const byKey = new Map<string, Outcome>();
   for (const outcome of outcomes) {
@@ -132,15 +132,15 @@ function keyOf({ pipeline, measure, segment, windowEnd }: MeasurementOutcome): s
   return JSON.stringify([pipeline, measure, segment, windowEnd.toISOString()]);
 }
 
-/** SQLSTATE of PostgreSQL for a row that belongs to no partition (check_violation). */
+/** PostgreSQL SQLSTATE for a row that belongs to no partition (check_violation). */
 const NO_PARTITION = '23514';
 
 export function createMeasurements(pool: Pool) {
   return {
     /**
      * Stores values and gaps in one transaction. The same series and window end may be recorded again, by a retry or
-     * because late data arrived: the last measurement wins. A gap never removes a value. Only the latest gap of a series
-     * is stored, until a value of the same or a later window arrives.
+     * because late data arrived; the last measurement wins. A gap never removes a value. Only the latest gap of a
+     * series is stored, until a value for the same or a later window arrives.
      *
      * @throws RangeError for an outcome that `checkMeasurement` rejects
      * @throws RecalldError database_unreachable; nothing was stored then
@@ -170,8 +170,8 @@ export function createMeasurements(pool: Pool) {
     },
 
     /**
-     * Returns the newest value and gap of every series. `ageSeconds` counts from the time of measurement, not from the end
-     * of the window. Callers that show values must withhold those that are too old.
+     * Returns the newest value and gap of every series. `ageSeconds` is the time since the measurement, not since the
+     * window end. Callers that show values must withhold stale ones.
      */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
@@ -196,13 +196,13 @@ export function createMeasurements(pool: Pool) {
     },
 
     /**
-     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and the highest value of
-     * each chart bucket.
+     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and highest value per
+     * chart bucket.
      */
     trends: (series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
-    /** Returns the values of a segment since a time, by measure and then oldest first, at most one per step. */
+    /** Returns the values of a segment since `since`, by measure and then oldest first, at most one per step. */
     history: (
       { pipeline, segment }: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
       measures: readonly string[],
@@ -221,10 +221,10 @@ export function createMeasurements(pool: Pool) {
         ),
       ),
 
-    /** Creates the partitions for the next days. `record` creates any that are missing. */
+    /** Creates the partitions for the next days. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    /** Drops the months that ended before `before`, and the latest rows of series that ended before it. */
+    /** Drops the months that ended before `before`, and the latest rows of series whose last window ended before it. */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);
@@ -254,7 +254,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const gap = { ...row, ageSeconds: ageSeconds(row) };
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // Two concurrent writers may leave a gap behind that a value has filled.
+    // Two concurrent writers may leave behind a gap that a value has filled.
     if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
     series.set(seriesKey(row), { ...seriesOf(row), newest, gap });
   }
@@ -273,18 +273,18 @@ function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
 export interface LatestMeasurement extends MeasurementSeries {
   /** The latest value. */
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;
-  /** Why a later window than that of `newest` has no value. */
+  /** Why a window after `newest` has no value. */
   readonly gap: (MeasurementGap & { readonly ageSeconds: number }) | null;
 }
 
 export type Measurements = ReturnType<typeof createMeasurements>;
 
-/** The latest measurements of all series, read once and shared by everything that shows them. */
+/** The latest measurements of all series, read once and shared by all readers. */
 export interface MeasuredRows {
   readonly measurements: readonly LatestMeasurement[];
 }
 
-/** Returns the gauge samples of a value and its bounds; none for a measure without a gauge. */
+/** Returns the gauge samples for a value and its bounds, or none if the measure has no gauge. */
 export function valueSamples({
   pipeline,
   segment,
@@ -298,7 +298,7 @@ export function valueSamples({
   return boundedSamples(gauge.name as GaugeSample['name'], labels, newest);
 }
 
-/** Returns the sample of a gauge and, where they are known, its bounds `_ci_low` and `_ci_high`. */
+/** Returns the gauge sample and, if known, its bounds `_ci_low` and `_ci_high`. */
 export function boundedSamples(
   name: GaugeSample['name'],
   labels: GaugeSample['labels'],
@@ -314,11 +314,11 @@ declare module '../core/context.ts' {
     readonly measurements: Measurements;
   }
   interface Context {
-    /** Longest time between two scheduled runs of a golden set. */
+    /** Maximum time between two scheduled runs of a golden set. */
     readonly intervalSeconds: IntervalOf;
-    /** Longest time between two measurements of live traffic. */
+    /** Maximum time between two measurements of live traffic. */
     readonly liveIntervalSeconds: number;
-    /** Budget of false pages per pipeline in a period. */
+    /** Budget for false pages per pipeline in a period. */
     readonly falsePages: { readonly count: number; readonly periodMs: number };
   }
 }

@@ -3,7 +3,7 @@ import { measureRow, measureTable } from './rules/measure-table.ts';
 
 const order: readonly string[] = Object.keys(measureTable);
 
-/** Sorts by the order of the measure table; measures that are not in the table come last. */
+/** Sorts in the order of the measure table; measures that are not in the table come last. */
 export function inReadingOrder<Measured extends { readonly measure: string }>(
   measured: readonly Measured[],
 ): Measured[] {

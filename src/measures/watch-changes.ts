@@ -22,15 +22,15 @@ import {
 /** Measure under which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
 
-/** Age of the oldest values that a normal range is learned from. */
+/** Maximum age of values from which a normal range is learned. */
 const HISTORY_MS = 14 * DAY_MS;
-/** Values that are read per window. Windows overlap, so more would add little. */
+/** Values read per window. Windows overlap, so more values would add little. */
 const VALUES_IN_WINDOW = 12;
 
-/** Maximum number of incidents, and of deployments, that are read. */
+/** Maximum number of incidents and of deployments to read. */
 const MAX_INCIDENTS = 500;
 
-/** Returns each pipeline with its measures that have a check in the config; these are not watched. */
+/** Returns each pipeline with the measures for which its config has a check; these measures are not watched. */
 function plansOf({ pipelines }: Config) {
   return pipelines.map(({ name, live, checks }) => ({
     pipeline: name,
@@ -41,7 +41,8 @@ function plansOf({ pipelines }: Config) {
 
 async function incidentsOf({ db }: Context, pipeline: string, during: TimeSpan): Promise<readonly TimeSpan[]> {
   const found = await db.incidents.list({ pipeline, during, limit: MAX_INCIDENTS });
-  // Incidents of changed measures alone count as normal, so that a permanent change becomes the new normal.
+  // Values during incidents that consist only of changed measures count as normal, so that a permanent change becomes
+  // the new normal.
   const relevant = found.filter(({ timeline }) => timeline.some(({ rule }) => rule !== MEASURE_CHANGED));
   return relevant.map(({ openedAt, closedAt }) => ({ from: openedAt, until: closedAt ?? during.until }));
 }
@@ -99,14 +100,14 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   });
 }
 
-/** Only all traffic and golden sets are watched: live segments are too many and too small. */
+/** Watches only all traffic and golden sets, because live segments are too many and too small. */
 function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
   return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
 }
 
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
-  does: 'Learns the normal range of every measure without an alert of its own, from times without an incident.',
+  does: 'Learns the normal range of every measure that has no alert, from times without an incident.',
   cron: '40 */5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => watchChanges(context, signal),
@@ -119,7 +120,7 @@ export interface WatchedValue extends MeasurementSeries {
 }
 
 /**
- * Returns the newest value of each watched measure with its normal range, except where a later window has no value.
+ * Returns the newest value of each watched measure with its normal range, unless a later window has no value.
  *
  * @param measurements of all pipelines
  */

@@ -1,4 +1,4 @@
-/** Dashboard panels of stored measures. Title, unit and note come from the measure table. */
+/** Dashboard panels for stored measures. Title, unit and note come from the measure table. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/panels.ts';
@@ -6,12 +6,12 @@ import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
 /**
- * The name of a gauge, or the gauge with overrides of its row in the measure table. A gauge that has no row must give its
- * own title and unit.
+ * A gauge name, or a gauge with overrides for its row in the measure table. A gauge that has no row must give its own
+ * title and unit.
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
-/** Unit names of Grafana. */
+/** Grafana unit names. */
 const units: Readonly<Record<MeasureScale, string>> = {
   count: 'short',
   share: 'percentunit',

@@ -2,7 +2,7 @@
 import type { Measure } from './measure-row.ts';
 
 const labels = ['pipeline', 'segment'] as const;
-const bounds = 'Clopper-Pearson; equal to the value where all documents were checked';
+const bounds = 'Clopper-Pearson; equal to the value if all documents were checked';
 const share = { worse: 'above', unit: 'share', minN: 50, confirm: 1, scope: 'traffic' } as const;
 const seconds = { worse: 'above', unit: 'seconds', minN: 20, confirm: 2, scope: 'traffic' } as const;
 
@@ -10,12 +10,12 @@ export const indexMeasures = {
   index_missing_ratio: {
     title: 'Missing documents',
     subject: 'the share of missing documents',
-    note: 'Share of documents of the manifest that are not in the store, although a change had time to arrive.',
+    note: 'Share of manifest documents that are missing from the store, excluding recent changes.',
     scale: 'share',
     isGlance: true,
     gauge: {
       name: 'recalld_index_missing_ratio',
-      help: 'Share of the documents of the manifest that are not in the vector store, among those unchanged for longer than late_after.',
+      help: 'Share of manifest documents that are missing from the vector store, among documents unchanged for longer than late_after.',
       labels,
       bounds,
     },
@@ -24,11 +24,11 @@ export const indexMeasures = {
   index_not_retrievable_ratio: {
     title: 'Documents not retrieved',
     subject: 'the share of stored documents that cannot be retrieved by their own text',
-    note: 'Share of stored documents that are not among the first 10 results for the beginning of their own text, over a day.',
+    note: 'Share of stored documents that are not among the first 10 results for the start of their own text, over a day.',
     scale: 'share',
     gauge: {
       name: 'recalld_index_not_retrievable_ratio',
-      help: 'Share of the documents in the vector store that the retriever does not return among the first 10 results for the beginning of their own text, over the trailing day.',
+      help: 'Share of stored documents that the retriever does not return among the first 10 results for the start of their own text, over the trailing day.',
       labels,
       bounds: 'Clopper-Pearson',
     },
@@ -37,12 +37,12 @@ export const indexMeasures = {
   index_orphaned_ratio: {
     title: 'Orphaned documents',
     subject: 'the share of orphaned documents',
-    note: 'Share of stored documents that the manifest does not list, or lists as deleted, although a change had time to arrive.',
+    note: 'Share of stored documents that the manifest does not list or lists as deleted, excluding recent changes.',
     scale: 'share',
     isGlance: true,
     gauge: {
       name: 'recalld_index_orphaned_ratio',
-      help: 'Share of the vector store (documents where the store lists its ids, else chunks of a uniform sample) that the manifest does not list, or has listed as deleted for longer than late_after.',
+      help: 'Share of the vector store (documents if the store lists its ids, else chunks of a uniform sample) that the manifest does not list, or has listed as deleted for longer than late_after.',
       labels,
       bounds,
     },
@@ -50,13 +50,13 @@ export const indexMeasures = {
   },
   index_superseded_ratio: {
     title: 'Superseded documents',
-    subject: 'the share of documents with chunks of several versions',
+    subject: 'the share of documents with chunks from several versions',
     note: 'Share of documents whose old and new chunks are both in the store.',
     scale: 'share',
     isGlance: true,
     gauge: {
       name: 'recalld_index_superseded_ratio',
-      help: 'Share of the documents in the vector store with chunks of more than one version.',
+      help: 'Share of documents in the vector store with chunks from more than one version.',
       labels,
       bounds: 'Clopper-Pearson',
     },
@@ -65,12 +65,12 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: 'Time by which 95 % of the document changes of a day are in the store. Changes that have not arrived count with their time so far.',
+    note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count with their current age.",
     scale: 'seconds',
     isGlance: true,
     gauge: {
       name: 'recalld_index_lag_seconds',
-      help: 'Time by which 95 % of the document changes of the trailing day were in the vector store (Kaplan-Meier; changes that have not arrived are censored). With too few changes for an upper bound, the value is the lower bound and has no bounds. The resolution is the time between two probes.',
+      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the value is the lower bound and has no bounds. The resolution is the time between two probes.',
       labels,
       bounds: 'Brookmeyer-Crowley',
     },
@@ -79,7 +79,7 @@ export const indexMeasures = {
   index_lag_median_seconds: {
     title: 'Index lag, median',
     subject: 'the median index lag',
-    note: 'Time by which half of the document changes of a day are in the store.',
+    note: "Time within which half of a day's document changes reach the store.",
     scale: 'seconds',
     gauge: {
       name: 'recalld_index_lag_median_seconds',
@@ -90,13 +90,13 @@ export const indexMeasures = {
     thresholdPolicy: seconds,
   },
   index_other_model_ratio: {
-    title: 'Vectors of another model',
+    title: 'Vectors from another model',
     subject: 'the share of vectors from another embedding model',
     note: 'Share of sampled chunks whose stored vector differs from the current embedding of their text, over a day.',
     scale: 'share',
     gauge: {
       name: 'recalld_index_other_model_ratio',
-      help: 'Share of sampled chunks of the trailing day whose stored vector differs from what the configured embedder returns for the stored text.',
+      help: 'Share of chunks sampled in the trailing day whose stored vector differs from the vector that the configured embedder returns for the stored text.',
       labels,
       bounds: 'Clopper-Pearson',
     },

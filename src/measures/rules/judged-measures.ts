@@ -4,19 +4,19 @@ import type { Measure } from './measure-row.ts';
 const HOURLY = 3600;
 const labels = ['pipeline', 'segment', 'k'] as const;
 const thresholdPolicy = { worse: 'below', unit: 'share', minN: 30, confirm: 2, scope: 'traffic' } as const;
-const UNCORRECTED = 'by the judge model only, until people have graded 8 sessions; its bias is not corrected';
+const UNCORRECTED = 'from the judge model only, without bias correction, until people have graded 8 sessions';
 
 export const judgedMeasures = {
   live_ndcg: {
     title: 'Judged live nDCG',
     subject: 'live nDCG (human-calibrated)',
-    note: 'How well the best documents of live queries are ordered. The 95 % bounds allow for bias of the judge.',
+    note: 'How well the top documents of live queries are ordered. The 95 % CI accounts for judge bias.',
     scale: 'score',
     every: HOURLY,
     isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries of the trailing window, on grades 0 to 3 of a model that are calibrated by human judgments. The ideal order contains only graded documents, so this is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
+      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so this is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -25,13 +25,13 @@ export const judgedMeasures = {
   live_precision: {
     title: 'Judged live precision',
     subject: 'live precision (human-calibrated)',
-    note: 'Share of the best documents of live queries that hold an answer or a part of one (grade 2 or 3).',
+    note: 'Share of the top documents of live queries that contain an answer or part of one (grade 2 or 3).',
     scale: 'score',
     every: HOURLY,
     isGlance: true,
     gauge: {
       name: 'recalld_live_precision',
-      help: 'Mean share of the best k documents of live queries of the trailing window with grade 2 or 3, calibrated by human judgments.',
+      help: 'Mean share of the top k documents with grade 2 or 3, over live queries in the trailing window; calibrated by human judgments.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -40,13 +40,13 @@ export const judgedMeasures = {
   live_hit_rate: {
     title: 'Judged live hit rate',
     subject: 'live hit rate (human-calibrated)',
-    note: 'Share of live queries with an answer, or a part of one, among their best documents (grade 2 or 3).',
+    note: 'Share of live queries with an answer, or part of one, among their top documents (grade 2 or 3).',
     scale: 'share',
     every: HOURLY,
     isGlance: true,
     gauge: {
       name: 'recalld_live_hit_rate',
-      help: 'Share of live queries of the trailing window with a document of grade 2 or 3 among their best k, calibrated by human judgments.',
+      help: 'Share of live queries in the trailing window with a document of grade 2 or 3 among the top k; calibrated by human judgments.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -55,12 +55,12 @@ export const judgedMeasures = {
   live_mrr: {
     title: 'Judged live MRR',
     subject: 'live MRR (human-calibrated)',
-    note: 'Mean of 1 / rank of the first document of live queries with grade 2 or 3.',
+    note: 'Mean of 1 / rank of the first document with grade 2 or 3, over live queries.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_mrr',
-      help: 'Mean of 1 / rank of the first document with grade 2 or 3 among the best k of live queries of the trailing window, 0 without one; calibrated by human judgments.',
+      help: 'Mean of 1 / rank of the first document with grade 2 or 3 among the top k (0 if there is none), over live queries in the trailing window; calibrated by human judgments.',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -121,58 +121,58 @@ export const judgedMeasures = {
   live_ndcg_pool_gap: {
     title: 'Pool gap of judged live nDCG',
     subject: 'the nDCG that live queries lose to better documents in the store',
-    note: 'How much judged live nDCG drops when its ideal order includes the chunks of the store nearest to the query. Judge model only.',
+    note: 'How much judged live nDCG drops when its ideal order includes the stored chunks nearest to the query. From the judge model only.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'How much nDCG at k of live queries of the trailing window drops when its ideal order includes, beside the documents that users got, the judged.pooling.documents nearest chunks of the store. Mean over a random part (judged.pooling.share) of the drawn queries, by the judge model only. Subtract it from recalld_live_ndcg.',
+      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). Mean over a random part (judged.pooling.share) of the queries selected for judging, from the judge model only. Subtract it from recalld_live_ndcg.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
   },
   live_ndcg_drop: {
     title: 'Drop of judged live nDCG',
-    subject: 'the drop of live nDCG against the previous weeks',
-    note: 'How much the last days are below the previous weeks. Judge model only, until people have graded enough of these days.',
+    subject: 'the drop in live nDCG from the previous weeks',
+    note: 'How far live nDCG of the last days is below the previous weeks. From the judge model only, until people have graded enough queries of these days.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'How much nDCG at k of live queries of the last days is below up to six weeks before: by the judge model, with bounds that are valid for a year of daily evaluations, or by human judgments once these confirm or refute it.',
+      help: 'How far nDCG at k of live queries in the last days is below the preceding weeks (up to six). The drop comes from the judge model, with bounds that are valid for a year of daily evaluations, or from human judgments once they confirm or reject it.',
       labels: ['pipeline', 'k'],
       bounds: 'Student over days, or Welch over sessions',
     },
   },
   judged_day: {
-    title: 'Judged live nDCG of a day, uncorrected',
-    subject: 'live nDCG of a day (judge model only)',
-    note: 'Daily values from which drops of live relevance are detected.',
+    title: 'Daily judged live nDCG, uncorrected',
+    subject: 'daily live nDCG (judge model only)',
+    note: 'Daily values used to detect drops in live relevance.',
     scale: 'score',
     every: 86_400,
   },
   judge_agreement: {
-    title: 'Agreement of the judge',
-    subject: 'the agreement of the judge model with people',
+    title: 'Judge agreement with people',
+    subject: 'the agreement between the judge model and people',
     note: 'Quadratic weighted kappa of model and human grades: 1 is full agreement, 0 is chance.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_judge_agreement',
-      help: 'Quadratic weighted kappa of model and human grades over the documents of live queries that both graded: 1 is full agreement, 0 is chance.',
+      help: 'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is chance.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',
     },
   },
   human_agreement: {
     title: 'Human agreement',
-    subject: 'the agreement of two people',
+    subject: 'the agreement between two people',
     note: 'Quadratic weighted kappa of two people who graded independently: 1 is full agreement, 0 is chance.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_human_agreement',
-      help: 'Quadratic weighted kappa of the grades of two people over the documents of live queries that both graded independently: 1 is full agreement, 0 is chance. It is the upper limit of what a judge model can reach.',
+      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is chance. A judge model cannot be expected to exceed it.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',
     },
@@ -180,12 +180,12 @@ export const judgedMeasures = {
   judge_drift: {
     title: 'Judge drift',
     subject: 'the drift of the judge model',
-    note: 'Mean change of the grades that the judge gives to a fixed panel of pairs since it first graded them; 0 is no change.',
+    note: "Mean change in the judge's grades for a fixed panel of query-document pairs since it first graded them; 0 is no change.",
     scale: 'other',
     every: 86_400,
     gauge: {
       name: 'recalld_judge_drift',
-      help: 'Mean change of the grades (0 to 3) that the judge gives to a panel of fixed query-document pairs since it first graded them, measured once a day.',
+      help: "Mean change in the judge's grades (0 to 3) for a fixed panel of query-document pairs since it first graded them, measured once a day.",
       labels: ['pipeline'],
       bounds: 'Student over the pairs',
     },
@@ -193,7 +193,7 @@ export const judgedMeasures = {
   judged_queries: {
     title: 'Judged queries',
     subject: 'the number of graded live queries in a week',
-    note: 'Live queries of the trailing window that the model or people graded.',
+    note: 'Live queries in the trailing window that the model or people graded.',
     scale: 'count',
     every: HOURLY,
   },

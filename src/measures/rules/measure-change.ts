@@ -8,8 +8,8 @@ import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';
 
 /**
- * Measures without an alert of their own. (Traffic, failures, feedback, density, recall, golden scores and the index have
- * alerts.) Measures of golden runs are watched for each golden set.
+ * Measures that have no alert of their own. (Traffic, failures, feedback, density, recall, golden scores and the index
+ * have alerts.) Measures of golden runs are watched for each golden set.
  */
 const watchedMeasures = [
   'results_per_answer',
@@ -36,7 +36,7 @@ const watchedMeasures = [
   'golden_representativeness',
 ] as const;
 
-/** Name of the alert on measures outside their normal range. */
+/** Name of the alert for measures outside their normal range. */
 export const MEASURE_CHANGED = 'RecalldMeasureChanged';
 
 export type WatchedMeasure = (typeof watchedMeasures)[number];
@@ -45,18 +45,18 @@ export function isWatchedMeasure(measure: string): boolean {
   return (watchedMeasures as readonly string[]).includes(measure);
 }
 
-/** Values inside are normal. The range allows for chance and for changes too small to matter. */
+/** Values within the range are normal. The range allows for chance and for changes too small to matter. */
 export interface NormalRange {
   readonly normal: number;
   readonly low: number;
   readonly high: number;
-  /** Number of values that the range was learned from. */
+  /** Number of values from which the range was learned. */
   readonly n: number;
 }
 
 type Value = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd' | 'details'>;
 
-/** Minimum number of values to learn a range from, and of windows that they must span. */
+/** Minimum number of values needed to learn a range, and of windows that they must span. */
 const MIN_VALUES = 12;
 const MIN_WINDOWS = 3;
 /** Smallest change that matters: absolute for shares and scores, relative for other values. */
@@ -71,12 +71,13 @@ const PER_WIDTH = 2 * 1.96;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
- * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the budget of
- * false alerts requires. Excluded are values whose window overlaps the newest one, values during an incident, and values
- * that were compared with another pinned run. Once there are enough values since the latest deployment, only those count.
+ * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the false
+ * alert budget requires. Excludes values whose window overlaps the newest one, values during an incident, and values
+ * that were compared with another pinned run. Once there are enough values since the latest deployment, older values
+ * are ignored.
  *
  * @param earlier values of the same series, oldest first
- * @param budget of false alerts for all watched series of a pipeline together; `series` is their number
+ * @param budget allowed false alerts for all watched series of a pipeline together; `series` is their number
  * @returns null while there are too few values
  */
 export function normalRange(
@@ -115,8 +116,8 @@ function materialChange(scale: MeasureScale, normal: number): number {
 }
 
 /**
- * True if the whole 95 % interval of a value (or the value, where it has no interval) lies outside the normal range. For a
- * measure with a worse direction, only that side counts.
+ * True if the whole 95 % interval (or the value, if it has no interval) lies outside the normal range. If one direction
+ * is worse, only changes in that direction count.
  */
 export function isChanged({ measure, value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
   const worse = measureRow(measure).thresholdPolicy?.worse;

@@ -8,29 +8,29 @@ export interface ThresholdPolicy {
   readonly worse: 'below' | 'above';
   /** `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is 1. */
   readonly unit: 'share' | 'seconds' | 'multiple';
-  /** Default for the minimum number of queries, opinions or sessions; values of fewer give no data. */
+  /** Default minimum number of queries, opinions or sessions; with fewer, there is no data. */
   readonly minN: number;
-  /** Default for the number of consecutive new measurements that must agree before the verdict changes. */
+  /** Default number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Where the measure has a value: all traffic and each segment, each golden set, or the whole pipeline. */
+  /** Where the measure has values: all traffic and each segment, each golden set, or the whole pipeline. */
   readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
 }
 
 export interface Measure {
-  /** Heading of a row or a chart. */
+  /** Row or chart heading. */
   readonly title: string;
   /** Subject of the sentence `<subject> is <value>`. */
   readonly subject: string;
   /** One line that explains the measure to a newcomer. */
   readonly note: string;
   readonly scale: MeasureScale;
-  /** Seconds between two measurements; `live`: the interval of live measures; absent: the length of its window. */
+  /** Seconds between two measurements; `live`: the interval of live measures; absent: the window length. */
   readonly every?: number | 'live';
-  /** Shown on the overview of a pipeline; the other measures are on their own pages. */
+  /** Shown on the pipeline overview; other measures are on their own pages. */
   readonly isGlance?: true;
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
-  /** Absent: the config may not set a threshold on this measure. */
+  /** If absent, the config cannot set a threshold on this measure. */
   readonly thresholdPolicy?: ThresholdPolicy;
 }
 
@@ -38,7 +38,9 @@ export interface MeasureGauge {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly ('pipeline' | 'segment' | 'k')[];
-  /** Whether `_ci_low` and `_ci_high` are exported too; a text names the method of these 95 % bounds in the help. */
+  /**
+   * True to export `_ci_low` and `_ci_high` too; a string also names the method of these 95 % bounds in the help text.
+   */
   readonly bounds: boolean | string;
 }
 

@@ -1,7 +1,7 @@
-/** The outcome of a scheduled measure: a value with its bounds, or a gap with its reason. */
+/** Outcome of a scheduled measure: a value with its bounds, or a gap with its reason. */
 import { measureRow } from './measure-table.ts';
 
-/** Longest time between two scheduled runs of a golden set in seconds; null for a set without a schedule. */
+/** Maximum time between two scheduled runs of a golden set in seconds; null for a set without a schedule. */
 export type IntervalOf = (pipeline: string, goldenSet: string) => number | null;
 
 /** Values older than this many intervals are withheld. */
@@ -9,13 +9,13 @@ export const INTERVALS_TO_TRUST = 3;
 /** Golden sets without a schedule are expected to be run daily. */
 const INTERVAL_BY_HAND_SECONDS = 86_400;
 
-/** Prefixes of the measures of how well golden sets represent live traffic. No probe takes them. */
+/** Prefixes of measures that compare golden sets with live traffic. They do not come from a probe. */
 const GOLDEN = 'golden_';
 const LIVE_MIX = 'golden_live_mix_';
-/** Measures of judged live relevance. No probe takes them. */
+/** Measures of judged live relevance. They do not come from a probe. */
 const JUDGED = /^(live|judged?)_/;
 
-/** Returns how long the result of a probe is trusted, in seconds; null for a measure that no probe takes. */
+/** Returns how long a probe result is trusted, in seconds; null for a measure that does not come from a probe. */
 export function probeTrustSeconds(measure: string): number | null {
   const { every } = measureRow(measure);
   return typeof every !== 'number' || measure.startsWith(GOLDEN) || JUDGED.test(measure)
@@ -24,7 +24,7 @@ export function probeTrustSeconds(measure: string): number | null {
 }
 
 /**
- * Returns how long the scores of a golden run are trusted, in seconds.
+ * Returns how long golden run scores are trusted, in seconds.
  *
  * @param intervalSeconds null for a set without a schedule
  */
@@ -37,10 +37,10 @@ export function isRunTooOld(finishedAt: Date, intervalSeconds: number | null, no
 }
 
 /**
- * Returns how long a measurement is trusted, in seconds: three of its intervals. For a measure without an interval in the
- * table, the interval is the length of its window, but at least that of live measures.
+ * Returns how long a measurement is trusted, in seconds: three of its intervals. If the table has no interval for the
+ * measure, the window length is used, but at least the interval of live measures.
  *
- * @param liveIntervalSeconds longest time between two measurements of live traffic
+ * @param liveIntervalSeconds maximum time between two measurements of live traffic
  */
 export function measurementTrustSeconds(
   { measure, windowStart, windowEnd }: Pick<Measurement, 'measure' | 'windowStart' | 'windowEnd'>,
@@ -66,12 +66,12 @@ export interface MeasurementSeries {
 }
 
 interface Measuring extends MeasurementSeries {
-  /** Start of the window of the data, inclusive. */
+  /** Start of the data window, inclusive. */
   readonly windowStart: Date;
-  /** End of the window, exclusive. A series has one value for each window end. */
+  /** End of the data window, exclusive. A series has one value for each window end. */
   readonly windowEnd: Date;
   readonly measuredAt: Date;
-  /** Further data as JSON. Never a query text, nor the id of a user, query or document. */
+  /** Further data as JSON. Must not contain query texts, or ids of users, queries or documents. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -81,16 +81,16 @@ export interface Measurement extends Measuring {
   /** 95 % bounds; null for a value that is exact or has no bounds. */
   readonly ciLow: number | null;
   readonly ciHigh: number | null;
-  /** Method of the bounds, such as `wilson`; null without bounds. */
+  /** Method of the bounds, such as `wilson`; null if there are no bounds. */
   readonly ciMethod: string | null;
-  /** Number of queries, sessions, opinions or the like behind the value. */
+  /** Number of queries, sessions or opinions that the value is based on. */
   readonly n: number;
 }
 
 /** A measurement without a value. */
 export interface MeasurementGap extends Measuring {
   readonly kind: 'no_data';
-  /** One of a few codes in snake case, such as `too_few_sessions`. */
+  /** A code in snake case, such as `too_few_sessions`. */
   readonly reason: string;
 }
 

@@ -31,26 +31,26 @@ export const pipelineMeasures = {
   },
   store_agreement: {
     title: 'Agreement with the store',
-    subject: 'the share of the documents of golden answers that the store itself finds nearest',
-    note: 'Share of the documents of golden answers that are among the nearest chunks of the store. The level depends on the retriever; a change shows that something between the store and the answers changed.',
+    subject: 'the share of golden results that are among the nearest chunks in the store',
+    note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever; a change shows that something between the store and the results changed.',
     scale: 'score',
     every: 86_400,
     gauge: {
       name: 'recalld_store_agreement_ratio',
-      help: 'Mean share of the documents of a golden answer that are among as many nearest chunks of the store, over 32 golden queries of the latest golden run.',
+      help: 'Mean share of the documents returned for a golden query that are among as many nearest chunks in the store, over 32 queries of the latest golden run.',
       labels: ['pipeline'],
       bounds: true,
     },
   },
   missed_foreign_ratio: {
-    title: 'Missed documents with a foreign vector',
-    subject: 'the share of missed relevant documents whose stored vector is not that of their text',
-    note: 'Relevant documents that the latest golden run missed and the store has: share whose stored vector is not the one that the embedder makes of their text.',
+    title: 'Missed documents with a wrong vector',
+    subject: 'the share of missed relevant documents whose stored vector does not match their text',
+    note: 'Share of stored relevant documents missed by the latest golden run whose stored vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
     gauge: {
       name: 'recalld_missed_documents_foreign_ratio',
-      help: 'Share of up to 16 stored relevant documents missed by the latest golden run whose vector is not the one that the embedder makes of their text.',
+      help: 'Share of up to 16 stored relevant documents missed by the latest golden run whose stored vector differs from the vector that the embedder returns for their text.',
       labels: ['pipeline'],
       bounds: 'Wilson',
     },
@@ -73,24 +73,24 @@ export const pipelineMeasures = {
   embedding_canary_median: {
     title: 'Embedding canary, median',
     subject: 'the median cosine of the embedding canary',
-    note: 'Median cosine of fixed texts to their first vectors. Below 0.995 the embedding model has changed.',
+    note: 'Median cosine between the current and the first vectors of fixed texts. Below 0.995, the embedding model has changed.',
     scale: 'score',
     every: 600,
     isGlance: true,
     gauge: pipelineGauge(
       'recalld_embedding_canary_median_similarity',
-      'Median cosine of 20 fixed texts to the vectors that the embedder first returned for them. Below 0.995 the embedding model has changed.',
+      'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. Below 0.995, the embedding model has changed.',
     ),
   },
   embedding_canary_min: {
     title: 'Embedding canary, minimum',
     subject: 'the minimum cosine of the embedding canary',
-    note: 'Minimum cosine of fixed texts to their first vectors. Below 0.98 the embedding model has changed.',
+    note: 'Minimum cosine between the current and the first vectors of fixed texts. Below 0.98, the embedding model has changed.',
     scale: 'score',
     every: 600,
     gauge: pipelineGauge(
       'recalld_embedding_canary_min_similarity',
-      'Minimum cosine of 20 fixed texts to the vectors that the embedder first returned for them. Below 0.98 the embedding model has changed.',
+      'Minimum cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. Below 0.98, the embedding model has changed.',
     ),
   },
   store_queries_apart_ratio: {
@@ -107,12 +107,12 @@ export const pipelineMeasures = {
   store_chunks_unqueried_ratio: {
     title: 'Unqueried chunks',
     subject: 'the share of unqueried chunks',
-    note: 'Share of sampled chunks without a live query in their neighbourhood.',
+    note: 'Share of sampled chunks with no live query in their neighbourhood.',
     scale: 'share',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_chunks_unqueried_ratio',
-      'Share of sampled chunks without a sampled live query in their neighbourhood.',
+      'Share of sampled chunks with no sampled live query in their neighbourhood.',
     ),
   },
   store_duplicates_ratio: {
@@ -142,23 +142,23 @@ export const pipelineMeasures = {
   store_centroid_shift: {
     title: 'Store centroid shift',
     subject: 'the shift of the store centroid',
-    note: 'Cosine distance between the mean directions of the two latest samples of the store.',
+    note: 'Cosine distance between the mean directions of the two latest store samples.',
     scale: 'other',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_centroid_shift',
-      'Cosine distance between the mean directions of the two latest samples of the store, 0 to 2.',
+      'Cosine distance between the mean directions of the two latest store samples, 0 to 2.',
     ),
   },
   store_length_ratio: {
     title: 'Vector length ratio',
     subject: 'the mean vector length relative to the previous sample',
-    note: 'Mean vector length of the latest sample divided by that of the previous one; 1 is no change.',
+    note: 'Mean vector length in the latest sample relative to the previous sample; 1 is no change.',
     scale: 'other',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_length_ratio',
-      'Mean vector length of the latest sample of the store divided by that of the previous one; 1 is no change.',
+      'Mean vector length in the latest sample of the store relative to the previous sample; 1 is no change.',
     ),
   },
   store_sample_vectors: {
@@ -185,7 +185,7 @@ export const pipelineMeasures = {
   retriever_latency_p95_seconds: {
     title: 'Golden query latency, p95',
     subject: 'the p95 latency of golden queries',
-    note: '95th percentile of the latency in the latest golden run.',
+    note: '95th percentile latency of the latest golden run.',
     scale: 'seconds',
     thresholdPolicy: {
       worse: 'above',
@@ -198,34 +198,34 @@ export const pipelineMeasures = {
   rbo: {
     title: 'Result stability (RBO)',
     subject: 'the rank-biased overlap with the results of the baseline',
-    note: 'How similar the results of the latest golden run are to those of the baseline: 1 is the same documents in the same order. Needs no judgments.',
+    note: 'How similar the results of the latest golden run are to the baseline results: 1 is the same documents in the same order. Needs no judgments.',
     scale: 'score',
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 5, confirm: 1, scope: 'golden_sets' },
   },
   false_answer_ratio: {
     title: 'False answers',
     subject: 'the share of unanswerable golden queries that were answered',
-    note: 'Share of golden queries without an answer in the store that returned documents, or failed, in the latest golden run.',
+    note: 'Share of golden queries with no answer in the store that returned documents or failed in the latest golden run.',
     scale: 'share',
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 5, confirm: 1, scope: 'golden_sets' },
   },
   candidates_recall: {
     title: 'Candidate recall',
-    subject: 'the recall of the candidates',
+    subject: 'candidate recall',
     note: 'Mean share of the relevant documents that the first stage of the retriever returns, in the latest completed golden run. Later stages cannot exceed it.',
     scale: 'score',
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 20, confirm: 1, scope: 'golden_sets' },
   },
   golden_context_characters: {
     title: 'Golden context length',
-    subject: 'the mean length of the context of golden queries in characters',
+    subject: 'the mean context length of golden queries in characters',
     note: 'Mean characters of retrieved text per query in the latest golden run, over queries whose documents all have texts.',
     scale: 'count',
   },
   golden_context_repeated_ratio: {
     title: 'Repeated golden context',
     subject: 'the share of retrieved text of golden queries that repeats an earlier document of the same query',
-    note: 'Share of five-word runs that an earlier document of the same query already contains, in the latest golden run.',
+    note: 'Share of five-word sequences that already occur in an earlier document of the same query, in the latest golden run.',
     scale: 'share',
   },
   golden_representativeness: {

@@ -5,13 +5,13 @@ export const trafficMeasures = {
   queries: {
     title: 'Live queries',
     subject: 'the number of live queries',
-    note: 'Live queries in the window, sampled or not.',
+    note: 'Live queries in the window, whether sampled or not.',
     scale: 'count',
     every: 'live',
     isGlance: true,
     gauge: trafficGauge(
       'recalld_query_volume',
-      'Live queries of the trailing window, sampled or not: counted for all traffic, estimated from the samples (Horvitz-Thompson) for a segment.',
+      'Live queries in the trailing window, whether sampled or not: counted for all traffic, estimated from the samples (Horvitz-Thompson) for a segment.',
     ),
   },
   zero_results_ratio: {
@@ -23,7 +23,7 @@ export const trafficMeasures = {
     isGlance: true,
     gauge: trafficGauge(
       'recalld_query_zero_results_ratio',
-      'Share of the live queries of the trailing window that were answered without any document, weighted by inclusion probability.',
+      'Share of live queries in the trailing window that were answered with no documents, weighted by inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -36,7 +36,7 @@ export const trafficMeasures = {
     isGlance: true,
     gauge: trafficGauge(
       'recalld_query_error_ratio',
-      'Share of the live queries of the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
+      'Share of live queries in the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -48,7 +48,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_results',
-      'Mean number of documents per live query of the trailing window, over queries with results; weighted by inclusion probability.',
+      'Mean number of documents per live query in the trailing window, over queries with results; weighted by inclusion probability.',
     ),
   },
   context_characters: {
@@ -59,18 +59,18 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_context_characters',
-      'Mean number of characters of retrieved text per live query of the trailing window, over queries whose documents all have texts; weighted by inclusion probability.',
+      'Mean number of characters of retrieved text per live query in the trailing window, over queries whose documents all have texts; weighted by inclusion probability.',
     ),
   },
   context_repeated_ratio: {
     title: 'Repeated context',
     subject: 'the share of retrieved text that repeats an earlier document of the same query',
-    note: 'Share of five-word runs that an earlier document of the same query already contains.',
+    note: 'Share of five-word sequences that already occur in an earlier document of the same query.',
     scale: 'share',
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_context_repeated_ratio',
-      'Mean share of the retrieved text of a live query of the trailing window that repeats an earlier document of the same query (runs of five words); weighted by inclusion probability.',
+      'Mean share of retrieved text that repeats an earlier document of the same query (five-word sequences), over live queries in the trailing window; weighted by inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -82,7 +82,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: {
       name: 'recalld_query_top_ratio',
-      help: 'Share of the most frequent query among the live queries of the trailing window that have a text; weighted by inclusion probability, with bounds over sessions.',
+      help: 'Share of the most frequent query among live queries with a text in the trailing window; weighted by inclusion probability, with bounds over sessions.',
       labels: ['pipeline'],
       bounds: true,
     },
@@ -90,20 +90,20 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of the usual language against the most frequent other one, over up to 300 sampled texts. The usual language is the one that was most frequent at the first measurement.',
+    note: 'Share of queries in the usual language, among queries in it or in the most frequent other language, over up to 300 sampled texts. The usual language is the most frequent language at the first measurement.',
     scale: 'share',
     every: 'live',
     gauge: {
       name: 'recalld_query_main_language_ratio',
-      help: 'Share of the live queries of the trailing window in the usual language of the pipeline, among those in it or in the most frequent other language.',
+      help: 'Share of live queries in the usual language of the pipeline, among queries in it or in the most frequent other language in the trailing window.',
       labels: ['pipeline'],
       bounds: true,
     },
   },
   staged_queries: {
     title: 'Queries with stages',
-    subject: 'the number of sampled live queries that report the stages of their retriever',
-    note: 'Sampled queries of the window whose service reported the stages of its retriever.',
+    subject: 'the number of sampled live queries that report retriever stages',
+    note: 'Sampled queries in the window whose service reported retriever stages.',
     scale: 'count',
     every: 'live',
   },
@@ -123,7 +123,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_click_through_ratio',
-      'Share of the documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted. It depends on the positions at which documents are shown.',
+      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. It depends on the positions at which documents are shown.',
     ),
   },
   clicked_query_ratio: {
@@ -134,7 +134,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_clicked_query_ratio',
-      'Share of the live queries of the trailing window with a click on any document, weighted. Queries without results count as not clicked.',
+      'Share of live queries in the trailing window with a click on any document, weighted by inclusion probability. Queries without results count as not clicked.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -146,48 +146,48 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_clicked_reciprocal_rank',
-      'Mean of 1 / rank of the best-ranked clicked document over the clicked queries of the trailing window, weighted.',
+      'Mean of 1 / rank of the best-ranked clicked document, over queries with a click in the trailing window; weighted by inclusion probability.',
     ),
   },
   clicks_over_expected_ratio: {
     title: 'Clicks over expected clicks',
-    subject: 'the ratio of clicks to those expected at the same ranks',
-    note: 'Clicks divided by those expected at the same ranks; 1 is as in the baseline.',
+    subject: 'the ratio of clicks to the clicks expected at the same ranks',
+    note: 'Clicks divided by the clicks expected at the same ranks; 1 matches the baseline.',
     scale: 'other',
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_clicks_over_expected_ratio',
-      'Clicks of the trailing window divided by those expected at the same ranks in the baseline before it (COEC); 1 is as in the baseline.',
+      'Clicks in the trailing window divided by the clicks expected at the same ranks from the baseline before it (COEC); 1 matches the baseline.',
     ),
   },
   samples_read_ratio: {
     title: 'Samples read',
     subject: 'the share of stored samples that was read',
-    note: 'Share of the stored samples of the window that was read.',
+    note: 'Share of the samples stored in the window that was read.',
     scale: 'share',
     every: 'live',
   },
   query_density: {
     title: 'Query density',
     subject: 'query density',
-    note: 'How well the store covers live queries: 1 is as in the baseline, lower is worse.',
+    note: 'How well the store covers live queries: 1 matches the baseline, lower is worse.',
     scale: 'score',
     isGlance: true,
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries, relative to the baseline: 1 is as in the baseline, lower is worse. exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
+      'How well the store covers live queries: 1 matches the baseline, lower is worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions covered worse than 95 % of the baseline; 5 % is as in the baseline.',
+    note: 'Share of sessions that the store covers worse than 95 % of the baseline; 5 % matches the baseline.',
     scale: 'share',
     isGlance: true,
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',
-      'Share of sessions whose queries are covered worse than 95 % of the baseline queries of their region; 0.05 is as in the baseline.',
+      'Share of sessions whose queries the store covers worse than 95 % of the baseline queries in their region; 0.05 matches the baseline.',
     ),
   },
   query_uncovered_excess_ratio: {
@@ -210,13 +210,13 @@ export const trafficMeasures = {
   density_page_evidence_ratio: {
     title: 'Drift e-value over page threshold',
     subject: 'the e-value of density drift relative to the page threshold',
-    note: 'E-value of density drift relative to the threshold of a page; at 1 the alert fires.',
+    note: 'E-value of density drift relative to the page threshold; the alert fires at 1.',
     scale: 'other',
   },
   density_ticket_evidence_ratio: {
     title: 'Drift e-value over ticket threshold',
     subject: 'the e-value of density drift relative to the ticket threshold',
-    note: 'E-value of density drift relative to the threshold of a ticket; at 1 the alert fires.',
+    note: 'E-value of density drift relative to the ticket threshold; the alert fires at 1.',
     scale: 'other',
   },
 } as const satisfies Record<string, Measure>;

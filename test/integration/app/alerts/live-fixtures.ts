@@ -78,7 +78,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: { ...docs, measure: 'context_repeated_ratio', segment: 'all' },
     breaching: measured(0.5, 1),
     healthy: measured(0.0002, 0),
-    says: 'context_repeated_ratio (all) of docs is 0.5; 0.0002 is usual.',
+    says: 'context_repeated_ratio (all) of docs is 0.5; its usual value is 0.0002.',
   },
   {
     alert: 'RecalldFeedbackStopped',
