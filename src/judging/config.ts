@@ -4,7 +4,7 @@ import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../con
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
-/** Scores never cover older live queries. */
+/** Live queries older than this never count in scores. */
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({
@@ -18,27 +18,34 @@ const reranker = z.strictObject({
     .tuple([z.number(), z.number(), z.number()])
     .default([0.1, 0.4, 0.8])
     .refine(([one, two, three]) => one < two && two < three, { error: 'must be ascending' })
-    .describe('Minimum scores of the grades 1, 2 and 3.'),
+    .describe('Minimum scores for the grades 1, 2 and 3.'),
 });
 
-const none = z.strictObject({ kind: z.literal('none').describe('No model: people grade all drawn queries.') });
+const none = z.strictObject({ kind: z.literal('none').describe('No model: people grade all selected queries.') });
 
 export const judgedSchema = z
   .strictObject({
     judge: z
       .discriminatedUnion('kind', [llm, reranker, none])
       .default({ kind: 'llm' })
-      .describe('The model that grades drawn queries.'),
+      .describe('The model that grades selected queries.'),
     queries_per_day: z
       .int()
       .min(1)
       .max(100_000)
       .default(200)
-      .describe('Live queries drawn for judging per day, from the sampled ones, with known probability.'),
+      .describe(
+        'Number of live queries selected for judging per day, from the sampled queries and with known probability.',
+      ),
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
-      .describe('Length of the trailing window of scores. Detection of relevance drops uses its own windows.'),
-    depth: z.int().min(1).max(10).default(5).describe('Top documents of each query that are graded, 0 to 3.'),
+      .describe('Length of the trailing window for scores. Detection of relevance drops uses its own windows.'),
+    depth: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(5)
+      .describe('Number of top documents per query that are graded, from 0 to 3.'),
     pooling: z
       .strictObject({
         share: z
@@ -46,17 +53,19 @@ export const judgedSchema = z
           .min(0)
           .max(1)
           .default(0.05)
-          .describe('Share of the drawn queries with a judgment pool; 0 disables pooling.'),
+          .describe('Share of selected queries with a judgment pool; 0 disables pooling.'),
         documents: z
           .int()
           .min(1)
           .max(100)
           .default(20)
-          .describe('Nearest chunks of the vector store that are graded in addition to the documents that users got.'),
+          .describe(
+            'Number of nearest chunks in the vector store that are graded in addition to the documents that users got.',
+          ),
       })
       .prefault({})
       .describe(
-        'Judgment pools: the nearest chunks of the vector store are graded too, so that the ideal order of nDCG includes better documents that users did not get. Needs a model judge and a vector store with chunk contents.',
+        'Judgment pools: the nearest chunks in the vector store are graded too, so that the ideal order of nDCG includes better documents that users did not get. Requires a model judge and a vector store with chunk contents.',
       ),
     max_cost_per_day: z
       .number()
@@ -64,27 +73,29 @@ export const judgedSchema = z
       .max(1_000_000)
       .default(2)
       .describe(
-        'Maximum cost of the judge per day (UTC), in US dollars. Queries beyond it are not drawn, and counted.',
+        'Maximum judge cost per day (UTC), in US dollars. Queries beyond this limit are counted but not selected.',
       ),
     human_share: z
       .number()
       .gt(0)
       .max(1)
       .default(0.1)
-      .describe('Share of the drawn queries that people grade as well; all of them without a model judge.'),
+      .describe(
+        'Share of selected queries that people grade as well; without a model judge, people grade all of them.',
+      ),
     second_reviewer_share: z
       .number()
       .min(0)
       .max(1)
       .default(0.2)
-      .describe('Share of the queries for people that a second person grades independently.'),
+      .describe('Share of human-graded queries that a second person grades independently.'),
     min_agreement: z
       .number()
       .min(0)
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum agreement of the judge with people: the lower bound of their weighted kappa, tested once both have graded 40 sessions of the window.',
+        'Minimum agreement between the judge and people: the lower bound of their weighted kappa, tested once both have graded 40 sessions in the window.',
       ),
   })
   .describe(
@@ -98,7 +109,7 @@ export function hasContent(store: VectorStoreConfig | undefined): boolean {
   return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
 }
 
-/** Rejects a model judge for traffic without query texts or document texts. */
+/** Rejects a model judge if query texts or document texts are not available. */
 export function refuseUnjudgeableTraffic(
   pipeline: {
     readonly judged?: JudgedConfig | undefined;
@@ -116,7 +127,7 @@ export function refuseUnjudgeableTraffic(
   };
   const { kind } = judged.judge;
   if (privacy.text === 'hash') {
-    const fix = 'set privacy.text: redact, or let people grade alone with judged.judge: {kind: none}';
+    const fix = 'set privacy.text: redact, or use only human judgments with judged.judge: {kind: none}';
     refuse(['judged', 'judge', 'kind'], `is ${kind}, but query texts are not stored (privacy.text: hash); ${fix}`);
   }
   const path = textFieldMissingIn(retriever, store);

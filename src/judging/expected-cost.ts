@@ -1,4 +1,4 @@
-/** Expected daily cost of grades, from the prices and limits of the config. */
+/** Expected daily cost of grading, from the prices and limits of the config. */
 import { dollars } from '../core/format.ts';
 import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
@@ -18,7 +18,7 @@ export function assumedCost(judge: Judge): number {
 export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
 /**
- * Mean number of documents graded for a drawn query. Assumes that shadows and pooling return no document that users
+ * Mean number of documents graded per selected query. Assumes that shadows and pooling return no document that users
  * already got.
  */
 export function gradesPerQuery({
@@ -29,7 +29,7 @@ export function gradesPerQuery({
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
 }
 
-/** Estimates the daily cost; null without a model judge. Ignores cached grades, which are free. */
+/** Estimates the daily cost; null if there is no model judge. Ignores cached grades, which are free. */
 export function expectedCost(plan: JudgingPlan) {
   const { pipeline, judge, queriesPerDay, depth, maxCostPerDay } = plan;
   if (judge === null) return null;
@@ -38,9 +38,9 @@ export function expectedCost(plan: JudgingPlan) {
   const dollarsPerDay = (grades + pairs) * assumedCost(judge);
   return {
     pipeline,
-    /** Documents graded per day, including those of shadows and of pooling. */
+    /** Documents graded per day, including documents from shadows and pooling. */
     gradesPerDay: grades,
-    /** Pairs of the drift panel that are graded again per day. */
+    /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
     /** In US dollars. */
     dollarsPerDay,
@@ -48,7 +48,7 @@ export function expectedCost(plan: JudgingPlan) {
   };
 }
 
-/** Describes the cost of a pipeline in a sentence, with a warning where the daily limit leaves documents ungraded. */
+/** Describes the cost for a pipeline in a sentence, with a warning if the daily limit leaves documents ungraded. */
 export function describeCost(cost: ExpectedCost): string {
   const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the drift panel`;

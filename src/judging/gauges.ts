@@ -33,7 +33,7 @@ export function judgingGauges(
     });
 }
 
-/** True for an uncorrected score that a corrected one of the same window or a later one replaces. */
+/** True for an uncorrected score if a corrected score for the same or a later window replaces it. */
 export function isCorrected(
   { measure, pipeline, segment, newest }: LatestMeasurement,
   all: readonly LatestMeasurement[],
@@ -58,7 +58,7 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
-/** Further samples that are exported with the value of a measure. */
+/** Further samples exported with the value of a measure. */
 const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
   [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [

@@ -1,6 +1,6 @@
 /**
- * Grades drawn queries with the model, within the daily budget. For a part of them it also grades a pool: the chunks of
- * the store nearest to the query.
+ * Grades selected queries with the model, within the daily budget. For some queries, it also grades a pool: the stored
+ * chunks nearest to the query.
  */
 
 import { hash } from 'node:crypto';
@@ -15,12 +15,12 @@ import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
-/** Number of nearest chunks among which the text of a returned document is searched. */
+/** Number of nearest chunks that are searched for the text of a returned document. */
 const NEIGHBOURS = 100;
 
 type DocumentTexts =
   | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
-  /** The retriever or the store did not answer; retried later. */
+  /** The retriever or the store did not answer; the work is retried later. */
   | { readonly kind: 'unreachable'; readonly message: string };
 
 interface QueryToRead {
@@ -31,8 +31,8 @@ interface QueryToRead {
 }
 
 /**
- * Reads the texts of the documents: asks the retriever again, then looks for missing ones among the nearest chunks of
- * the store. Documents that are gone have no text. Rejects only with the reason of `signal`.
+ * Reads document texts: queries the retriever again, then looks for missing documents among the nearest stored chunks.
+ * Deleted documents have no text. Rejects only with the reason of `signal`.
  */
 async function documentTexts(
   { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
@@ -56,14 +56,14 @@ async function documentTexts(
 }
 
 interface NearestChunks {
-  /** Best first. An id occurs once for each of its chunks. */
+  /** Chunks, best first. A document id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
   /** Set if the store or the embedder did not answer. */
   readonly problem: string | null;
 }
 
 /**
- * Returns no chunks if the pipeline has no store, or no vector for the query. Rejects only with the reason of `signal`.
+ * Returns no chunks if the pipeline has no store or the query has no vector. Rejects only with the reason of `signal`.
  */
 async function nearestChunks(
   { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
@@ -85,7 +85,7 @@ async function nearestChunks(
   return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
 }
 
-/** The part of the text that a judge reads, with its hash. */
+/** The part of a text that a judge reads, and its hash. */
 export function storedText(text: string): StoredText {
   const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
   return { content, hash: hash('sha256', content, 'hex') };
@@ -128,10 +128,10 @@ const EXPIRY_MS = 24 * HOUR_MS;
 const MAX_FAILURES = 3;
 
 /**
- * Grades open queries one after the other, those for people first. Unreachable queries wait for the next round and
- * expire after a day. A document that the judge will not grade counts as failed, with grade 0 in the estimate, so that
- * it never leaves the estimate silently. Each grade is stored at once: a killed worker loses only the call in flight,
- * whose cost stays counted.
+ * Grades open queries one by one, starting with queries that people grade too. Unreachable queries wait for the next
+ * round and expire after a day. If the judge cannot grade a document, the document counts as failed with grade 0, so
+ * that it never leaves the estimate silently. Each grade is stored at once, so that a killed worker loses only the call
+ * in flight, whose cost still counts.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -141,7 +141,7 @@ export async function gradeQueries(context: Context, plan: JudgingPlan, signal: 
   const expired = await db.judging.judged.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
   if (expired > 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('drawn live queries expired: they could not be graded within a day', { pipeline, expired });
+    logger.warn('selected live queries expired: they could not be graded within a day', { pipeline, expired });
   }
   await processQueue(clock, signal, {
     claim: (due, leaseUntil) => db.judging.judged.claim(pipeline, due, leaseUntil),
@@ -158,8 +158,8 @@ interface QueryQueue<Query> {
 }
 
 /**
- * Works on one query after the other until none is due, the budget is spent or nothing can be reached. The rest waits
- * for the next round.
+ * Processes queries one by one until none is waiting, the budget is spent or a service is unreachable. The remaining
+ * queries wait for the next round.
  */
 async function processQueue<Query extends { readonly id: string }>(
   clock: Clock,
@@ -170,7 +170,7 @@ async function processQueue<Query extends { readonly id: string }>(
   for (let failures = 0; failures < MAX_FAILURES; ) {
     signal.throwIfAborted();
     const now = clock.now();
-    // Queries deferred in this round become due in the next.
+    // Queries deferred in this round are retried in the next.
     const query = await claim(started, new Date(now.getTime() + LEASE_MS));
     if (query === null) return;
     const deferral = await work(query);
@@ -239,7 +239,7 @@ async function gradeDocument(
   return null;
 }
 
-/** Returns the grade that the same judge gave the same texts before, at no cost, or asks the judge. */
+/** Returns the grade that the same judge gave to the same texts before, at no cost, or calls the judge. */
 export async function gradeText(
   context: Context,
   plan: JudgingPlan,
@@ -259,8 +259,9 @@ export async function gradeText(
 }
 
 /**
- * Grades pools. It runs after `gradeQueries`, so that queries come first when the budget is short. Unreachable pools
- * wait for the next round and expire after a day. Each grade is stored at once, so that none is paid for twice.
+ * Grades judgment pools. Runs after `gradeQueries`, so that queries have priority when the budget is short. Unreachable
+ * pools wait for the next round and expire after a day. Each grade is stored at once, so that no grade is paid for
+ * twice.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -325,7 +326,9 @@ async function searchPool(
   );
 }
 
-/** Returns each text that users did not get, by id or by content, once; null if the store returned no text. */
+/**
+ * Returns the texts that users did not get, without duplicates by id or content; null if the store returned no text.
+ */
 function pooledTexts(
   shown: PoolCandidate['shown'],
   chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],

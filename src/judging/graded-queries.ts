@@ -1,4 +1,4 @@
-/** Graded queries as measures and pages read them, and the queries whose scores were sent to a tracing platform. */
+/** Graded queries for measures and pages, and queries whose scores were sent to a tracing platform. */
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
@@ -7,7 +7,7 @@ import type { GradedQuery } from './rules/judged-measures.ts';
 
 export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
 
-/** A document of a drawn query, as `documentsSql` returns it. */
+/** A document of a selected query, as returned by `documentsSql`. */
 interface StoredDocument {
   readonly hasText: boolean;
   readonly model: number | null;
@@ -22,7 +22,7 @@ type StoredQuery = Omit<GradedQuery, 'documents' | 'judges'> & {
   readonly documents: readonly StoredDocument[];
 };
 
-/** The documents of a drawn query `j` with their grades. */
+/** The documents of a selected query `j` with their grades. */
 const documentsSql = `
   coalesce((select jsonb_agg(jsonb_build_object(
                      'hasText', d.document ->> 1 is not null, 'model', m.grade, 'problem', m.problem,
@@ -52,7 +52,7 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   );
   return {
     queries: finished.map(toGraded),
-    /** Number of drawn queries by state. */
+    /** Number of selected queries by state. */
     states,
   };
 }
@@ -73,10 +73,10 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Returns queries with a trace id that the model graded, or that had nothing to grade, and whose scores were not
-     * sent yet. Oldest first.
+     * Returns queries that have a trace id, that the model graded (or that had nothing to grade), and whose scores were
+     * not sent yet. Oldest first.
      *
-     * @param since received at this time or later
+     * @param since earliest time of receipt
      */
     async unsent(pipeline: string, since: Date, limit: number): Promise<EvaluatedQuery[]> {
       const rows = await queryRows<Omit<EvaluatedQuery, 'judge' | 'documents'> & Pick<StoredQuery, 'documents'>>(

@@ -1,4 +1,4 @@
-/** Human judgments in PostgreSQL: one for each drawn document, and a second, independent one for a part of them. */
+/** Human judgments in PostgreSQL: one per selected document, and a second, independent judgment for some documents. */
 import type { Pool } from 'pg';
 import { recordActs } from '../platform/access/audit-log.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
@@ -12,23 +12,23 @@ export interface HumanJudgment {
 }
 
 export interface Grader {
-  /** Recorded in the audit log. */
+  /** Name of the person in the audit log. */
   readonly by: string;
   /** Identifies the person. */
   readonly person: string;
 }
 
-/** `g`: a given judgment; `j`: its query, if it was drawn with that document. */
+/** `g`: a given judgment; `j`: its query, if it was selected with that document. */
 const givenOf = (columns: string): string => `
   unnest(${columns}) with ordinality as g (query_id, document_id, grade, place)
   join judged_queries j on j.pipeline = $1::text and j.query_id = g.query_id
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 0 = g.document_id)`;
 
 /**
- * Stores the judgments of a person. A later grade replaces an earlier one, and null withdraws it. Where a query needs
- * two people, the judgment of another person stays and this one is stored as the second.
+ * Stores a person's judgments. A later grade replaces an earlier one, and null withdraws it. If a query needs two
+ * people, the judgment of another person remains, and this judgment is stored as the second.
  *
- * @returns for each judgment, true if its query was drawn with that document; others are ignored
+ * @returns for each judgment, true if its query was selected with that document; other judgments are ignored
  */
 export function recordHumanJudgments(
   pool: Pool,
@@ -52,7 +52,7 @@ export function recordHumanJudgments(
         returning p.query_id, p.document_id, p.grade`,
       [pipeline, ...columns, person],
     );
-    // There is never a second judgment without a first one.
+    // There is never a second judgment without a first.
     await client.query(
       `update judgments s set judge = 'person'
         where s.pipeline = $1::text and s.judge = 'second'

@@ -12,7 +12,7 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The judge, and since when it grades as it does now. */
+/** The judge, and the time since which it grades as it does now. */
 export interface CurrentJudge {
   /** Its fingerprint changes with each detected change. */
   readonly judge: Judge;
@@ -21,11 +21,11 @@ export interface CurrentJudge {
 
 /**
  * Runs one round: fills the panel, grades the pairs due today and, once all are graded, compares them with their first
- * grades. A changed judge is recorded as a deployment of kind `judge`, and its grades are kept apart from earlier ones.
- * When the budget is spent or the judge is unreachable, the rest waits for the next round. A killed worker costs at
- * most one call.
+ * grades. A changed judge is recorded as a deployment of kind `judge`, and its grades are stored separately from
+ * earlier grades. If the budget is spent or the judge is unreachable, the remaining pairs wait for the next round. A
+ * killed worker loses at most one call.
  *
- * @returns null if people alone grade
+ * @returns null if only people grade
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function checkJudgeDrift(
@@ -106,7 +106,7 @@ async function recordDrift(
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGE_DRIFT,
-      // The window is a whole day, so that a repeat replaces it.
+      // The window is a whole day, so that a repeated measurement replaces the first.
       windowStart: new Date(today.getTime() - DAY_MS),
       windowEnd: today,
       measuredAt: now,

@@ -1,5 +1,6 @@
 /**
- * Judges the live traffic of every pipeline with `judged`: draws queries, grades documents, measures, and sends scores.
+ * Judges the live traffic of every pipeline with `judged`: selects queries, grades documents, measures, and sends
+ * scores.
  */
 
 import type { Context } from '../core/context.ts';
@@ -17,9 +18,9 @@ import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
 /**
- * Runs one round of every pipeline. A repeat draws no query twice and grades no document twice; it only measures again.
- * An unreachable judge, retriever or store is counted (`recalld_judge_failures_total`), and the deferred queries wait
- * for the next round.
+ * Runs one round for every pipeline. A repeated round selects no query twice and grades no document twice; it only
+ * measures again. An unreachable judge, retriever or store is counted (`recalld_judge_failures_total`), and the
+ * deferred queries wait for the next round.
  *
  * @throws as forEachPipeline
  */
@@ -28,11 +29,11 @@ export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[]
 }
 
 /**
- * Runs one round of one pipeline.
+ * Runs one round for a pipeline.
  *
- * @param minRoundMs minimum time since the last round; before it, nothing is drawn, but waiting queries are still
+ * @param minRoundMs minimum time since the last round; before it, nothing is selected, but waiting queries are still
  * graded
- * @returns the number of drawn queries; null if no round was due
+ * @returns the number of selected queries; null if no round was due
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function judgePipeline(
@@ -57,25 +58,25 @@ export async function judgePipeline(
   return drawn;
 }
 
-/** Time that users get to give negative feedback; the minute's sampling rate is final by then. */
+/** Time for users to give negative feedback; the sampling rate of a minute is final by then. */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
-/** Shorter than the hourly schedule, since a job may start early after a late one. */
+/** Shorter than the hourly schedule, because a job may start early after a late job. */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Failed and empty queries drawn per round. They cost nothing, and this many are enough. */
+/** Failed and empty queries selected per round. They cost nothing, and this number is enough. */
 const KNOWN_PER_ROUND = 200;
 /**
- * Empty queries compared with shadows, per query with documents. Their shadow lists need grading, since none was graded
- * before.
+ * Empty queries compared with shadows, per query with documents. Shadow results for an empty query must all be graded,
+ * because no document was graded before.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
- * Draws from the queries sampled since the last round: `queries_per_day` gradable ones in proportion to the length of
- * the round, but no more than the remaining daily budget pays for. Failed and empty queries score 0 without being
- * graded. An answered query whose text is not stored cannot be drawn.
+ * Selects from the queries sampled since the last round: `queries_per_day` gradable queries in proportion to the length
+ * of the round, but no more than the remaining daily budget covers. Failed and empty queries score 0 without being
+ * graded. An answered query whose text is not stored cannot be selected.
  *
  * @param minRoundMs minimum length of a round
- * @returns the number of drawn queries; null if no round is due
+ * @returns the number of selected queries; null if no round is due
  */
 async function drawQueries(
   { db, clock, meter }: Context,
@@ -100,7 +101,7 @@ async function drawQueries(
   return drawn;
 }
 
-/** Number of queries that the round's share of the remaining daily budget pays for. */
+/** Number of queries that the round's share of the remaining daily budget covers. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -121,8 +122,8 @@ function drawFrom(
 }
 
 /**
- * @param shadowShares share of the drawn queries, by outcome, that are also compared with shadows; failures are not,
- * since they teach nothing
+ * @param shadowShares share of selected queries, by outcome, that are also compared with shadows; failed queries are
+ * not, because they reveal nothing
  */
 function drawSome(
   plan: JudgingPlan,
@@ -150,7 +151,7 @@ function drawSome(
     const shadowProbability = draw < shadowChance ? probability * shadowChance : null;
     const needsSecondHuman = needsHuman && judgeDraw(pipeline, sessionHash, 'second') < secondReviewerShare;
     const drawnProbability = probability * chance;
-    // Pooling a failed or empty query would not change its score.
+    // Pooling would not change the score of a failed or empty query.
     const poolShare = query.outcome === 'ok' ? (pooling?.share ?? 0) : 0;
     const poolProbability =
       judgeDraw(pipeline, sessionHash, 'deeper') < poolShare ? drawnProbability * poolShare : null;
@@ -162,11 +163,11 @@ function drawSome(
 
 /** Each query has four events. */
 const QUERIES_PER_REQUEST = 250;
-/** Grades arrive within a day or never; unsent scores are dropped a day later. */
+/** Grades arrive within a day or never; unsent scores are dropped one day later. */
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**
- * Sends the model's scores at least once: a process that dies before recording the request sends it again. Refused
+ * Sends the model's scores at least once: a process that dies before recording a request sends it again. Refused
  * requests are not retried; failed ones are retried in the next round.
  */
 async function sendEvaluations(context: Context, { pipeline, depth, judge }: JudgingPlan): Promise<void> {

@@ -1,11 +1,11 @@
-/** The drift panel of a judge in PostgreSQL: fixed query-document pairs that it grades again every day. */
+/** The drift panel of a judge in PostgreSQL: fixed query-document pairs that the judge grades again every day. */
 import type { Pool } from 'pg';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
-  /** Fingerprint of the judge, with a counter of the changes detected under it. */
+  /** Fingerprint of the judge, with a counter of changes detected under it. */
   readonly identity: string;
   readonly since: Date;
   /** Time of the last detected change; null if there was none. */
@@ -14,7 +14,7 @@ export interface JudgePanel {
   readonly isCompared: boolean;
 }
 
-/** A pair that is due to be graded again. */
+/** A pair that must be graded again. */
 export interface DuePair {
   readonly queryId: string;
   readonly documentId: string;
@@ -24,7 +24,7 @@ export interface DuePair {
 
 const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_compared`;
 
-/** Condition that the texts of a pair `p` are still stored. */
+/** True if the texts of a pair `p` are still stored. */
 const readable = `
   exists (select from judged_queries j join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
            where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
@@ -32,7 +32,7 @@ const readable = `
 
 export function createJudgePanelTable(pool: Pool) {
   return {
-    /** The panel as of today (UTC). A judge with a new fingerprint starts with an empty one. */
+    /** Today's panel (UTC). A judge with a new fingerprint starts with an empty panel. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
@@ -56,8 +56,8 @@ export function createJudgePanelTable(pool: Pool) {
       }),
 
     /**
-     * Replaces pairs whose texts are gone by pairs of the last day: one for each query text, in an order independent of
-     * the grade.
+     * Replaces pairs whose texts were deleted with pairs from the last day: one per query text, in an order independent
+     * of the grade.
      */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
       const { pairs, newPairs } = judgePanelSize(gradesPerDay);
@@ -66,8 +66,8 @@ export function createJudgePanelTable(pool: Pool) {
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
-        // The texts on the panel are read as one set. With stale statistics, a look-up for each grade would read them
-        // once per grade.
+        // The panel texts are read as one set. With stale statistics, one lookup per grade would read all of them each
+        // time.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free
@@ -91,7 +91,7 @@ export function createJudgePanelTable(pool: Pool) {
       });
     },
 
-    /** Leases the next pair that was not graded today; null when there is none. */
+    /** Leases the next pair that was not graded today; null if there is none. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<DuePair | null> =>
       queryRow(
         pool,
@@ -121,7 +121,7 @@ export function createJudgePanelTable(pool: Pool) {
       );
     },
 
-    /** Returns the pairs with today's grades; null while one is missing. */
+    /** Returns the pairs with today's grades; null while a grade is missing. */
     async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
       const rows = await queryRows<PanelPair & { readonly isOpen: boolean }>(
         pool,

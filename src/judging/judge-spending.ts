@@ -1,4 +1,7 @@
-/** Daily cost of model grades in PostgreSQL. Money is reserved before each call, so that the daily limit holds. */
+/**
+ * Daily cost of model grades in PostgreSQL. Cost is reserved before each call, so that the daily limit is never
+ * exceeded.
+ */
 import type { Pool } from 'pg';
 
 export function createJudgeSpending(pool: Pool) {
@@ -6,7 +9,8 @@ export function createJudgeSpending(pool: Pool) {
     /**
      * Reserves `dollars` of the day's budget before a call.
      *
-     * @returns false if the day's total would exceed `maxPerDay`. A reservation of a dead process stays spent.
+     * @returns false if the day's total would exceed `maxPerDay`. A reservation made by a process that died remains
+     * spent.
      */
     async reserve(pipeline: string, dollars: number, maxPerDay: number, now: Date): Promise<boolean> {
       if (dollars > maxPerDay) return false;
@@ -20,7 +24,7 @@ export function createJudgeSpending(pool: Pool) {
       return rowCount === 1;
     },
 
-    /** Replaces a reservation by the actual cost. */
+    /** Replaces a reservation with the actual cost. */
     async recordCost(pipeline: string, reserved: number, spent: number, at: Date): Promise<void> {
       await pool.query(
         `update judge_spending set dollars = greatest(0, dollars - $3::double precision + $4::double precision)

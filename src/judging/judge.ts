@@ -25,7 +25,7 @@ interface CallResult {
   readonly isFlagged: boolean;
 }
 
-/** Outcome of one call. `failed` is final, with the reason; `unreachable` is retried later. */
+/** Outcome of one call. `failed` is final and has a reason; `unreachable` is retried later. */
 export type JudgeAnswer =
   | (CallResult & { readonly kind: 'grade'; readonly grade: number })
   | (CallResult & { readonly kind: 'failed'; readonly problem: 'malformed' | 'refused' })
@@ -35,18 +35,18 @@ export interface Judge {
   readonly name: string;
   /** Identifies the model, the prompt and every setting that is the same for all documents. */
   readonly fingerprint: string;
-  /** Upper bound of the cost of one call, its repair included, in US dollars. */
+  /** Upper bound of the cost of one call, including its repair, in US dollars. */
   maxCost(request: JudgeRequest): number;
   /** Cost in US dollars of a call whose first answer is a valid grade. */
   typicalCost(request: JudgeRequest): number;
-  /** Releases its connections. Absent for a judge that holds none. */
+  /** Closes its connections. Absent if the judge has no connections. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;
 }
 
 const MAX_OUTPUT_TOKENS = 300;
-/** Tokens of `{"grade": 3}`, with a margin. */
+/** Number of tokens in `{"grade": 3}`, with a margin. */
 const USUAL_OUTPUT_TOKENS = 10;
 
 function requestFor({ query, document }: JudgeRequest): ChatRequest {
@@ -60,14 +60,14 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/** Judges with a chat model and the rubric, at temperature 0. An invalid answer is repaired once. */
+/** Creates a judge with a chat model and the rubric, at temperature 0. An invalid answer is repaired once. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,
     fingerprint: fingerprintOf(['llm', address, model.model, promptIdentity()]),
     maxCost(request) {
       const input = inputTokens(requestFor(request));
-      // The repair sends the whole request again, and the first answer with it.
+      // The repair request repeats the first request and adds the first answer.
       return costOf({ input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS }, prices);
     },
     typicalCost: (request) => costOf({ input: inputTokens(requestFor(request)), output: USUAL_OUTPUT_TOKENS }, prices),
@@ -82,7 +82,7 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
       if (first.kind === 'refused' || read.kind === 'grade') return read;
       const repair = { ...request, messages: repairMessages(request.messages, first.text) };
       const second = await model.answer(repair, signal);
-      // The first answer is paid for even if the repair fails.
+      // The first answer costs money even if the repair fails.
       if (second.kind === 'failed') return read;
       return readAnswer(second, isFlagged, spent + costOf(tokensOf(repair, second), prices));
     },
@@ -98,7 +98,7 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
 
 const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
 
-/** Token counts reported by the service, else an estimate. */
+/** Token counts reported by the service, or an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = inputTokens(request);
@@ -106,9 +106,9 @@ function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'fai
 }
 
 /**
- * Judges with a cross-encoder.
+ * Creates a judge with a cross-encoder.
  *
- * @param limits ascending scores from which the grades 1, 2 and 3 are given
+ * @param limits minimum scores of the grades 1, 2 and 3, ascending
  */
 export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
   return {

@@ -1,4 +1,4 @@
-/** Drawn live queries in PostgreSQL: what to grade, the texts of the documents, and the grades. */
+/** Live queries selected for judging, in PostgreSQL: what to grade, the document texts, and the grades. */
 
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../core/model.ts';
@@ -11,12 +11,12 @@ import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-j
 import { insertJudgmentPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
-/** A sampled live query that may be drawn for judging. */
+/** A sampled live query that may be selected for judging. */
 export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /** The sampling draw of its session, which identifies the cluster. */
+  /** The random number by which its session was sampled; it identifies the cluster. */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
@@ -24,18 +24,18 @@ export interface SampledQuery {
   /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
-  /** It has negative feedback, or is unlike the content of the store. */
+  /** True if it has negative feedback or is unlike the content of the store. */
   readonly isSuspect: boolean;
-  /** Best first, at most `depth`. */
+  /** Best first, at most `depth` documents. */
   readonly documentIds: readonly string[];
 }
 
 export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
-  /** Probability of being sampled and drawn. */
+  /** Probability of being sampled and selected. */
   readonly drawnProbability: number;
-  /** Probability of being sampled, drawn and compared with shadows; null if it is not compared. */
+  /** Probability of being sampled, selected and compared with shadows; null if it is not compared. */
   readonly shadowProbability: number | null;
-  /** Probability of being sampled, drawn and pooled; null if it is not pooled. */
+  /** Probability of being sampled, selected and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
@@ -43,11 +43,11 @@ export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText'
   readonly needsSecondHuman: boolean;
 }
 
-/** A drawn query whose documents still have to be read and graded. */
+/** A selected query whose documents must still be read and graded. */
 export interface OpenQuery {
   readonly id: string;
   readonly receivedAt: Date;
-  /** Null if the live query has been erased or has expired. */
+  /** Null if the live query was erased or has expired. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -68,7 +68,7 @@ export interface GradedBy {
   readonly fingerprint: string;
 }
 
-/** Share of a round's queries that counts as unlike the store: those with the lowest similarity. */
+/** Share of the queries in a round, by lowest similarity, that are treated as unlike the store. */
 const NOVEL_SHARE = 0.1;
 
 const samplesSql = `
@@ -112,11 +112,11 @@ const drawnColumns = {
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Draws from the queries sampled since the last round. Several replicas may try; only one draws each round, since
-     * the rows and the end of the round are committed together. The first round draws nothing.
+     * Selects from the queries sampled since the last round. Several replicas may try, but only one selects in each
+     * round, because the rows and the end of the round are committed together. The first round selects nothing.
      *
      * @param draw chooses among all queries of the round
-     * @returns the number of drawn queries; null if no round is due
+     * @returns the number of selected queries; null if no round is due
      */
     drawRound: (
       { pipeline, until, depth, minRoundMs }: { pipeline: string; until: Date; depth: number; minRoundMs: number },
@@ -133,7 +133,7 @@ export function createJudgedTable(pool: Pool) {
         if (until.getTime() - from.getTime() < minRoundMs) return null;
         const sampled = await queryRows<SampledQuery>(client, samplesSql, [pipeline, from, until, depth]);
         const { drawn, unaffordable } = draw(
-          // A document returned in several chunks is graded once, at its best rank.
+          // A document returned as several chunks is graded once, at its best rank.
           sampled.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
           from,
         );
@@ -156,7 +156,7 @@ export function createJudgedTable(pool: Pool) {
         return drawn.length;
       }),
 
-    /** Leases the next open query; another worker takes it when the lease ends. Null when none is due. */
+    /** Leases the next open query; another worker may take it when the lease ends. Null if no query is waiting. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
       const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -197,7 +197,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** Returns a grade that the same judge gave the same texts before; null if there is none. */
+    /** Returns the grade that the same judge gave to the same texts before; null if there is none. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>
@@ -222,7 +222,7 @@ export function createJudgedTable(pool: Pool) {
       return new Set(rows.map((row) => row.document_id));
     },
 
-    /** Stores a model grade, unless there is one already or the query has been erased. */
+    /** Stores a model grade, unless one exists or the query was erased. */
     async recordGrade(pipeline: string, id: string, grade: ModelGrade, by: GradedBy, now: Date): Promise<void> {
       await pool.query(
         `insert into judgments (pipeline, query_id, document_id, judge, grade, problem, is_flagged, text_hash, content_hash,
@@ -245,7 +245,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Stores a grade of a document that users did not get, unless there is one already. */
+    /** Stores a grade for a document that users did not get, unless one exists. */
     async recordPoolJudgment(
       pipeline: string,
       id: string,
@@ -294,18 +294,18 @@ export function createJudgedTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** The state of the drawing rounds; null before the first. */
+    /** The state of the selection rounds; null before the first round. */
     round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,
       ]),
 
-    /** Reads the finished queries of a window, and the number of drawn queries by state. */
+    /** Reads the finished queries in a window, and the number of selected queries by state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
 
     /**
-     * Deletes drawn queries received before `before`, texts not seen since, and grades of pooled documents from before
-     * it.
+     * Deletes selected queries received before `before`, texts last seen before it, and grades of pooled documents from
+     * before it.
      */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [

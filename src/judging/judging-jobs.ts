@@ -5,7 +5,7 @@ import { judgeLiveTraffic } from './judge-live-traffic.ts';
 
 const judgeLiveTrafficJob = defineCronJob({
   name: 'judge-live-traffic',
-  does: 'Draws live queries, grades their documents, and measures judged live relevance.',
+  does: 'Selects live queries, grades their documents, and measures judged live relevance.',
   cron: '7 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -1,6 +1,6 @@
 /**
- * Judgment pools in PostgreSQL: drawn live queries for which the store is searched beyond the documents that users got,
- * and their scores.
+ * Judgment pools in PostgreSQL: selected live queries for which recalld searches the store beyond the documents that
+ * users got, and their scores.
  */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
@@ -8,7 +8,7 @@ import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { PooledQuery } from './rules/judged-measures.ts';
 
-/** A query whose returned documents are graded and for which the store is still to be searched. */
+/** A query whose returned documents are graded and for which the store must still be searched. */
 export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
@@ -19,13 +19,13 @@ export interface PoolCandidate {
 
 export interface ShownDocument {
   readonly id: string;
-  /** Hash of its text; null if the document was gone. */
+  /** Hash of the document text; null if the document was deleted. */
   readonly hash: string | null;
-  /** Null if the current judge gave none. */
+  /** Null if the current judge gave no grade. */
   readonly grade: number | null;
 }
 
-/** What pool scores depend on beside the query. */
+/** The inputs of pool scores other than the query. */
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
@@ -38,7 +38,7 @@ export interface PoolScores {
   readonly pooled: number;
 }
 
-/** Inserts the pools of the drawn queries, within the transaction of the draw. */
+/** Inserts the pools of the selected queries, within the transaction that selects them. */
 export async function insertJudgmentPools(
   client: PoolClient,
   pipeline: string,
@@ -67,8 +67,8 @@ export async function insertJudgmentPools(
 export function createJudgmentPools(pool: Pool) {
   return {
     /**
-     * Leases the next query whose returned documents are graded; another worker takes it when the lease ends. Null when
-     * none is due.
+     * Leases the next query whose returned documents are graded; another worker may take it when the lease ends. Null
+     * if no query is waiting.
      */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {
       const row = await queryRow<Omit<PoolCandidate, 'embedding'> & { readonly embedding: Buffer | null }>(
@@ -100,7 +100,7 @@ export function createJudgmentPools(pool: Pool) {
       );
     },
 
-    /** Finishes a query: graded with its scores, or ungraded for null. */
+    /** Finishes a query: as graded if it has scores, as ungraded for null. */
     async close(pipeline: string, id: string, found: (PoolScores & PoolKind) | null): Promise<void> {
       await pool.query(
         `update judgment_pools
@@ -138,8 +138,7 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /**
-     * Reads the pools of this kind in a window, together with the failed and empty queries, and counts all pools by
-     * state.
+     * Reads the pools of this kind in a window, together with failed and empty queries, and counts all pools by state.
      */
     async searched(
       { pipeline, from, until }: LiveWindow,

@@ -1,5 +1,5 @@
 /**
- * Computes measurements of all live traffic from graded queries: scores of the trailing window, and their drop below
+ * Computes measurements of all live traffic from graded queries: scores for the trailing window, and their drop from
  * the preceding weeks.
  */
 
@@ -28,7 +28,7 @@ export const JUDGE_AGREEMENT = 'judge_agreement';
 export const HUMAN_AGREEMENT = 'human_agreement';
 export const POOL_GAP = 'live_ndcg_pool_gap';
 
-/** Measures the queries drawn in the trailing window, or in the part of it that is retained. */
+/** Measures the queries selected in the trailing window, or in its retained part. */
 export async function measureJudged(
   { db, clock }: Context,
   plan: JudgingPlan,
@@ -37,7 +37,7 @@ export async function measureJudged(
   const { pipeline, depth, pooling, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await db.judging.judged.round(pipeline);
-  // The first round draws nothing.
+  // The first round selects nothing.
   if (round === null || round.drawnUntil <= round.startedAt) return;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
   const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
@@ -127,7 +127,7 @@ export async function measureJudged(
   await db.measurements.record(outcomes.map(sameMinute));
 }
 
-/** Returns the last recorded agreement; null if the latest window has none. */
+/** Returns the last recorded agreement; null if the latest window has no value. */
 export function recordedAgreement(
   latest: readonly LatestMeasurement[],
   pipeline: string,
@@ -150,12 +150,12 @@ export const LIVE_DROP = 'live_ndcg_drop';
 
 /** Days that are measured again, because late grades may have arrived. */
 const LATE_DAYS = 2;
-/** Days that are read as the baseline. Leaves room for missing days. */
+/** Days that are read as the baseline. Includes extra days, because some may be missing. */
 const BASELINE_DAYS = 70;
 
 /**
- * Measures the last whole days (UTC) with the current judge and compares them with the days before. Records no value on
- * a day when the drift panel has not confirmed the judge.
+ * Measures the last whole days (UTC) with the current judge, and compares them with the days before. Records no value
+ * for a day on which the drift panel has not confirmed the judge.
  */
 export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
   const { db, clock } = context;
@@ -183,7 +183,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
   if (driftToday.at(-1)?.details['verdict'] !== 'steady') return gap('judge_drift_suspected');
   const human = dropState(drop, null) === 'detected' ? await readHumanDrop(context, plan, drop, today) : null;
   const state = dropState(drop, human);
-  // Human judgments replace the model's result.
+  // Human judgments override the model's result.
   const by = state === 'detected' || human === null ? drop : human;
   await db.measurements.record([
     {
@@ -236,8 +236,8 @@ async function measureDay(
 }
 
 /**
- * Compares human judgments before and since the drop. Uses queries of every judge, since human judgments correct each
- * of them.
+ * Compares human judgments before and since the drop. Uses queries graded by any judge, because human judgments correct
+ * each judge.
  */
 async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([

@@ -9,12 +9,12 @@ export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'with
 
 export const judgingMetrics = {
   recalld_live_judged_queries: storedGauge(
-    'Live queries of the trailing window that were graded by a model, by a person, or also by a second person.',
+    'Live queries in the trailing window that were graded by a model, by a person, or also by a second person.',
     ['pipeline', 'judge'],
   ),
-  recalld_live_judged_open_queries: storedGauge('Live queries drawn for judging that are not graded yet.', pipeline),
+  recalld_live_judged_open_queries: storedGauge('Live queries selected for judging that are not graded yet.', pipeline),
   recalld_live_judged_human_sessions: storedGauge(
-    'Sessions of the trailing window with human judgments. With fewer than 8, scores come from the model alone and are exported as uncorrected.',
+    'Sessions in the trailing window with human judgments. With fewer than 8 sessions, scores come from the model alone and are exported as uncorrected.',
     pipeline,
   ),
   recalld_live_judged_last_success_timestamp_seconds: storedGauge(
@@ -22,23 +22,23 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
-    'Live queries of the compared days (n of recalld_live_ndcg_drop).',
+    'Live queries in the compared days (n of recalld_live_ndcg_drop).',
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
-    'State of the latest drop of judged live nDCG: exactly one of none, detected (by the model), confirmed and rejected (by people) is 1.',
+    'State of the latest drop in judged live nDCG: exactly one of none, detected (by the model), confirmed and rejected (by people) is 1.',
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(
-    'Live queries of the trailing window with graded pools (n of recalld_live_ndcg_pool_gap).',
+    'Live queries in the trailing window with graded pools (n of recalld_live_ndcg_pool_gap).',
     pipeline,
   ),
   recalld_judge_agreement_sessions: storedGauge(
-    'Sessions of the trailing window that both the current judge and people graded (n of recalld_judge_agreement). From 40 sessions on, a low agreement fires an alert.',
+    'Sessions in the trailing window that both the current judge and people graded (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
     pipeline,
   ),
   recalld_human_agreement_sessions: storedGauge(
-    'Sessions of the trailing window that two people graded (n of recalld_human_agreement).',
+    'Sessions in the trailing window that two people graded (n of recalld_human_agreement).',
     pipeline,
   ),
   recalld_judge_min_agreement: storedGauge(
@@ -71,13 +71,13 @@ export const judgingMetrics = {
   },
   recalld_judge_flagged_total: {
     type: 'counter',
-    help: 'Graded documents with text that addresses the judge (possible prompt injection). Review these grades.',
+    help: 'Graded documents whose text addresses the judge (possible prompt injection). Review these grades.',
     labels: pipeline,
     source: 'process',
   },
   recalld_judge_unaffordable_queries_total: {
     type: 'counter',
-    help: 'Live queries that were not drawn because judged.max_cost_per_day was too low.',
+    help: 'Live queries that were not selected for judging because judged.max_cost_per_day was too low.',
     labels: pipeline,
     source: 'process',
   },

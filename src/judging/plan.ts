@@ -11,22 +11,22 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
-  /** Null if people alone grade. */
+  /** Null if only people grade. */
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
-  /** Length of the trailing window of scores. */
+  /** Length of the trailing window for scores. */
   readonly windowMs: number;
-  /** Share of the drawn queries with a judgment pool, and chunks per pool; null without pooling. */
+  /** Share of selected queries with a judgment pool, and chunks per pool; null if pooling is disabled. */
   readonly pooling: { readonly share: number; readonly documents: number } | null;
-  /** Shadows that also answer each drawn query and whose documents are graded. */
+  /** Shadows that also answer each selected query; their documents are graded too. */
   readonly shadowLists: number;
   /** In US dollars. */
   readonly maxCostPerDay: number;
   readonly humanShare: number;
-  /** Share of the queries for people that two people grade. */
+  /** Share of human-graded queries that two people grade. */
   readonly secondReviewerShare: number;
-  /** An alert fires when the lower bound of the judge's weighted kappa with people is below it. */
+  /** An alert fires when the lower bound of weighted kappa between the judge and people is below this value. */
   readonly minAgreement: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -59,7 +59,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         pooling: isSearchable ? judged.pooling : null,
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
-        // Without a model, people grade every drawn query.
+        // Without a model, people grade every selected query.
         humanShare: judge === null ? 1 : judged.human_share,
         secondReviewerShare: judged.second_reviewer_share,
         minAgreement: judged.min_agreement,

@@ -1,4 +1,4 @@
-/** Queries for people to grade, with their documents and without the model's grades. */
+/** Queries for people to grade, with their documents and without model grades. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
@@ -9,11 +9,11 @@ import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
-  /** Null if the document is gone or its text is unknown. */
+  /** Null if the document was deleted or its text is unknown. */
   readonly text: string | null;
-  /** Grade of an earlier person, or this person's own where the query needs two; null for none. */
+  /** Grade of an earlier person, or this person's own grade if the query needs two; null if there is none. */
   readonly grade: number | null;
-  /** True if this person is asked to grade it. */
+  /** True if this person should grade it. */
   readonly isOpen: boolean;
   /** True if the query or the document addresses the grading model. */
   readonly isFlagged: boolean;
@@ -28,9 +28,9 @@ export interface ReviewedQuery {
 }
 
 export interface ReviewProgress {
-  /** Queries drawn for people that have a readable document. */
+  /** Queries selected for people that have a readable document. */
   readonly drawn: number;
-  /** Of these, queries with nothing left for this person to grade. */
+  /** Queries in `drawn` with nothing left for this person to grade. */
   readonly graded: number;
   /** Queries that people graded in the last 24 hours. */
   readonly lately: number;
@@ -68,7 +68,7 @@ const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/** True if person $2 gives the second judgment and must not see the first. Null stands for no particular person. */
+/** True if person $2 gives the second judgment and must not see the first. Null means no particular person. */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
@@ -103,9 +103,10 @@ export function createReviewQueue(pool: Pool) {
   };
   return {
     /**
-     * The next queries to grade, in their random draw order, so that a person who stops early has graded a random part.
+     * Returns the next queries to grade, in their random order, so that a person who stops early has graded a random
+     * subset.
      *
-     * @param person who grades
+     * @param person the grader
      * @param skipped ids of queries that this person postponed
      */
     next: (
@@ -123,13 +124,13 @@ export function createReviewQueue(pool: Pool) {
         [skipped, limit],
       ),
 
-    /** Finds a query drawn for people, graded or not; null if it was not drawn. */
+    /** Finds a query selected for people, graded or not; null if it was not selected. */
     async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
       const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
       return found ?? null;
     },
 
-    /** @param person who grades; null for any first person */
+    /** @param person the grader; null for any first person */
     async progress(pipeline: string, person: string | null, now: Date): Promise<ReviewProgress> {
       const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
         `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,
@@ -153,7 +154,10 @@ export function createReviewQueue(pool: Pool) {
       return rows[0] ?? { graded: 0, flagged: 0 };
     },
 
-    /** Judgments of a pipeline, newest first, starting at `offset`; only those of flagged texts if `isFlaggedOnly`. */
+    /**
+     * Returns judgments of a pipeline, newest first, starting at `offset`; only judgments of flagged texts if
+     * `isFlaggedOnly`.
+     */
     list: (pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> =>
       queryRows(
         pool,

@@ -54,7 +54,7 @@ describeWithBrowser('judged live relevance', () => {
       const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
       expect(examined.stdout).toContain(`to ${judge.url}, for at most $50 a day.`);
-      expect((await recalld('judge run --pipeline docs')).stdout).toContain('0 queries drawn.');
+      expect((await recalld('judge run --pipeline docs')).stdout).toContain('0 queries selected.');
       const queries = Array.from({ length: 300 }, (_, i) => ({
         id: `q${i}`,
         pipeline: 'docs',

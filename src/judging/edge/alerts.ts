@@ -27,14 +27,14 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldJudgeNotReached',
     severity: 'warning',
-    // An hourly round ends after three unreachable queries.
+    // An hourly round ends after three consecutive unreachable queries.
     expr: `${increaseBy(pipeline, 'recalld_judge_failures_total', '3h', { reason: ['unreachable'] })} >= 6`,
     for: '10m',
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: judge unreachable`,
-    description: `The judge, the retriever or the store did not answer {{ $value | humanize }} times within 3 hours while live queries of ${name} were graded. The queries are retried every hour and expire after a day.`,
+    description: `The judge, the retriever or the store did not answer {{ $value | humanize }} times within 3 hours while recalld graded live queries of ${name}. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',
@@ -45,7 +45,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: judge returns no grades`,
-    description: `The judge refused or gave a malformed answer twice for {{ $value | humanize }} documents of ${name} within 6 hours. Each of them counts as grade 0 in uncorrected scores.`,
+    description: `The judge refused or gave a malformed answer twice for {{ $value | humanize }} documents of ${name} within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.`,
   },
   {
     alert: 'RecalldJudgeDisagrees',
@@ -67,7 +67,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: judged live nDCG dropped`,
-    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show it beyond chance, and human judgments confirm it. The judge itself has not changed.`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show a drop beyond chance, and human judgments confirm it. The judge itself has not changed.`,
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -77,8 +77,8 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     keepFiringFor: '2h',
     by: pipeline,
     dashboard: 'live',
-    summary: `${name}: judged live nDCG dropped, not confirmed by people yet`,
-    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks, by model grades. The judge itself has not changed. People have graded too few of these queries to confirm it.`,
+    summary: `${name}: judged live nDCG dropped, not yet confirmed by people`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks, according to model grades. The judge itself has not changed. People have graded too few of these queries to confirm the drop.`,
   },
   {
     alert: 'RecalldJudgeChanged',
@@ -87,7 +87,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'live',
     summary: `${name}: judge changed`,
-    description: `The judge of ${name} gave fixed query-document pairs different grades than before, beyond chance, {{ $value | humanizeDuration }} ago. Uncorrected scores start over; scores corrected by people remain valid.`,
+    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: it now grades fixed query-document pairs differently, beyond chance. Uncorrected scores restart; human-corrected scores remain valid.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',

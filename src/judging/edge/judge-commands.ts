@@ -50,21 +50,21 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'status',
-      'Show graded queries of the trailing window, and the scores that they give for all live traffic.',
+      'Show graded queries in the trailing window, and the resulting scores for all live traffic.',
       'recalld judge status --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
   );
   command.addCommand(
     judgeSubcommand(
       'run',
-      'Draw, grade and measure now instead of at the next full round.',
+      'Select, grade and measure now instead of in the next full round.',
       'recalld judge run --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
   );
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write the next queries for people to grade to a file, without the grades of the model.',
+      'Write the next queries for people to grade to a file, without model grades.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
       .requiredOption('--out <file>', 'file to write, one JSON line per query')
@@ -106,12 +106,12 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected: the query was not drawn for judging, or not with that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected: the query was not selected for judging, or not with that document`}.`,
             );
           if (known.length > 0 && accepted === 0)
             throw new RecalldError(
               'judgment_unknown',
-              `No query in ${file} was drawn for judging in ${options.pipeline}.`,
+              `No query in ${file} was selected for judging in ${options.pipeline}.`,
             );
         }),
       ),
@@ -149,16 +149,16 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
   const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
     const [plan] = createJudgingPlans(config, [pipeline]);
     if (plan === undefined) return null;
-    // Nothing reads the metrics of a command.
+    // Metrics of a command are never scraped.
     const meter = { increment: () => undefined, set: () => undefined, observe: () => undefined };
     try {
-      // The daemon's next round sends scores to the tracing platform.
+      // The daemon sends the scores to the tracing platform in its next round.
       return await judgePipeline({ ...store, otlp: null, meter, hashKey }, plan, signal, 0);
     } finally {
       plan.judge?.close?.();
     }
   });
-  if (options.json !== true) printLine(`${drawn ?? 0} queries drawn.`);
+  if (options.json !== true) printLine(`${drawn ?? 0} queries selected.`);
   await showStatus({ settings, store, options });
 }
 
@@ -211,7 +211,7 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
   const shown: Content = [
     flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
     scores.length === 0
-      ? paragraph('No scores yet. The first round draws no queries; scores follow within two hours of the start.')
+      ? paragraph('No scores yet. The first round selects no queries; scores follow within two hours of the start.')
       : table('Scores of live traffic', scores, [
           ['Score', ({ measure, k }) => `${measureRow(measure).title} @${k}`],
           ['Value (95 % CI)', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
@@ -219,10 +219,11 @@ async function showStatus({ store, options }: JudgedWork): Promise<void> {
         ]),
     judge !== null && paragraph(`Judge: ${judge.fingerprint}, since ${judge.since}.`),
     drift !== null && paragraph('Judge drift: ', bounded(drift, 'difference'), ` grades, over ${drift.n} pairs.`),
-    agreement !== null && paragraph(`Agreement of judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
+    agreement !== null &&
+      paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     humanAgreement !== null &&
       paragraph(
-        `Agreement of two people (weighted kappa): ${formatAgreement(humanAgreement)}. Both graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
+        `Agreement between two people (weighted kappa): ${formatAgreement(humanAgreement)}. Two people graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
       ),
     paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(today)}.`),
   ];
@@ -234,7 +235,7 @@ function agreementJson(agreement: Agreement | null) {
   return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
-/** The current judge, and since when it grades; null if people alone grade. */
+/** The current judge and when it started grading; null if only people grade. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }
@@ -258,8 +259,8 @@ export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): str
 }
 
 /**
- * Reads the judgments of a file with lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A
- * null grade is skipped.
+ * Reads judgments from a file with lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A null
+ * grade is skipped.
  *
  * @throws RecalldError file_malformed with the line and the problem
  */

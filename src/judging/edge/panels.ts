@@ -21,13 +21,13 @@ const scores: readonly MeasurePanel[] = [
 const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in the drop (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the nDCG drop (n)', unit: 'short', min: 0 },
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
-  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries in the pool gap (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
-    title: 'Sessions in the agreement (n)',
+    title: 'Sessions behind the judge agreement (n)',
     unit: 'short',
     min: 0,
   },
@@ -47,7 +47,7 @@ const behind: readonly MeasurePanel[] = [
     title: 'Human-graded sessions',
     unit: 'short',
     min: 0,
-    note: 'With fewer than 8, scores are uncorrected.',
+    note: 'With fewer than 8 sessions, scores are uncorrected.',
   },
   { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
 ];

@@ -12,10 +12,10 @@ import { listedJudges } from '../review-queue.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 
 const newJudgment = z.strictObject({
-  query_id: identifier.describe('Id of a live query that was drawn for judging.'),
-  pipeline: identifier.describe('Pipeline of the config.'),
-  document_id: identifier.describe('Id of one of its documents.'),
-  grade: z.int().min(0).max(MAX_GRADE).describe('0 to 3. A later grade replaces an earlier one.'),
+  query_id: identifier.describe('Id of a live query that was selected for judging.'),
+  pipeline: identifier.describe('Name of a pipeline in the config.'),
+  document_id: identifier.describe('Id of a document returned for the query.'),
+  grade: z.int().min(0).max(MAX_GRADE).describe('Grade from 0 to 3. A later grade replaces an earlier one.'),
   judge: z.literal('person').default('person').describe('Only `person`: model grades cannot be posted.'),
 });
 
@@ -30,14 +30,14 @@ const judgmentSchema = z.object({
   query_id: z.string(),
   document_id: z.string(),
   judge: z.enum(listedJudges).describe('`second`: independent judgment of a second person.'),
-  grade: z.int().nullable().describe('Null if the model gave none; see `problem`.'),
+  grade: z.int().nullable().describe('Null if the model gave no grade; see `problem`.'),
   problem: z.string().nullable(),
-  flagged: z.boolean().describe('A text addresses the grading model; review the grade.'),
+  flagged: z.boolean().describe('True if a text addresses the grading model, so that the grade needs a review.'),
   judged_at: z.iso.datetime(),
 });
 
 const judgmentListQuery = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Name of a pipeline in the config.'),
   flagged: z.enum(['true', 'false']).default('false').describe('`true` returns only flagged judgments.'),
   ...numberedPageShape,
 });
@@ -47,10 +47,12 @@ export const judgingEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/judgments',
     tag: 'judging',
-    summary: 'Store human judgments of documents of drawn live queries: one, or a list of up to 1,000.',
+    summary: 'Store human judgments for documents of selected live queries: one judgment, or a list of up to 1,000.',
     scope: 'admin',
     body: newJudgments,
-    responses: { '201': { description: 'The number of stored judgments, and the rejected ones.', body: recorded } },
+    responses: {
+      '201': { description: 'The number of stored judgments, and the rejected judgments.', body: recorded },
+    },
   },
   {
     method: 'get',
@@ -65,7 +67,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
 ];
 
 const NOT_DRAWN =
-  'This query was not drawn for judging, or not with this document. List the drawn ones with `recalld judge review`.';
+  'This query was not selected for judging, or not with this document. List the selected queries with `recalld judge review`.';
 
 export function addJudgments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
   const { clock, pipelines } = context;

@@ -1,6 +1,6 @@
 /**
- * Agreement of two graders (a model and people, two people), and drift of a judge on the pairs that it regrades every
- * day.
+ * Agreement between two graders (a model and people, or two people), and drift of a judge on the pairs that it grades
+ * again every day.
  */
 
 import { decimal, interval } from '../../core/format.ts';
@@ -10,11 +10,11 @@ import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-n
 import { signFlipTest } from '../../math/stats/sign-flip.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/** One document of one query, graded by both. */
+/** One document of one query, graded by both graders. */
 export interface GradedPair {
-  /** Identifies the session, the cluster of the draw. */
+  /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
-  /** Inverse probability of being graded by both; any positive number. */
+  /** Inverse probability that both graders grade it; any positive number. */
   readonly weight: number;
   /** Grades 0 to 3. */
   readonly first: number;
@@ -32,9 +32,8 @@ export interface Agreement {
 }
 
 /**
- * Number of sessions from which a low lower bound says something about the judge rather than about the sample size: for
- * a judge with kappa 0.6, the bound then lies below 0.4 in at most 1 of 20 weeks; with half as many sessions, in 1 of
- * 3.
+ * Minimum number of sessions at which a low lower bound indicates a poor judge rather than a small sample. For a judge
+ * with kappa 0.6, the bound is below 0.4 in at most 1 of 20 weeks; with half as many sessions, in 1 of 3.
  */
 export const MIN_AGREEMENT_SESSIONS = 40;
 
@@ -42,21 +41,21 @@ const TAIL = 0.025;
 const MIN_SESSIONS = 2;
 
 /**
- * Cohen's kappa with quadratic weights (Cohen 1968) of weighted pairs: 1 minus the weighted squared differences over
- * those expected from the margins by chance. Null if the expected ones are 0, because both always gave the same single
- * grade.
+ * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs: 1 minus the weighted squared differences
+ * divided by the differences expected from the margins by chance. Null if the expected differences are 0, because both
+ * graders always gave the same grade.
  */
 export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): number | null {
   return kappaOf(momentsOf(pairs));
 }
 
 /**
- * Kappa with a 95 % confidence interval: Fisher's z, which makes the distribution about normal (quadratic kappa is an
- * intraclass correlation, Fleiss and Cohen 1973), plus or minus t standard errors of a jackknife over sessions, with
- * Kish's degrees of freedom. If no pair differs, a pseudo-pair that differs by one grade is added, so that agreement on
- * a few pairs does not count as certain.
+ * Returns kappa with a 95 % confidence interval: Fisher's z plus or minus t standard errors from a jackknife over
+ * sessions, with Kish's degrees of freedom. Fisher's z is approximately normal (quadratic kappa is an intraclass
+ * correlation, Fleiss and Cohen 1973). If no pair differs, adds a pseudo-pair that differs by one grade, so that
+ * agreement on a few pairs does not imply certainty.
  *
- * @returns null for fewer than 2 sessions, or where kappa is undefined
+ * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
 export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   const kappa = weightedKappa(pairs);
@@ -89,12 +88,12 @@ export function formatAgreement({ kappa, low, high, sessions }: Omit<Agreement, 
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
-/** Sums that determine kappa and from which a session can be subtracted. */
+/** Sums that determine kappa, and from which a session can be subtracted. */
 interface Moments {
   weight: number;
   /** Sum of weight times squared difference. */
   difference: number;
-  /** Sums of the weights by grade. */
+  /** Sums of weights by grade. */
   first: number[];
   second: number[];
 }
@@ -140,24 +139,24 @@ function combine(a: Moments, b: Moments, by: (x: number, y: number) => number): 
   };
 }
 
-/** Adds a pseudo-pair of mean weight that differs by one grade to the first session. */
+/** Adds to the first session a pseudo-pair of mean weight that differs by one grade. */
 function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined): void {
   const weight = whole.weight / pairs;
   whole.difference += weight;
   if (first !== undefined) first.difference += weight;
 }
 
-/** Limit of kappa's absolute value, beyond which Fisher's z is undefined. */
+/** Limit of kappa's absolute value; Fisher's z is undefined beyond it. */
 const EDGE = 1 - 1e-9;
 
 function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/** Grades 0 to 3 of one pair, each pair of a different query; 0 if the judge gave none, as in the scores. */
+/** Grades 0 to 3 for one pair, each pair from a different query; 0 if the judge gave no grade, as in the scores. */
 export interface PanelPair {
   readonly first: number;
-  /** Grade at the first repetition; null before it. */
+  /** Grade at the first repetition; null before that. */
   readonly repeat: number | null;
   readonly now: number;
 }
@@ -169,16 +168,16 @@ export interface JudgeDrift {
   readonly low: number;
   readonly high: number;
   readonly pairs: number;
-  /** Share of the pairs whose current grade differs from the first. */
+  /** Share of pairs whose current grade differs from the first. */
   readonly differing: number;
-  /** `changed`: the judge has changed; `suspected`: chance rarely shows so much; `steady`: neither. */
+  /** `changed`: the judge has changed; `suspected`: chance rarely explains the difference; `steady`: neither. */
   readonly verdict: 'steady' | 'suspected' | 'changed';
 }
 
 /** False change detections per year and pipeline. */
 const FALSE_CHANGES_PER_YEAR = 0.2;
 const TESTS = 2;
-/** Level of each daily test. */
+/** Significance level of each daily test. */
 const ALPHA = FALSE_CHANGES_PER_YEAR / 365 / TESTS;
 const SUSPICION_LEVEL = 0.02;
 const CONFIDENCE = 0.95;
@@ -187,22 +186,23 @@ const MIN_PANEL_PAIRS = 20;
 const MAX_PANEL_PAIRS = 150;
 /** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
-/** Share of the panel that may join per day, so that pairs of one day do not all expire on one day. */
+/** Share of the panel that may join per day, so that pairs do not all expire on the same day. */
 const FILL_SHARE = 1 / 5;
 
-/** Returns the size of the panel for a judge with this many grades per day, and how many pairs may join per day. */
+/** Returns the panel size for a judge with this many grades per day, and the number of pairs that may join per day. */
 export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly newPairs: number } {
   const pairs = Math.round(Math.min(MAX_PANEL_PAIRS, Math.max(MIN_PANEL_PAIRS, PANEL_SHARE * gradesPerDay)));
   return { pairs, newPairs: Math.ceil(FILL_SHARE * pairs) };
 }
 
 /**
- * Tests a judge for drift with two sign-flip tests over the pairs, which are exact in finite samples: while the judge
- * is unchanged, the grades of a pair are draws from one distribution and therefore exchangeable. `now` against `first`
- * detects a judge that grades higher or lower; the distances of `now` and `repeat` from `first` detect one that grades
- * differently without a shift. The daily level keeps false detections of all tests of a year at 0.2 (union bound).
+ * Tests a judge for drift with two sign-flip tests over the pairs. The tests are exact in finite samples: while the
+ * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The test of `now`
+ * against `first` detects a judge that grades higher or lower; the test of the distances of `now` and `repeat` from
+ * `first` detects a judge that grades differently without a shift. The daily level limits false detections by all tests
+ * of a year to 0.2 (union bound).
  *
- * The bounds are Student's with a pseudo-pair that differs by one grade, so that identical pairs do not claim
+ * The bounds use Student's t and a pseudo-pair that differs by one grade, so that identical pairs do not imply
  * certainty.
  *
  * @returns null for fewer than 20 pairs

@@ -1,11 +1,11 @@
-/** Draws sampled live queries for judging, with known probabilities. */
+/** Selects sampled live queries for judging, with known probabilities. */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 
 /** A sampled live query with something to grade. */
 export interface Drawable {
   /** Number of live queries that it represents: 1 / its inclusion probability. */
   readonly represents: number;
-  /** Its segment. Small segments are oversampled. */
+  /** Segment of the query. Small segments are oversampled. */
   readonly segment: string;
   /** True if a cheap signal suggests a bad answer. Suspect queries are oversampled. */
   readonly isSuspect: boolean;
@@ -16,15 +16,15 @@ const SUSPECT = 2;
 const MAX_ROUNDS = 50;
 
 /**
- * Returns probabilities that add up to `expected`, or 1 for all if there are fewer queries.
+ * Returns probabilities that sum to `expected`, or 1 for every query if there are fewer queries.
  *
- * A query is drawn in proportion to the queries that it represents, so that the final weights within a stratum are
- * equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
- * section 3.6.1). A suspect query, where scores vary most, is drawn twice as often (Neyman's allocation with twice the
- * spread). Segments get shares in proportion to the square root of their traffic (power allocation, Bankier 1988),
- * which covers small segments without giving up precision for the whole.
+ * A query is selected in proportion to the number of queries that it represents. The final weights within a stratum are
+ * then equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
+ * 1992, section 3.6.1). A suspect query is selected twice as often, because its score varies most (Neyman's allocation
+ * with twice the spread). Segments get shares in proportion to the square root of their traffic (power allocation,
+ * Bankier 1988), which covers small segments without much loss of precision overall.
  *
- * A probability never depends on the query's own draw or its grades.
+ * The probability of a query never depends on its own random number or its grades.
  *
  * @param expected number of queries, >= 0
  */
@@ -47,8 +47,9 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 }
 
 /**
- * The draw of a session in [0, 1) for a purpose; its queries are drawn if it is below their probability. The same on
- * every replica, and independent of the sampling draw and of the other draws.
+ * Returns a random number in [0, 1) for a session and a purpose; the queries of the session are selected if the number
+ * is below their probability. The number is the same on every replica, and independent of the sampling number and of
+ * other purposes.
  *
  * @param sessionHash identifies the session; the session id itself is not stored
  */

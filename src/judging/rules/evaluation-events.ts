@@ -1,8 +1,8 @@
 /**
- * The model's scores of one live query, as `gen_ai.evaluation.result` events on its span.
+ * The model's scores for one live query, as `gen_ai.evaluation.result` events on its span.
  *
- * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. The kind of judge is
- * `annotation.annotator_kind` of OpenInference, since the event has no field for it.
+ * Source: docs/gen-ai/gen-ai-events.md of github.com/open-telemetry/semantic-conventions-genai. The judge kind is
+ * reported as `annotation.annotator_kind` from OpenInference, because the event has no field for it.
  */
 
 import type { QueryOutcome } from '../../core/model.ts';
@@ -11,7 +11,7 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { GradedDocument } from './judged-measures.ts';
 import { judgedScores, scoredMeasures } from './judged-scores.ts';
 
-/** A drawn query whose judging is finished. */
+/** A selected query whose judging is finished. */
 export interface EvaluatedQuery {
   readonly id: string;
   /** 32 hexadecimal digits. */
@@ -21,7 +21,7 @@ export interface EvaluatedQuery {
   readonly judge: string | null;
   /** Time of the last grade. */
   readonly at: Date;
-  /** Best first; empty for a query that failed or found nothing. */
+  /** Best first; empty for a query that failed or had no results. */
   readonly documents: readonly Pick<GradedDocument, 'model'>[];
 }
 
@@ -34,9 +34,9 @@ const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
 };
 
 /**
- * Returns one event for each score, as `judgedScores` computes it. A document that is gone or that the judge failed on
- * counts 0, as in the estimate of all traffic. Only hit_rate has a label: whether one of the first `depth` documents is
- * relevant. Events hold no text of queries or documents.
+ * Returns one event per score, as computed by `judgedScores`. A document that was deleted or that the judge failed on
+ * counts as 0, as in the estimate for all traffic. Only hit_rate has a label, which states whether one of the first
+ * `depth` documents is relevant. Events contain no query or document texts.
  */
 export function evaluationsOf(query: EvaluatedQuery, pipeline: string, depth: number) {
   const { id, traceId, outcome, judge, at, documents } = query;
@@ -47,7 +47,7 @@ export function evaluationsOf(query: EvaluatedQuery, pipeline: string, depth: nu
   );
   const given = grades.map((grade) => (typeof grade === 'number' ? String(grade) : 'none')).join(', ');
   const explanation =
-    outcome === 'ok' ? `Grades of the best documents, 0 to 3, best ranked first: ${given}.` : withoutDocuments[outcome];
+    outcome === 'ok' ? `Grades of the top documents, 0 to 3, in rank order: ${given}.` : withoutDocuments[outcome];
   return scoredMeasures.map((measure) => ({
     name: EVENT,
     at,

@@ -1,4 +1,4 @@
-/** Describes how many model grades are flagged for texts that address the model. */
+/** Reports how many model grades are flagged because a text addresses the model. */
 import { DAY_MS } from '../../core/time.ts';
 
 /** Model grades, and those flagged because a text addresses the model. */
@@ -7,10 +7,10 @@ export interface FlaggedGrades {
   readonly flagged: number;
 }
 
-/** Period that the console page and the command count. */
+/** Period that the console page and the command cover. */
 export const FLAGGED_MS = 7 * DAY_MS;
 
-/** Says how many model grades need a review, and where to list them. */
+/** Reports how many model grades need a review, and where to list them. */
 export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGrades): string {
   const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} of the last 7 days`;
   return flagged === 0

@@ -1,10 +1,10 @@
 /**
  * Signs that a text addresses the grading model rather than a reader (prompt injection). They flag a grade for review.
- * The text is never changed, since the same words occur in harmless texts. `bench/judging-flags.ts` measures how many
+ * The text is never changed, because the same words occur in harmless texts. `bench/judging-flags.ts` measures how many
  * attacks and harmless sentences they flag.
  */
 
-/** Markup of chat templates, which prose does not have. */
+/** Chat template markup, which does not occur in prose. */
 const markup: readonly RegExp[] = [
   /<\|[^|>\n]{1,40}\|>/u,
   /\[\/?(?:inst|sys)\]|<<\/?sys>>/u,
@@ -26,7 +26,7 @@ const ignoring: readonly RegExp[] = [
   // French
   /\b(?:ignore[rz]?|oublie[rz]?|neglige[rz]?|ne (?:tiens|tenez) (?:pas|plus) compte|fai(?:s|tes) abstraction|ne sui(?:s|vez) (?:pas|plus))\b[^.!?\n]{0,30}\b(?:instructions?|consignes?|regles|directives?|criteres?|grille|prompt)\b[^.!?\n]{0,20}(?:precedent|ci-dessus|anterieur|recu|donne|d'evaluation|de notation)/u,
   /\bce qu[e']\s?(?:l'on |on )?(?:t'a|vous a|t'ont|vous ont)\b[^.!?\n]{0,20}\bdit\b/u,
-  // Spanish, and what is close to it in Italian and Portuguese
+  // Spanish, and similar words in Italian and Portuguese
   /\b(?:ignor[aeo]|olvid[ae]|descart[ae]|dimentica|esqueca|no (?:sigas?|tengas? en cuenta|hagas? caso)|haz caso omiso|haga caso omiso|pasa por alto|non seguire)\b[^.!?\n]{0,30}\b(?:instruc\w+|istruzioni|indicaciones|reglas|directrices|criterios|rubrica|consignas|regole|regras)\b/u,
   /\blo que te (?:dijeron|han dicho|ordenaron)\b/u,
   // Japanese and Chinese
@@ -34,7 +34,7 @@ const ignoring: readonly RegExp[] = [
   /(?:評価|採点|判定)(?:の)?(?:基準|ルール|指示)[^。\n]{0,10}(?:無視|忘れ|破棄|無効|取り消)/u,
   /(?:前に|以前に?|これまでに?)[^。\n]{0,6}(?:言われた|指示された|教えられた)/u,
   /(?:忽略|无视|忘记|不要遵循)[^。\n]{0,12}(?:指令|指示|说明|规则|提示)/u,
-  // Claims that the task has ended, changed or been wrong, in any of these languages
+  // Claims in any of these languages that the task has ended, changed or been wrong
   /\b(?:end of (?:the )?(?:document|text|passage|context)|ende des (?:dokuments|textes)|fin du (?:document|texte)|fin del? (?:documento|texto))\b|文書の終わり/u,
   /\b(?:new (?:task|instructions?)|neue (?:aufgabe|anweisung\w*)|nouvelles? (?:tache|instructions?|consignes?)|nuevas? (?:tarea|instruccion\w*))\s*:|新しい(?:課題|指示|タスク)[^。\n]{0,2}:/u,
   /\b(?:your|deine|tes|tus) (?:earlier|first|initial|original|previous|ersten|bisherigen|ursprunglichen|premieres|anciennes|primeras|anteriores)\b[^.!?\n]{0,12}\b(?:instructions?|anweisungen|vorgaben|consignes|instrucciones)\b/u,
@@ -67,7 +67,7 @@ const addressing: readonly RegExp[] = [
   /aiの(?:皆さん|皆様|方)/u,
 ];
 
-/** Words of one topic in all languages of the signs. Latin ones match at the start of a word only. */
+/** Words for one topic in all languages of the signs. Latin words match only at the start of a word. */
 const words = (latin: string, others: string): RegExp => new RegExp(`(?:^|[^\\p{L}\\d])(?:${latin})|${others}`, 'u');
 
 /** Topics of a sentence that demands a grade, in any order. */
@@ -94,7 +94,7 @@ const topics = {
   ),
 } as const;
 
-/** True if a sentence, or two in a row, demands a grade, judged by its topics. */
+/** True if a sentence, or two in a row, demands a grade, according to its topics. */
 function demandsGrade(text: string): boolean {
   const sentences = text.split(/(?<=[.!?。\n])\s*/u);
   return sentences.some((sentence, at) => {
@@ -128,7 +128,7 @@ const grading: readonly RegExp[] = [
   /(?:この|该|此|本)(?:文档|文件|文章|段落)[^。\n]{0,20}(?:3分|满分|最高分)/u,
 ];
 
-/** Letter disguises: digits for letters, once with 1 as i and once as l. */
+/** Letter disguises: digits for letters, with 1 read once as i and once as l. */
 const disguises: readonly Readonly<Record<string, string>>[] = [
   { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
   { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
@@ -154,7 +154,7 @@ const confusables: Readonly<Record<string, string>> = {
   ν: 'v',
 };
 
-/** True if the text addresses a grading model, also when disguised by digits, gaps, confusables or Base64. */
+/** True if the text addresses a grading model, even if disguised by digits, gaps, confusables or Base64. */
 export function addressesModel(text: string): boolean {
   const plain = normalized(text);
   return [plain, ...undisguised(plain), ...decoded(text)].some(hasSign);
@@ -165,7 +165,9 @@ function hasSign(text: string): boolean {
   return demandsGrade(text);
 }
 
-/** Lower case without accents, invisible characters and confusables. Japanese voicing marks stay. */
+/**
+ * Converts a text to lower case without accents, invisible characters and confusables. Japanese voicing marks are kept.
+ */
 function normalized(text: string): string {
   return text
     .normalize('NFKD')
@@ -180,7 +182,7 @@ function normalized(text: string): string {
     );
 }
 
-/** Versions of the text without the disguises that it contains. */
+/** Returns versions of the text without the disguises that it contains. */
 function undisguised(text: string): string[] {
   const found: string[] = [];
   if (/(?:\b\p{L}[ .\-_]){5,}/u.test(text))

@@ -1,21 +1,24 @@
 /**
- * Mean live relevance over all sessions, estimated from the few graded ones, and drops of it: detected by model grades,
- * confirmed or rejected by human judgments.
+ * Mean live relevance over all sessions, estimated from a few graded sessions, and drops in it: detected by model
+ * grades, confirmed or rejected by human judgments.
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** A drawn query with its scores. */
+/** A selected query with its scores. */
 export interface JudgedQuery {
-  /** Identifies the session, the cluster of the draw. */
+  /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
   /**
-   * Probability of being sampled and graded by the model, pi p1. Above 1 only where weights are calibrated to known
+   * Probability of being sampled and graded by the model, pi p1. Above 1 only if weights are calibrated to known
    * counts.
    */
   readonly modelProbability: number;
-  /** Probability of being sampled and graded by the model and then by people, pi p1 p2. Above 1 as above. */
+  /**
+   * Probability of being sampled and graded by the model and then by people, pi p1 p2. Above 1 only if weights are
+   * calibrated to known counts.
+   */
   readonly humanProbability: number;
   /** Score from model grades; null if the model gave none. */
   readonly model: number | null;
@@ -29,7 +32,7 @@ export interface JudgedMean {
   readonly degreesOfFreedom: number;
   /** Third moment of the estimate over its standard error cubed, from the jackknife; 0 without spread. */
   readonly skewness: number;
-  /** Share of the model's difference that is used: 0 uses human judgments alone, 1 all of the difference. */
+  /** Share of the model difference that is used: 0 uses human judgments alone, 1 the full difference. */
   readonly lambda: number;
   /** Number of sessions with human judgments. */
   readonly humanSessions: number;
@@ -41,24 +44,25 @@ export interface JudgedMean {
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** One session has no spread. */
+/** A single session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**
- * Mean over all live queries of the score that people would give:
+ * Mean, over all live queries, of the score that people would give:
  *
  * theta(lambda) = Y + lambda (F1 - F2)
  *
- * Y is the weighted mean of human judgments, F1 that of the model over all queries that it graded, and F2 that of the
- * model where people graded too. Weights are inverse probabilities. F1 and F2 estimate the same quantity, whatever the
- * bias of the model, so their difference adds no bias to theta and removes noise that Y shares with F2. This is the
- * difference estimator of two-phase sampling (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
- * chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos, Duchi and Zrnic, PPI++, 2023).
+ * Y is the weighted mean of human judgments, F1 the weighted mean of model grades over all queries that the model
+ * graded, and F2 the same mean over the queries that people graded too. The weights are inverse probabilities. F1 and
+ * F2 estimate the same quantity, whatever the bias of the model, so their difference adds no bias to theta and removes
+ * noise that Y shares with F2. This is the difference estimator of two-phase sampling (Särndal, Swensson and Wretman,
+ * Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos,
+ * Duchi and Zrnic, PPI++, 2023).
  *
- * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that leaves
- * out one human-graded session at a time, and the model-only sessions in up to 30 groups, and **tunes lambda again each
- * time**: tuned once on the same few labels, intervals would be too narrow. Degrees of freedom are Kish's effective
- * number of human-graded sessions minus 1, and at least 2.
+ * lambda minimizes the linearized variance, clipped to [0, 1]. The standard error comes from a jackknife that omits one
+ * human-graded session at a time, and the model-only sessions in up to 30 groups, and **tunes lambda again each time**:
+ * with a lambda tuned once on the same few judgments, intervals would be too narrow. Degrees of freedom are Kish's
+ * effective number of human-graded sessions minus 1, and at least 2.
  *
  * @param queries the order determines the groups of model-only sessions
  * @returns null for fewer than 2 human-graded sessions
@@ -79,31 +83,33 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
   return { ...whole, standardError, degreesOfFreedom, skewness, humanSessions: graded.length };
 }
 
-/** 95 % confidence interval of an about normal estimate: the value plus or minus t standard errors. */
+/**
+ * Returns the 95 % confidence interval of an approximately normal estimate: the value plus or minus t standard errors.
+ */
 export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Bounds {
   const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return { low: value - reach, high: value + reach };
 }
 
 /**
- * A spread this small is rounding or coincidence. The interval then relies on the number of human-graded sessions
- * alone.
+ * A spread this small is due to rounding or coincidence. The interval then relies on the number of human-graded
+ * sessions alone.
  */
 const NO_SPREAD = 1e-9;
-/** Below it, Hall's transformation is the identity up to rounding. */
+/** Below this value, Hall's transformation is the identity up to rounding. */
 const NO_SKEW = 1e-6;
 
 /**
- * 95 % confidence interval of a mean of scores in [0, 1], which cluster at one end. Takes the widest bound on each side
- * of:
+ * Returns the 95 % confidence interval of a mean of scores in [0, 1], which cluster at one end. On each side, uses the
+ * widest bound of:
  *
  * - `studentBounds`;
  * - Hall's interval for skewed data (On the removal of skewness by transformation, 1992), which inverts T + g T^2 / 3 +
  *   g^2 T^3 / 27 + g / 6 with skewness g;
  * - Wilson's interval for the number of yes/no trials with the same spread (Korn and Graubard 1998), or for the number
- *   of sessions if all labels agree.
+ *   of sessions if all scores agree.
  *
- * Each of them alone covered too rarely in some world of bench/judging-coverage.ts.
+ * Each interval alone covered too rarely in some world of bench/judging-coverage.ts.
  */
 export function scoreBounds(mean: JudgedMean): Bounds {
   const { value, standardError, degreesOfFreedom, skewness } = mean;
@@ -126,8 +132,8 @@ function untransformed(t: number, skewness: number): number {
 }
 
 /**
- * Weighted sums over the queries of one session: weights and weighted scores of human judgments, the same for all model
- * grades, and the same for model grades with human weights where both graded.
+ * Weighted sums over the queries of one session: weights and weighted scores of human judgments, of all model grades,
+ * and of model grades with human weights for queries that both graded.
  */
 type SessionSums = [
   people: number,
@@ -167,7 +173,7 @@ function checkProbability(probability: number): void {
   throw new RangeError(`The probability of being graded must be positive, not ${probability}.`);
 }
 
-/** Sums over sessions of their sums and of the products of these: sufficient for the estimate. */
+/** Sums of session sums and of their products, which are sufficient for the estimate. */
 interface Moments {
   readonly total: Float64Array;
   readonly products: Float64Array;
@@ -235,7 +241,7 @@ function thirdMoment(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + (mean - value) ** 3, 0);
 }
 
-/** Model-graded mean of the live queries of one day (UTC). */
+/** Mean of model grades for the live queries of one day (UTC). */
 export interface JudgedDay {
   readonly start: Date;
   /** Mean nDCG. */
@@ -259,7 +265,7 @@ export interface RelevanceDrop {
 }
 
 /**
- * `none`: within chance, or too small to matter. `detected`: by the model, with too few human judgments yet.
+ * `none`: within chance, or too small to matter. `detected`: found by the model, with too few human judgments yet.
  * `confirmed` or `rejected`: by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
@@ -271,10 +277,10 @@ const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** One test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
-/** Two weeks, so that each weekday is included. */
+/** Two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
-/** A smaller drop is not reported, however certain. */
+/** A smaller drop is not reported, however certain it is. */
 const MIN_DROP = 0.02;
 /** After this many days, human judgments that exclude the detected drop reject it. */
 const MAX_UNDECIDED_DAYS = 10;
@@ -282,16 +288,17 @@ const MAX_UNDECIDED_DAYS = 10;
 const MIN_DROP_SESSIONS = 8;
 /** With fewer sessions since the drop, the interval is too narrow to reject it. */
 const MIN_SESSIONS_TO_REJECT = 40;
-/** If people see less than this share of the detected drop, the model measured something else. */
+/** If human judgments show less than this share of the detected drop, the model measured something else. */
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
- * Each day counts once; its standard deviation is the larger of the sampling error and the spread between baseline
- * days, so that good and bad weekdays are not a drop. Student's t with the number of baseline days minus 1. The bounds
- * hold for all spans and all daily tests of a year together (union bound), with 0.5 false detections per year.
+ * Each day counts once. Its standard deviation is the larger of the sampling error and the spread between baseline
+ * days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom one below
+ * the number of baseline days. The bounds hold for all spans and all daily tests of a year together (union bound), with
+ * 0.5 false detections per year.
  *
- * @param days ascending, all of one judge
+ * @param days ascending, all from one judge
  * @returns null with fewer than two weeks of baseline days
  */
 export function largestDrop(days: readonly JudgedDay[]): RelevanceDrop | null {
@@ -325,9 +332,9 @@ interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
 }
 
 /**
- * Estimates the drop from human judgments, with the estimator of judged live relevance before and since the drop,
- * whatever the judge. The interval of the difference combines those of both sides (Zou and Donner 2008), which allow
- * for scores clustered at one end: a small sample may miss a fault that affects few queries.
+ * Estimates the drop from human judgments: applies the estimator of judged live relevance before and since the drop,
+ * for any judge. The interval of the difference combines the intervals of both sides (Zou and Donner 2008), which allow
+ * for scores clustered at one end, because a small sample may miss a fault that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */
@@ -344,7 +351,7 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
   };
 }
 
-/** Classifies a drop, given its estimate from human judgments (null with too few of them). */
+/** Classifies a drop, given its estimate from human judgments (null if there are too few). */
 export function dropState(
   { drop, low, days }: RelevanceDrop,
   people: Pick<HumanDrop, 'low' | 'high' | 'sessions'> | null,

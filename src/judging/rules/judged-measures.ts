@@ -1,6 +1,6 @@
 /**
  * Estimates scores of all live traffic from the graded queries of a window: from human judgments where there are
- * enough, else from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only the
+ * enough, else from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only
  * documents that users got.
  */
 
@@ -12,28 +12,28 @@ import { type Agreement, agreementOf, type GradedPair } from './agreement.ts';
 import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
 import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';
 
-/** A document of a drawn query. */
+/** A document of a selected query. */
 export interface GradedDocument {
   /** True if its text was found. */
   readonly hasText: boolean;
-  /** `failed` if the judge gave no grade; null if it was not asked. */
+  /** `failed` if the judge gave no grade; null if the judge was not called. */
   readonly model: number | 'failed' | null;
   readonly person: number | null;
   /** Independent judgment of another person. */
   readonly second: number | null;
 }
 
-/** A drawn query whose judging is finished. */
+/** A selected query whose judging is finished. */
 export interface GradedQuery {
   /** Identifies its session. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
   readonly tags: Readonly<Record<string, string>>;
-  /** Probability of being sampled and drawn. */
+  /** Probability of being sampled and selected. */
   readonly probability: number;
-  /** True if it was drawn for people. Human judgments of other queries are not a random part of the traffic. */
+  /** True if it was selected for people. Human judgments of other queries are not a random part of the traffic. */
   readonly needsHuman: boolean;
-  /** Judges that graded its documents; several if the judge changed meanwhile. */
+  /** Judges that graded its documents; more than one if the judge changed meanwhile. */
   readonly judges: readonly string[];
   /** Best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
@@ -41,11 +41,11 @@ export interface GradedQuery {
 
 export interface JudgedWindow {
   readonly depth: number;
-  /** Live queries of the window by outcome, sampled or not. */
+  /** Live queries in the window by outcome, whether sampled or not. */
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Fingerprint of the current judge; null if people alone grade. */
+  /** Fingerprint of the current judge; null if only people grade. */
   readonly judge: string | null;
 }
 
@@ -62,7 +62,7 @@ type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasure
   | { readonly kind: 'no_data'; readonly reason: 'too_few_judgments' | 'too_few_queries' | 'judge_failing' }
 );
 
-/** Measures of each score: corrected by human judgments, and from the model alone. */
+/** Measures for each score: corrected by human judgments, and from the model alone. */
 export const measuresOfScore = {
   ndcg: ['live_ndcg', 'live_ndcg_uncorrected'],
   precision: ['live_precision', 'live_precision_uncorrected'],
@@ -72,12 +72,15 @@ export const measuresOfScore = {
 
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
-/** Human-graded sessions that a corrected score needs. With fewer, the model's score is published as uncorrected. */
+/**
+ * Minimum number of human-graded sessions for a corrected score. With fewer sessions, the model's score is published as
+ * uncorrected.
+ */
 const MIN_HUMAN_SESSIONS = 8;
-/** Above this share of failures, the model's mean says more about the judge than about the retriever. */
+/** Above this share of failures, the model's mean reflects the judge more than the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
-/** Returns all drawn queries with their weights and scores, from the model and from people. */
+/** Returns all selected queries with their weights and their scores from the model and from people. */
 export function judgedQueriesOf(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
@@ -103,11 +106,11 @@ export function modelMean(
   return mean === null ? null : { ...mean, ...scoreBounds(mean), n: own.length };
 }
 
-/** A query with its scores by each kind of judge; null where that judge did not grade all of its documents. */
+/** A query with its scores by each kind of judge; null if that judge did not grade all documents. */
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
-  /** Model scores, if the current judge gave all grades. */
+  /** Model scores, if the current judge graded every document. */
   readonly now: Readonly<Record<ScoredMeasure, number>> | null;
   /** True if the judge failed on one of its documents. */
   readonly hasFailed: boolean;
@@ -115,11 +118,13 @@ interface ScoredQuery extends GradedQuery {
 
 /**
  * Estimates the measures of all traffic and of each segment. Weights are inverse probabilities, calibrated to the
- * counted arrivals of each outcome, separately for model-graded and human-graded queries: an ungradable query is
- * assumed to be like the others of its outcome. A document that is gone or that the judge failed on has grade 0.
+ * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that an
+ * ungradable query is like the other queries with its outcome. A document that was deleted or that the judge failed on
+ * has grade 0.
  *
- * Corrected scores use the grades of every judge of the window, since they hold whatever the judge's bias. Uncorrected
- * scores use the current judge only, so that a change of the judge does not look like a change of the score.
+ * Corrected scores use the grades of every judge in the window, because they are valid whatever the judge's bias.
+ * Uncorrected scores use the current judge only, so that a change of the judge does not look like a change of the
+ * score.
  */
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
   const scored = queries.map((query) => scoredQuery(query, window));
@@ -240,7 +245,7 @@ function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, n
   return { kind: 'value', value: Math.min(1, Math.max(0, mean.value)), ciLow: low, ciHigh: high, n, details } as const;
 }
 
-/** Number of sessions with a human-graded query that was drawn for people. */
+/** Number of sessions with a human-graded query that was selected for people. */
 export function humanSessions(queries: readonly GradedQuery[]): number {
   const graded = queries.filter(
     (query) => query.outcome === 'ok' && scoredQuery(query, { depth: 1, judge: null }).people !== null,
@@ -248,20 +253,22 @@ export function humanSessions(queries: readonly GradedQuery[]): number {
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 
-/** Agreement of the current judge with people over the documents that both graded; null with too little data. */
+/**
+ * Agreement between the current judge and people over the documents that both graded; null if there is too little data.
+ */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
   return agreementOf(pairsOf(own, ({ model, person }) => (typeof model === 'number' ? [model, person] : [null, null])));
 }
 
-/** Agreement of two people who graded independently; null with too little data. */
+/** Agreement between two people who graded independently; null if there is too little data. */
 export function humanAgreement(queries: readonly GradedQuery[]): Agreement | null {
   return agreementOf(pairsOf(queries, ({ person, second }) => [person, second]));
 }
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Pairs both grades of the documents drawn for people. */
+/** Pairs both human grades of each document selected for people. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -273,8 +280,8 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
 }
 
 /**
- * nDCG of the documents that users got, with two ideal orders: of these documents alone, and of these with the pooled
- * ones.
+ * nDCG of the documents that users got, with two ideal orders: of these documents only, and of these and the pooled
+ * documents.
  *
  * @param shown grades, best document first
  * @param pooled grades of documents that are not among `shown`
@@ -290,22 +297,22 @@ export function poolScores(shown: readonly number[], pooled: readonly number[], 
   return { shown: ndcg(known), pooled: ndcg([...known, ...others]) };
 }
 
-/** A drawn query with a judgment pool, or one that failed or was empty. */
+/** A selected query with a judgment pool, or a query that failed or was empty. */
 export interface PooledQuery {
   /** Identifies its session. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
-  /** Probability of being sampled, drawn and pooled; for a failed or empty query, of being sampled and drawn. */
+  /** Probability of being sampled, selected and pooled; for a failed or empty query, of being sampled and selected. */
   readonly probability: number;
   /** nDCG without the pool minus nDCG with it; 0 for a failed or empty query. */
   readonly gap: number;
 }
 
 /**
- * Mean over all live queries of the nDCG lost when the ideal order includes the pool. From model grades alone. Weights
+ * Mean over all live queries of the nDCG lost when the ideal order includes the pool. Uses model grades only. Weights
  * are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
- * @param counted live queries of the window by outcome, sampled or not
+ * @param counted live queries in the window by outcome, whether sampled or not
  * @returns null with fewer than 2 pooled sessions; `n` is the number of pooled queries
  */
 export function poolGap(

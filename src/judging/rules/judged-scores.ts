@@ -1,10 +1,10 @@
-/** Scores of a query from the grades of its best documents. */
+/** Scores of a query from the grades of its top documents. */
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import type { MetricKey } from '../../math/ir/metric-key.ts';
 
 /** Highest grade: 0 off topic, 1 on topic, 2 partly answers, 3 answers. */
 export const MAX_GRADE = 3;
-/** Lowest grade that counts as relevant: the document holds at least a part of the answer. */
+/** Lowest grade that counts as relevant: the document contains at least part of the answer. */
 export const RELEVANT_GRADE = 2;
 
 /** In the order of `judgedScores`. */
@@ -15,9 +15,9 @@ export type ScoredMeasure = (typeof scoredMeasures)[number];
 export type JudgedScores = Readonly<Record<ScoredMeasure, number>>;
 
 /**
- * Scores of one query from the grades of its best `depth` documents, computed as for a golden query with these
- * judgments: relevant from grade 2 on, linear gains, precision over `depth` however few documents were returned. The
- * ideal order of nDCG contains the graded documents only; nDCG is 0 if all grades are 0.
+ * Computes the scores of one query from the grades of its top `depth` documents, as for a golden query with these
+ * judgments: grades from 2 on are relevant, gains are linear, and precision divides by `depth` even if fewer documents
+ * were returned. The ideal order of nDCG contains only graded documents; nDCG is 0 if all grades are 0.
  *
  * @param grades best document first, 0 to 3; empty for a failed or empty query, whose scores are 0
  * @param depth >= 1

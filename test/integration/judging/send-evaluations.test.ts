@@ -67,7 +67,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   expect(attributesOf(ndcg ?? { attributes: [] })).toEqual({
     'gen_ai.evaluation.name': 'ndcg@3',
     'gen_ai.evaluation.score.value': scores.ndcg,
-    'gen_ai.evaluation.explanation': `Grades of the best documents, 0 to 3, best ranked first: ${grades.join(', ')}.`,
+    'gen_ai.evaluation.explanation': `Grades of the top documents, 0 to 3, in rank order: ${grades.join(', ')}.`,
     'annotation.annotator_kind': 'LLM',
     'recalld.pipeline': 'docs',
     'recalld.query_id': `${traceOf(3)}-${hex(3, 16)}`,

@@ -299,7 +299,7 @@ describe('judged live relevance', () => {
     ],
     [
       aJudged('judged: {}, privacy: {text: hash}'),
-      'pipelines[0].judged.judge.kind is llm, but query texts are not stored (privacy.text: hash); set privacy.text: redact, or let people grade alone with judged.judge: {kind: none}.',
+      'pipelines[0].judged.judge.kind is llm, but query texts are not stored (privacy.text: hash); set privacy.text: redact, or use only human judgments with judged.judge: {kind: none}.',
     ],
     [
       aJudged('judged: {judge: {kind: reranker, reranker: {kind: tei, url: "http://r"}}}').replace(

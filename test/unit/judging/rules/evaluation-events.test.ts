@@ -29,7 +29,7 @@ it('creates one event per score on the span of the query, with the grades and th
   for (const { name, traceId: trace, spanId: span, attributes } of events) {
     expect([name, trace, span]).toEqual(['gen_ai.evaluation.result', traceId, spanId]);
     expect(attributes).toMatchObject({
-      'gen_ai.evaluation.explanation': 'Grades of the best documents, 0 to 3, best ranked first: 3, 0.',
+      'gen_ai.evaluation.explanation': 'Grades of the top documents, 0 to 3, in rank order: 3, 0.',
       'annotation.annotator_kind': 'LLM',
       'recalld.judge': 'model-a',
     });
