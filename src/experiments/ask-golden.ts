@@ -1,4 +1,4 @@
-/** Starts runs of shadows after a completed run of their pipeline, and adds a test after a completed run of a shadow. */
+/** Starts shadow runs after a completed run of their pipeline, and adds a test after a completed shadow run. */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';
@@ -28,7 +28,7 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Runs each version once a day (UTC), so that an hourly set does not cost the shadow more. */
+/** Runs each version once a day (UTC), so that an hourly set does not send more queries to the shadow. */
 async function startBeside(
   context: Context,
   run: GoldenRun,
@@ -37,14 +37,14 @@ async function startBeside(
 ): Promise<void> {
   const { goldenSet, goldenSetVersion: version, queriesTotal } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
-  // An outage of the pipeline would make any shadow look better.
+  // Any shadow would look better during an outage of the pipeline.
   if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
   const today = startOfUtcDay(context.clock.now());
   let calls = 0;
   for (const { set } of pipeline.golden) calls += await context.db.golden.ticks.queriesSince(asked.name, set, today);
   if (calls + queriesTotal > maxCallsPerDay) {
     if (calls === 0)
-      context.logger.warn('a golden set has more questions than its shadow may be asked in a day', {
+      context.logger.warn('a golden set has more queries than the shadow may receive per day', {
         pipeline: asked.name,
         golden_set: goldenSet,
         queries: queriesTotal,
@@ -53,7 +53,7 @@ async function startBeside(
     return;
   }
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
-  // An outage of the shadow is not evidence against its results.
+  // An outage of the shadow is no evidence about its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const id = await createGoldenRun(
     context,
@@ -73,7 +73,7 @@ async function startBeside(
   if (created !== null) await context.hooks.resume(created);
 }
 
-/** Tests all pairs of runs of this version when their number has doubled since the last test. */
+/** Tests all run pairs of this version when their number has doubled since the last test. */
 async function testShadow(
   context: Context,
   run: GoldenRun,

@@ -11,16 +11,16 @@ import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
 /** Time limit of a round over all shadows; the next round starts five minutes after this one. */
 const TURN_MS = 200_000;
-/** Maximum age of a query: later, the index may differ from the one that answered the user. */
+/** Maximum age of a query; later, the index may differ from the one that answered the user. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
-/** Default where the service does not report top_k. */
+/** Default if the service does not report top_k. */
 const USUAL_K = 10;
 
 /**
- * Runs one round over all shadows; the next round continues where the time limit ends this one.
+ * Runs one round over all shadows; the next round continues where the time limit stopped this one.
  *
- * @throws as forEachPipeline, by the name of the shadow's target
+ * @throws as forEachPipeline, with the name of the shadow's target
  */
 export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
@@ -35,7 +35,7 @@ export async function askShadows(context: Context, signal: AbortSignal): Promise
     try {
       await run();
     } catch (error) {
-      // The end of a round is not a failure.
+      // Reaching the time limit is not a failure.
       if (!turn.aborted || error !== turn.reason) throw error;
     }
   });

@@ -16,7 +16,9 @@ export function startOfUtcDay(now: Date): Date {
   return new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
 }
 
-/** Maximum live queries a day for a shadow: its call limit without the queries of the golden sets, run or not. */
+/**
+ * Maximum live queries per day for a shadow: its call limit minus the queries of all golden sets, whether run or not.
+ */
 export async function liveCallsPerDay(
   sets: GoldenSets,
   { golden }: WatchedPipeline,
@@ -34,7 +36,7 @@ export async function liveCallsPerDay(
   return left;
 }
 
-/** Returns how many more live queries it may get today. */
+/** Returns how many more live queries the shadow may receive today. */
 export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<number> {
   const asked = await context.db.experiments.answers.asked(keyOf(pipeline, shadow), startOfUtcDay(context.clock.now()));
   return (await liveCallsPerDay(context.db.golden.sets, pipeline, shadow)) - asked;
@@ -49,7 +51,10 @@ interface Asking {
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;
-  /** @param found null for a failure. @returns null if no more can be compared now */
+  /**
+   * @param found null for a failure
+   * @returns null if no more queries can be compared now
+   */
   compare(
     query: UnaskedQuery,
     found: readonly FoundDocument[] | null,

@@ -1,4 +1,7 @@
-/** `pipelines[].shadow`: retrievers that may take the place of a pipeline's own; `pipelines[].variants`: what the service serves to some users. */
+/**
+ * `pipelines[].shadow`: retrievers that may replace the pipeline's own; `pipelines[].variants`: variants that the
+ * service serves to some users.
+ */
 import { z } from 'zod';
 import { embedderSchema } from '../connectors/embedders/embedder.ts';
 import { partsNeededBy, retrieverSchema } from '../connectors/retrievers/config.ts';
@@ -7,33 +10,33 @@ import { refuseRepeats } from '../golden/config.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
-  name: nameSchema.describe('Name of the shadow; keep it for the same candidate.'),
-  retriever: retrieverSchema.describe('Candidate for the retriever of the pipeline: text in, documents out.'),
+  name: nameSchema.describe('Name of the shadow. Keep the name for the same candidate.'),
+  retriever: retrieverSchema.describe('Candidate retriever for the pipeline: text in, documents out.'),
   vector_store: vectorStoreSchema
     .optional()
-    .describe('Store of a shadow of kind vector_store. Default: that of the pipeline.'),
-  embedder: embedderSchema.optional().describe('Embedder of the shadow. Default: that of the pipeline.'),
+    .describe("Store for a shadow of kind vector_store. Default: the pipeline's store."),
+  embedder: embedderSchema.optional().describe("Embedder for the shadow. Default: the pipeline's embedder."),
   live_rate: z
     .number()
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of the sampled live queries that are sent to the shadow; 0: none.'),
+    .describe('Share of the sampled live queries that are sent to the shadow; 0 sends none.'),
   max_calls_per_day: z
     .int()
     .min(1)
     .max(10_000_000)
     .default(2000)
-    .describe('Maximum queries a day (UTC): first each golden set of the pipeline once, then live queries.'),
+    .describe('Maximum queries per day (UTC): first each golden set of the pipeline once, then live queries.'),
   max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum queries per second.'),
   concurrency: z.int().min(1).max(64).default(2).describe('Maximum concurrent queries.'),
-  cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost of one query in US dollars, for the report.'),
+  cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost per query in US dollars, for the report.'),
   difference: z
     .number()
     .min(0.02)
     .max(1)
     .default(0.03)
-    .describe('Difference of nDCG to detect; the report says when there is enough evidence for it.'),
+    .describe('nDCG difference to detect. The report states when there is enough evidence for it.'),
   chunk_separator: z
     .string()
     .min(1)
@@ -41,7 +44,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3": results and judgments are then compared by document, since a re-chunked index has other chunk ids. Null compares ids as they are.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because a re-chunked index has other chunk ids. Null compares ids unchanged.',
     ),
 });
 
@@ -57,12 +60,12 @@ export const shadowsSchema = z
     ),
   )
   .describe(
-    "Retrievers that may take the place of the pipeline's own (another index, model, chunking or provider): asked the same, away from users (docs/how-to/shadow.md).",
+    "Retrievers that may replace the pipeline's own (another index, model, chunking or provider). They receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;
 
-/** A shadow that embeds and searches by itself needs a store and an embedder, its own or those of its pipeline. */
+/** A shadow that embeds and searches requires a store and an embedder, either its own or the pipeline's. */
 export function refuseShadowWithoutParts(
   pipeline: { readonly shadow: readonly ShadowConfig[]; readonly vector_store?: unknown; readonly embedder?: unknown },
   context: z.core.$RefinementCtx,
@@ -70,14 +73,14 @@ export function refuseShadowWithoutParts(
   for (const [index, one] of pipeline.shadow.entries()) {
     for (const part of partsNeededBy(one.retriever)) {
       if (one[part] !== undefined || pipeline[part] !== undefined) continue;
-      const message = `is missing, here and of the pipeline; the retriever of kind ${one.retriever.kind} needs it`;
+      const message = `is missing here and from the pipeline; the retriever of kind ${one.retriever.kind} requires it`;
       context.addIssue({ code: 'custom', path: ['shadow', index, part], message });
     }
   }
 }
 
 const arm = z.strictObject({
-  name: nameSchema.describe('Value of the tag for this arm.'),
+  name: nameSchema.describe('Tag value that identifies this arm.'),
   share: z
     .number()
     .positive()
@@ -88,7 +91,7 @@ const arm = z.strictObject({
 
 export const variantsSchema = z
   .strictObject({
-    tag: z.string().min(1).max(64).default('variant').describe('Tag of live queries whose value names the arm.'),
+    tag: z.string().min(1).max(64).default('variant').describe('Tag of live queries whose value identifies the arm.'),
     arms: z
       .array(arm)
       .min(2)
@@ -100,19 +103,19 @@ export const variantsSchema = z
           'name',
         ),
       )
-      .describe('Arms to compare; each is compared with the first.'),
+      .describe('Arms to compare. Each arm is compared with the first.'),
     since: z.iso
       .date()
       .nullable()
       .default(null)
       .describe(
-        'First day (UTC) of the comparison; null: as far back as live queries are stored. Another day starts a new comparison.',
+        'First day (UTC) of the comparison; null: as far back as live queries are stored. Changing the day starts a new comparison.',
       ),
     difference: z
       .number()
       .min(0.001)
       .max(0.5)
       .default(0.02)
-      .describe('Smallest difference of a ratio that matters: a confidence interval within it means no change.'),
+      .describe('Smallest difference in a ratio that matters. A confidence interval within it means no change.'),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

@@ -1,4 +1,4 @@
-/** Members of the context for experiments. */
+/** Members that experiments add to the context. */
 
 import type { Pool } from 'pg';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
@@ -15,7 +15,7 @@ declare module '../core/context.ts' {
     readonly experiments: ReturnType<typeof experimentTables>;
   }
   interface Context {
-    /** Comparisons of variants, one for each pipeline with `variants`. */
+    /** Comparisons of variants, one per pipeline with `variants`. */
     readonly variantPlans: readonly VariantPlan[];
   }
 }
@@ -24,7 +24,10 @@ export function keyOf({ name: pipeline }: WatchedPipeline, { name: experiment, f
   return { pipeline, experiment, fingerprint };
 }
 
-/** Counts the comparisons of a shadow, which share the false positive rate: one per golden set, one for judged live queries. */
+/**
+ * Counts the comparisons of a shadow, which share the false positive rate: one per golden set, and one for judged live
+ * queries.
+ */
 export function comparisonsOf({ golden }: WatchedPipeline, { judgedDepth }: Shadow): number {
   return golden.length + (judgedDepth === null ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-/** Metrics of shadows and variants. Values that are too old to trust are withheld. */
+/** Metrics of shadows and variants. Stale values are withheld. */
 import type { Context } from '../core/context.ts';
 import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';
@@ -8,7 +8,7 @@ import type { Candidate, ShadowReport, VariantsReport } from './report.ts';
 import { splitVerdicts } from './rules/arms.ts';
 import { experimentVerdicts } from './rules/verdict.ts';
 
-/** Data is added once a day; a day of live traffic is summed up to seven hours after its end. */
+/** Data is added once a day; a day of live traffic is summed up to seven hours after it ends. */
 const TRUST_SECONDS = 3.3 * 86_400;
 
 export async function readExperimentGauges(context: Context): Promise<GaugesAt> {

@@ -19,7 +19,7 @@ const askShadowsJob = defineCronJob({
 const judgeShadowsJob = defineCronJob({
   name: 'judge-shadows',
   does: 'Sends the judged live queries to shadows, and judges the documents that only a shadow returns.',
-  // After the hourly run of `judge-live-traffic`; queries that are not judged yet wait for the next hour.
+  // Runs after the hourly `judge-live-traffic` job; queries that are not judged yet wait for the next hour.
   cron: '22 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -28,7 +28,7 @@ const judgeShadowsJob = defineCronJob({
 
 const sumVariantDaysJob = defineCronJob({
   name: 'sum-variant-days',
-  does: 'Sums feedback, clicks and grades of each variant by day, six hours after the end of the day.',
+  does: 'Sums feedback, clicks and grades of each variant by day, six hours after the day ends.',
   cron: '35 * * * *',
   timeoutMs: HOUR_MS / 2,
   handle: (context: Context, signal) =>

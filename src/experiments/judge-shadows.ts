@@ -1,4 +1,4 @@
-/** Sends judged live queries to shadows, judges their results, and compares them with those of users day by day. */
+/** Sends judged live queries to shadows, judges their results, and compares them daily with the results of users. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
@@ -15,15 +15,17 @@ import { scorePair, sumPairs } from './rules/live-pairs.ts';
 import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Queries are drawn hourly, half an hour after they arrive; later, the index may differ from the one that answered. */
+/**
+ * Queries are selected hourly, half an hour after they arrive; later, the index may differ from the one that answered.
+ */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
- * One round of every shadow: queries that were drawn, and whose answers to users were graded, are asked of the shadow
- * within its own budget of calls, and graded for no more money than the day of the judge has left. It goes by what the
- * judge has stored, whenever that was. Repeating it asks nothing twice.
+ * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results of users are
+ * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. It relies only on
+ * stored grades, whenever they were stored. Repeating a round sends no query twice.
  *
- * @throws as forEachPipeline, by the name that the shadow is asked under
+ * @throws as forEachPipeline, with the name of the shadow's target
  */
 export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
   const work = context.judgingPlans.flatMap((plan) =>
@@ -104,12 +106,12 @@ async function pairQueries(
 }
 
 interface Content {
-  /** Hash of its text, or of the same document in the users' results. */
+  /** Hash of the document's text, or of the text of the same document in the users' results. */
   readonly hash: string;
   readonly text: string | null;
 }
 
-/** Returns the contents of its best k documents; null if one cannot be read. */
+/** Returns the contents of the shadow's best k documents; null if one cannot be read. */
 function contentsOf(
   { chunkSeparator }: Shadow,
   { documents }: UnaskedQuery,
@@ -129,7 +131,9 @@ function contentsOf(
   return contents.length < best.length ? null : contents;
 }
 
-/** Returns null if a document of either list has no grade; `later` if the budget is spent or the judge does not answer. */
+/**
+ * Returns null if a document in either list has no grade; `later` if the budget is spent or the judge does not answer.
+ */
 async function scorePairOf(
   context: Context,
   plan: JudgingPlan,

@@ -6,43 +6,47 @@ const shadow = ['pipeline', 'shadow'] as const;
 
 export const experimentMetrics = {
   recalld_experiment_verdict: storedGauge(
-    'Verdict on a shadow or an arm by one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1; absent for arms while the split of the sessions is off. An equal candidate is ever called a regression or an improvement with a chance of 0.01, over all its measures.',
+    'Verdict on a shadow or an arm by one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1. Absent for arms while the session split is off. The probability that an equal candidate is ever reported as a regression or an improvement is 0.01, over all its measures.',
     [...compared, 'verdict'],
   ),
   ...boundedGauges(
     {
       recalld_experiment_difference:
-        'Mean of a measure of a shadow or an arm less that of its baseline: on a golden set at the test that decided or else the latest, of live traffic over all days; withheld when nothing was added for three days.',
+        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set: at the decisive test, else at the latest. For live traffic: over all days. Withheld if no data was added for three days.',
     },
     compared,
-    'of the one test on a golden set; of live traffic 99 % for all comparisons together, valid at every look',
+    '95 % for the one test on a golden set; 99 % for all comparisons on live traffic together, valid at every interim analysis',
   ),
   recalld_experiment_n: storedGauge(
-    'Golden questions, judged live queries or sessions of the candidate behind recalld_experiment_difference (its n).',
+    'Golden queries, judged live queries or candidate sessions behind recalld_experiment_difference (its n).',
     compared,
   ),
   ...boundedGauges(
     {
       recalld_shadow_overlap:
-        'Mean rank-biased overlap of what the shadow answers to live queries with what users got, over seven days.',
-      recalld_shadow_changed_ratio: 'Share of live queries to which the shadow gives another list, over seven days.',
+        "Mean rank-biased overlap of the shadow's results with the results of users, for live queries in the last seven days.",
+      recalld_shadow_changed_ratio:
+        'Share of live queries for which the shadow returns different results, over seven days.',
     },
     shadow,
     'Wilson, effective sessions',
   ),
   recalld_shadow_live_questions: storedGauge(
-    'Live queries of seven days that both sides answered (n of recalld_shadow_overlap).',
+    'Live queries in the last seven days that both sides answered (n of recalld_shadow_overlap).',
     shadow,
   ),
   recalld_shadow_live_questions_total: {
     type: 'counter',
-    help: 'Live queries that the shadow was asked, judged ones too, by what came of it.',
+    help: 'Live queries sent to the shadow, including judged queries, by outcome.',
     labels: [...shadow, 'outcome'],
     source: 'process',
   },
   recalld_variant_split: storedGauge(
-    'Whether sessions are split as declared: exactly one of as_declared, mismatch and no_data is 1. With a mismatch sessions are missing, and nothing else can be said of the arms.',
+    'Whether sessions are split as declared: exactly one of as_declared, mismatch and no_data is 1. If sessions are missing (mismatch), the arms cannot be compared.',
     ['pipeline', 'verdict'],
   ),
-  recalld_variant_sessions: storedGauge('Sessions of an arm that chance alone kept, of all days.', ['pipeline', 'arm']),
+  recalld_variant_sessions: storedGauge('Sessions of an arm that were sampled by chance alone, over all days.', [
+    'pipeline',
+    'arm',
+  ]),
 } as const satisfies Record<string, MetricDefinition>;

@@ -6,7 +6,7 @@ import type { SamplingPolicy } from '../live/rules/sampling/decision.ts';
 import { type ArmsDesign, armMeasures } from './rules/arms.ts';
 import type { ExperimentKey } from './sql/interim-analyses.ts';
 
-/** `experiment` is the tag whose value names the arm. */
+/** `experiment` is the tag whose value identifies the arm. */
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
   /** Null: as far back as live queries are stored. */
   readonly since: Date | null;
@@ -16,7 +16,7 @@ export interface VariantPlan extends ArmsDesign, ExperimentKey {
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
 }
 
-/** Returns one plan for each pipeline with `variants`. */
+/** Returns one plan per pipeline with `variants`. */
 export function createVariantPlans(config: Config): VariantPlan[] {
   return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
     if (variants === undefined) return [];
@@ -46,6 +46,6 @@ export function findVariants(plans: readonly VariantPlan[], pipeline: string): V
   if (found !== undefined) return found;
   throw new RecalldError(
     'variants_unknown',
-    `The pipeline ${pipeline} has no variants; add them under \`variants: {arms: [...]}\` of the pipeline.`,
+    `The pipeline ${pipeline} has no variants; add \`variants: {arms: [...]}\` to the pipeline.`,
   );
 }

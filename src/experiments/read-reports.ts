@@ -17,11 +17,11 @@ import { type Evidence, type ExperimentVerdict, FALSE_CALLS, isCalled, verdictOn
 import { judgedSeries, trafficSeries } from './sql/interim-analyses.ts';
 
 const explanations: Readonly<Record<ExperimentVerdict, string>> = {
-  regression: 'It is worse.',
-  improvement: 'It is better.',
-  no_change: 'It is as good: no difference that matters is left possible.',
-  inconclusive: 'Nothing is decided: neither a difference that matters nor its absence is shown.',
-  no_data: 'Too little is known to tell.',
+  regression: 'The candidate is worse.',
+  improvement: 'The candidate is better.',
+  no_change: 'The candidate is as good: any difference is too small to matter.',
+  inconclusive: 'Undecided: a difference that matters is neither shown nor excluded.',
+  no_data: 'There is too little data.',
 };
 
 const LIVE_DAYS = 7;
@@ -75,7 +75,7 @@ function shareOf(share: WeightedShare | null): ShadowReport['live']['overlap'] {
   return share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
 }
 
-/** Returns a comparison without data, except these fields. */
+/** Returns a comparison with no data except these fields. */
 function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> & Partial<Comparison>): Comparison {
   return {
     called_on: null,
@@ -198,19 +198,19 @@ function explained(evidence: Evidence, difference: number, knownAfter: string): 
 function sentenceOf(evidence: Evidence, difference: number, knownAfter: string): string {
   switch (evidence.state) {
     case 'decided':
-      return 'It is decided.';
+      return 'The comparison is decided.';
     case 'enough':
-      return `There is enough evidence: a difference of ${difference} would have been called with a chance of 0.8.`;
+      return `There is enough evidence: a difference of ${difference} would have been detected with 80 % probability.`;
     case 'days':
-      return `Enough evidence for a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
+      return `There will be enough evidence for a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
     case 'more_questions':
-      return `More runs of these questions will not show a difference of ${difference}; about ${count(evidence.questions)} questions would.`;
+      return `More runs of these queries will not show a difference of ${difference}; about ${count(evidence.questions)} queries would.`;
     case 'unknown':
-      return `When there is enough evidence for a difference of ${difference} is known after ${knownAfter}.`;
+      return `The time to detect a difference of ${difference} will be known after ${knownAfter}.`;
   }
 }
 
-/** @throws RecalldError shadow_unknown with the names that exist */
+/** @throws RecalldError shadow_unknown with the existing names */
 export function findShadow({ name: pipeline, shadows }: WatchedPipeline, name: string): Shadow {
   const found = shadows.find((shadow) => shadow.name === name);
   if (found !== undefined) return found;
@@ -274,10 +274,10 @@ function splitSentence({ verdict, calledOn, arms }: ReturnType<typeof compareArm
     .join(', ');
   switch (verdict) {
     case 'mismatch':
-      return `The split is not what was declared, as was seen on ${calledOn ?? ''}: sessions of ${found}. Find out which sessions are missing; until then no difference between the arms can be trusted.`;
+      return `The session split differs from the declared split (detected on ${calledOn ?? ''}): ${found}. Find out which sessions are missing. Until then, differences between the arms cannot be trusted.`;
     case 'as_declared':
-      return `The split is as declared: sessions of ${found}.`;
+      return `The session split is as declared: ${found}.`;
     case 'no_data':
-      return 'No session of an arm was counted yet; the first day is summed six hours after its end.';
+      return 'No sessions counted yet; the first day is summed six hours after it ends.';
   }
 }

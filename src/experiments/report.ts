@@ -1,4 +1,7 @@
-/** What is reported of shadows and variants: the JSON of routes and commands, from which pages, terminal and gauges are made. */
+/**
+ * Reports on shadows and variants: the JSON of routes and commands, from which pages, terminal output and gauges are
+ * rendered.
+ */
 import { z } from 'zod';
 import { splitVerdicts } from './rules/arms.ts';
 import { experimentVerdicts } from './rules/verdict.ts';
@@ -11,22 +14,22 @@ const comparisonSchema = z.object({
   source: z
     .string()
     .describe(
-      '`golden:SET`; `judged`: live queries of which a judge grades both lists; `traffic`: what users make of the answers.',
+      '`golden:SET`; `judged`: live queries for which a judge graded both lists; `traffic`: user feedback and clicks.',
     ),
   measure: z.string(),
   verdict,
-  called_on: day.describe(
-    'First day (UTC) on which it was a regression or an improvement; later ones do not take it back.',
-  ),
+  called_on: day.describe('First day (UTC) with a verdict of regression or improvement; later days do not revoke it.'),
   baseline: number,
   candidate: number,
   difference: number.describe('candidate - baseline'),
-  ci_low: number.describe('Of a golden set 95 %, of the one test; else the bounds hold at every look.'),
+  ci_low: number.describe(
+    'For a golden set, the 95 % CI of a single test; otherwise, bounds that are valid at every interim analysis.',
+  ),
   ci_high: number,
-  n: z.int().describe('Golden questions, judged live queries, or sessions of the candidate.'),
-  baseline_n: z.int().describe('The same for the baseline; of `traffic`, its own sessions.'),
+  n: z.int().describe('Golden queries, judged live queries, or sessions of the candidate.'),
+  baseline_n: z.int().describe('The same number for the baseline; for `traffic`, sessions of the baseline.'),
   measured_until: z.iso.datetime().nullable().describe('End of the latest data.'),
-  smallest_detectable_difference: number.describe('By now, with a chance of 0.8; null for `traffic`.'),
+  smallest_detectable_difference: number.describe('Detectable by now with 80 % probability; null for `traffic`.'),
   evidence: z
     .object({
       state: z.enum(['decided', 'enough', 'days', 'more_questions', 'unknown']),
@@ -35,34 +38,34 @@ const comparisonSchema = z.object({
       explanation: z.string(),
     })
     .nullable()
-    .describe('When there is enough of it for `difference`; null for `traffic`.'),
+    .describe('When there is enough evidence for `difference`; null for `traffic`.'),
   test: z
     .object({
-      number: z.int().describe('From 1.'),
+      number: z.int().describe('Number of the test, from 1.'),
       version: z.int(),
-      runs: z.int().describe('Pairs of runs that the questions are averaged over.'),
+      runs: z.int().describe('Number of run pairs over which the queries are averaged.'),
       p: z.number(),
-      alpha: z.number().describe('Level of the test; all comparisons that ever come have 0.01 together.'),
+      alpha: z
+        .number()
+        .describe('Significance level of the test; all comparisons of the shadow, including future ones, share 0.01.'),
       ci_method: z.string(),
       run_id: z.string(),
       baseline_run_id: z.string(),
-      latency_p95_ms: number.describe('Of that run of the shadow.'),
-      baseline_latency_p95_ms: number.describe('Of the run of the pipeline that it stands beside.'),
+      latency_p95_ms: number.describe('p95 latency of the shadow run.'),
+      baseline_latency_p95_ms: number.describe('p95 latency of the pipeline run that it is compared with.'),
     })
     .nullable()
-    .describe('On a golden set: the test that decided, else the latest.'),
+    .describe('On a golden set: the decisive test, else the latest.'),
   latest_run: z
     .object({ run_id: z.string(), status: z.string(), reason: z.string().nullable() })
     .nullable()
-    .describe('Of the shadow on a golden set, whatever it came to.'),
-  days: z.int().nullable().describe('With data; null for a golden set.'),
-  left_out: z
-    .int()
-    .describe('Judged queries that the shadow failed, or of which a document could not be read or graded.'),
+    .describe('The latest run of the shadow on a golden set, whatever its status.'),
+  days: z.int().nullable().describe('Number of days with data; null for a golden set.'),
+  left_out: z.int().describe('Excluded judged queries: the shadow failed, or a document could not be read or graded.'),
 });
 
 const candidateShape = {
-  name: z.string().describe('Of the shadow, or of the arm.'),
+  name: z.string().describe('Name of the shadow or the arm.'),
   baseline: z.string().describe('The pipeline, or the first arm.'),
   verdict,
   explanation: z.string(),
@@ -72,12 +75,12 @@ const candidateShape = {
 const share = z
   .object({ value: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
   .nullable()
-  .describe('By inverse probabilities, with 95 % bounds; null while nothing was asked.');
+  .describe('Weighted by inverse probability, with 95 % bounds; null before the first query.');
 
 export const shadowReportSchema = z.object({
   pipeline: z.string(),
   ...candidateShape,
-  difference: z.number().describe('Difference of nDCG that is to be found.'),
+  difference: z.number().describe('nDCG difference to detect.'),
   live: z.object({
     days: z.int(),
     asked: z.int(),
@@ -101,20 +104,20 @@ export const variantsReportSchema = z.object({
   first_day: day,
   last_day: day,
   split: z.object({
-    verdict: z.enum(splitVerdicts).describe('`mismatch`: sessions are missing, so that there are no arms.'),
+    verdict: z.enum(splitVerdicts).describe('`mismatch`: sessions are missing, so `arms` is empty.'),
     explanation: z.string(),
     called_on: day,
     arms: z.array(z.object({ name: z.string(), sessions: z.int(), share: number, declared: z.number() })),
-    mixed_sessions: z.int().describe('That saw more than one arm; in none.'),
-    unnamed_sessions: z.int().describe('With a value of the tag that is no arm.'),
+    mixed_sessions: z.int().describe('Sessions that saw more than one arm; they count in no arm.'),
+    unnamed_sessions: z.int().describe('Sessions whose tag value is not an arm in the config.'),
   }),
-  difference: z.number().describe('That matters.'),
-  confidence: z.number().describe('Of all bounds together, at all looks.'),
+  difference: z.number().describe('Smallest difference that matters.'),
+  confidence: z.number().describe('Joint confidence of all bounds at all interim analyses.'),
   arms: z.array(z.object(candidateShape)),
 });
 
 export type Comparison = z.infer<typeof comparisonSchema>;
 export type ShadowReport = z.infer<typeof shadowReportSchema>;
 export type VariantsReport = z.infer<typeof variantsReportSchema>;
-/** A shadow, or an arm. */
+/** A shadow or an arm. */
 export type Candidate = VariantsReport['arms'][number];

@@ -10,7 +10,7 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** Later clicks, feedback and grades are left out, equally for every arm. */
+/** Later clicks, feedback and grades are excluded, equally for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** If a day has more samples, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
@@ -73,7 +73,7 @@ async function readQueries(
   return queries;
 }
 
-/** Probability that the query would have been sampled in the arm with the lowest rate. */
+/** Probability that the query would have been sampled in the arm with the lowest sampling rate. */
 function leastProbability(
   { segments, rateProbability }: WindowQuery,
   { arms, experiment: tag, rates }: VariantPlan,

@@ -165,8 +165,8 @@ describe('a report on what may take the place of another', () => {
     }
     const { code, stdout } = await installed.recalld('variants report --pipeline docs');
     expect(code).toBe(1);
-    expect(stdout).toContain('The split is as declared: sessions of a 600');
-    expect(stdout).toMatch(/^b regression\nIt is worse\./m);
+    expect(stdout).toContain('The session split is as declared: a 600');
+    expect(stdout).toMatch(/^b regression\nThe candidate is worse\./m);
     expect(stdout).toMatch(
       /Positive feedback +regression since 2026-11-19 +90 % +50 % +\u221240 % \(\u2212[\d.]+ % to \u2212[\d.]+ %\) +600, 600/,
     );
@@ -178,7 +178,7 @@ describe('a report on what may take the place of another', () => {
     );
     const { code, stdout } = await installed.recalld('variants report --pipeline docs');
     expect(code).toBe(1);
-    expect(stdout).toContain('The split is not what was declared');
+    expect(stdout).toContain('differs from the declared split');
     expect(stdout).not.toContain('beside a');
   });
 

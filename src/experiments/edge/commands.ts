@@ -1,4 +1,4 @@
-/** `recalld shadow` and `recalld variants`: which candidate is better than what serves users. */
+/** `recalld shadow` and `recalld variants`: compare candidates with what serves users. */
 
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
@@ -19,7 +19,7 @@ export function shadowCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'report',
-      'Say whether a shadow is better or worse, and when there will be enough evidence; exit 1 when it is worse.',
+      'Report whether a shadow is better or worse, and when there will be enough evidence. Exits with 1 if the shadow is worse.',
       'recalld shadow report --pipeline support-docs --shadow new-index',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
@@ -41,7 +41,7 @@ export function variantsCommand(command: Command, signal: AbortSignal): Command 
   command.addCommand(
     configuredCommand(
       'report',
-      'Say whether sessions are split as declared, and then whether an arm is better or worse; exit 1 when one is worse or the split is off.',
+      'Report whether sessions are split as declared, and whether an arm is better or worse. Exits with 1 if an arm is worse or the split is off.',
       'recalld variants report --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')
@@ -59,7 +59,7 @@ export function variantsCommand(command: Command, signal: AbortSignal): Command 
   return command;
 }
 
-/** @param find what is asked for, before anything is opened; what it returns reads and answers */
+/** @param find resolves the request before anything is opened; the returned function reads and prints the report */
 async function withReports(
   { config: file, pipeline: name }: Reported,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Panels about shadows and variants on the live traffic dashboard. */
+/** Panels for shadows and variants on the live traffic dashboard. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs, graph } from '../../platform/dashboards/panels.ts';
@@ -7,7 +7,7 @@ import { increaseBy } from '../../platform/dashboards/promql.ts';
 const gauges: readonly GaugeGraph[] = [
   {
     metric: 'recalld_experiment_difference',
-    title: 'Difference of each candidate to its baseline',
+    title: 'Difference of each candidate from its baseline',
     unit: 'none',
     width: 12,
     hasBoundLines: true,
@@ -45,7 +45,7 @@ const gauges: readonly GaugeGraph[] = [
     hasBoundLines: true,
   },
   { metric: 'recalld_shadow_live_questions', title: 'Live queries behind the overlap (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_variant_sessions', title: 'Sessions of each arm (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_variant_sessions', title: 'Sessions per arm (n)', unit: 'short', min: 0 },
   { metric: 'recalld_variant_split', title: 'Session split', unit: 'none', min: 0, max: 1 },
 ];
 

@@ -12,8 +12,8 @@ import { findShadow, readShadow, readVariants } from '../read-reports.ts';
 import { shadowReportSchema, variantsReportSchema } from '../report.ts';
 
 const shadowsQuery = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
-  shadow: identifier.optional().describe('Only the shadow of this name.'),
+  pipeline: identifier.describe('Name of a pipeline in the config.'),
+  shadow: identifier.optional().describe('Return only the shadow with this name.'),
 });
 
 const variantsQuery = z.strictObject({ pipeline: identifier.describe('Pipeline whose config has `variants`.') });
@@ -23,17 +23,19 @@ export const experimentEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/shadows',
     tag: 'golden',
-    summary: 'Whether the shadows of a pipeline are better or worse, and when there will be enough evidence.',
+    summary: 'Reports whether the shadows of a pipeline are better or worse, and when there will be enough evidence.',
     scope: 'read',
     query: shadowsQuery,
     body: null,
-    responses: { '200': { description: 'A report each.', body: z.object({ items: z.array(shadowReportSchema) }) } },
+    responses: {
+      '200': { description: 'One report per shadow.', body: z.object({ items: z.array(shadowReportSchema) }) },
+    },
   },
   {
     method: 'get',
     path: '/v1/variants',
     tag: 'status',
-    summary: 'Whether sessions are split between the variants as declared, and which of them users fare better with.',
+    summary: 'Reports whether sessions are split between the variants as declared, and which variant users prefer.',
     scope: 'read',
     query: variantsQuery,
     body: null,

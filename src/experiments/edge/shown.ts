@@ -1,4 +1,4 @@
-/** Reports of experiments as people read them, on the page and on a terminal alike. */
+/** Renders experiment reports for the page and the terminal. */
 import { count, dollars, duration, percentage, plural, type Unit } from '../../core/format.ts';
 import { verdictOf } from '../../golden/edge/pages/run-sections.ts';
 import { runPath } from '../../report/console/links.ts';
@@ -40,8 +40,7 @@ export function variantsSection(report: VariantsReport): Section {
 }
 
 function compared({ name, baseline, comparisons }: Candidate): Content {
-  if (comparisons.length === 0)
-    return empty('The pipeline has no golden set, so nothing says which of the two is better.');
+  if (comparisons.length === 0) return empty('The pipeline has no golden set, so the retrievers cannot be compared.');
   return [
     table(`${name} beside ${baseline}`, comparisons, [
       ['Measure', measureOf],
@@ -96,14 +95,14 @@ function titleOf({ source, measure }: Comparison): string {
       : title;
 }
 
-/** How much a comparison rests on. */
+/** Sample size of a comparison. */
 function sizeOf({ n, baseline_n: baseline, test, days, source }: Comparison): string {
   if (test !== null) return `${count(n)} \u00d7 ${plural(test.runs, 'run')}`;
   if (days === null) return '';
   return source === 'judged' ? `${count(n)} in ${plural(days, 'day')}` : `${count(baseline)}, ${count(n)}`;
 }
 
-/** Below the table of a candidate. */
+/** Sentences below the table of a candidate. */
 function sentencesOf(one: Comparison): string[] {
   const { evidence, test, latest_run: run, left_out: leftOut } = one;
   const title = titleOf(one);
@@ -113,9 +112,9 @@ function sentencesOf(one: Comparison): string[] {
     ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
       ? []
       : [
-          `${title}: 95 % of answers within ${duration(test.latency_p95_ms / 1000)}, of the pipeline within ${duration(test.baseline_latency_p95_ms / 1000)}.`,
+          `${title}: 95 % of results within ${duration(test.latency_p95_ms / 1000)}, from the pipeline within ${duration(test.baseline_latency_p95_ms / 1000)}.`,
         ]),
-    ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} left out.`]),
+    ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} excluded.`]),
   ];
 }
 
@@ -123,36 +122,40 @@ function share(of: ShadowReport['live']['overlap'], unit: Unit): Content {
   return of === null ? 'none yet' : [value(of.value, unit, of.ci_low, of.ci_high), ` n ${count(of.n)}`];
 }
 
-/** What live queries say without a judgment, and what the shadow costs. */
+/** Facts from live queries that need no judgments, and the cost of the shadow. */
 function factsOf({ live, calls }: ShadowReport): ContentNode {
   const { latency_ms: latency } = live;
   return facts(
     fact(
-      `Live queries asked in ${live.days} days`,
+      `Live queries sent in ${live.days} days`,
       `${count(live.asked)}${live.failed === 0 ? '' : `, of which ${count(live.failed)} failed`}`,
     ),
-    fact('Rank-biased overlap with what users got', share(live.overlap, 'score'), '1 is the same list.'),
-    fact('Lists that differ', share(live.changed, 'share')),
+    fact('Rank-biased overlap with the results of users', share(live.overlap, 'score'), '1 means identical results.'),
+    fact('Queries with different results', share(live.changed, 'share')),
     fact(
       'Latency on live queries, median and p95',
       latency === null ? 'none yet' : [value(latency.median, 'ms'), ', ', value(latency.p95, 'ms')],
     ),
     fact(
-      'Questions today (UTC)',
+      'Queries today (UTC)',
       `${count(calls.today)} of ${count(calls.max_per_day)}`,
       calls.dollars_per_1000 !== 0 &&
-        `${dollars(calls.dollars_today)} today, ${dollars(calls.dollars_per_1000)} a thousand.`,
+        `${dollars(calls.dollars_today)} today, ${dollars(calls.dollars_per_1000)} per 1,000 queries.`,
     ),
   );
 }
 
-/** About the sessions of variants; the sentence about the split comes before it. */
+/** Notes on variant sessions, shown after the sentence about the split. */
 function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [
-    ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and count for none.`]),
-    ...(unnamed === 0 ? [] : [`${count(unnamed)} sessions have a value of \`${tag}\` that is no arm of the config.`]),
+    ...(mixed === 0 ? [] : [`${count(mixed)} sessions saw more than one arm and are excluded.`]),
+    ...(unnamed === 0
+      ? []
+      : [`${count(unnamed)} sessions are excluded because their value of \`${tag}\` is not an arm in the config.`]),
     ...(first === null ? [] : [`Whole days from ${first} to ${last ?? first} (UTC).`]),
-    ...(arms.length === 0 ? [] : [`All bounds hold together with ${percentage(confidence)}, however often one looks.`]),
+    ...(arms.length === 0
+      ? []
+      : [`All bounds hold together with ${percentage(confidence)} confidence, however often you look.`]),
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * Sums live queries over the sessions of each arm by day, tests whether the split is as declared, and compares each arm
+ * Sums live queries by day over the sessions of each arm, tests whether the split is as declared, and compares each arm
  * with the first.
  */
 import { logShareEvidence } from '../../math/stats/sequential.ts';
@@ -7,14 +7,14 @@ import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stat
 import { differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
 import { FALSE_CALLS, levelOf, verdictOnArm } from './verdict.ts';
 
-/** Measures by which arms are compared: shares or scores in [0, 1], higher is better. */
+/** Measures used to compare arms: shares or scores in [0, 1], higher is better. */
 export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as const;
 
 export type ArmMeasure = (typeof armMeasures)[number];
 
 /** A live query of a session that saw an arm. */
 interface ArmQuery {
-  /** Draw of its session, which names it. */
+  /** Random number of its session, which identifies the session. */
   readonly cluster: number;
   /** Value of the tag. */
   readonly arm: string;
@@ -24,7 +24,7 @@ interface ArmQuery {
 
 /** A live query with its feedback and clicks. */
 export interface UsedQuery extends ArmQuery {
-  /** The session is sampled by chance in every arm if its draw is below this. */
+  /** The session is sampled by chance in every arm if its random number is below this value. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
   /** Feedback without clicks. */
@@ -32,14 +32,14 @@ export interface UsedQuery extends ArmQuery {
   readonly negative: number;
 }
 
-/** A judged live query; its probability is that of being sampled and drawn. */
+/** A judged live query; its probability is of being sampled and selected for judging. */
 export interface GradedQuery extends ArmQuery {
   readonly score: number;
 }
 
-/** Key of the sums of a measure of an arm. */
+/** Key for the sums of a measure of an arm. */
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
-/** Key of the number of sessions of an arm that were sampled by chance alone, which have a known split. */
+/** Key for the number of sessions of an arm that were sampled by chance alone, which have a known split. */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
 
 interface Session {
@@ -50,8 +50,8 @@ interface Session {
 }
 
 /**
- * Sums a day. A session counts once, in the arm that it saw; sessions that saw several arms (`mixed`) or have another value
- * of the tag (`unnamed`) count in none. Queries are weighted by their inverse probabilities.
+ * Sums one day. A session counts once, in the arm that it saw; sessions that saw several arms (`mixed`) or have another
+ * value of the tag (`unnamed`) count in none. Queries are weighted by their inverse probabilities.
  *
  * @param queries in the order of their occurrence
  */
@@ -119,12 +119,12 @@ interface Split {
   }[];
 }
 
-/** Prior of differing shares: those of two equal arms would be off by about 0.016. */
+/** Prior for deviating shares: the shares of two equal arms would deviate by about 0.016. */
 const CONCENTRATION = 1000;
 
 /**
- * Tests the split, and compares each arm with the first. With a mismatch no arms are compared, since the cause of the
- * missing sessions may also have removed sessions with bad results.
+ * Tests the split, and compares each arm with the first. With a mismatch, no arms are compared, because whatever
+ * removed the missing sessions may also have removed sessions with bad results.
  *
  * @param days in order
  */

@@ -1,19 +1,23 @@
-/** Schedule, levels and verdict of the tests of a shadow on a golden set, and a forecast of enough evidence. */
+/**
+ * Schedule, levels and verdict of the tests of a shadow on a golden set, and a forecast of when there is enough
+ * evidence.
+ */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /** A further test would come after four months, at a level that cannot detect anything. */
 const MAX_TESTS = 7;
-/** Runs by the last of them. */
+/** Number of runs at the last test. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
- * Returns the level of a test. The first test of a golden set gets half of its share of the false positive rate, and each
- * further one half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays within the share.
+ * Returns the level of a test. The first test of a golden set gets half of its share of the false positive rate, and
+ * each further test half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays
+ * within the share.
  *
  * @param test from 1
- * @param comparisons of the shadow, which share the false positive rate
+ * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function levelOfTest(test: number, comparisons: number): number {
   return levelOf(comparisons) / 2 ** test;
@@ -31,16 +35,16 @@ export function isTestDue(runs: number, tests: number): boolean {
 
 /** An interim analysis of a shadow on a golden set. */
 export interface GoldenTest {
-  /** From 1, over all versions of the set. */
+  /** Number of the test, from 1, over all versions of the set. */
   readonly number: number;
   readonly goldenSetVersion: number;
   readonly runId: string;
-  /** Run of the pipeline that it is compared with. */
+  /** The pipeline run that it is compared with. */
   readonly against: string;
-  /** Pairs of runs of the version by then. */
+  /** Number of run pairs of the version at this test. */
   readonly runs: number;
   readonly k: number;
-  /** Golden questions. */
+  /** Number of golden queries. */
   readonly n: number;
   readonly baseline: number;
   readonly candidate: number;
@@ -59,7 +63,7 @@ export interface GoldenTest {
 }
 
 /**
- * Returns the verdict of the first decisive test, else of the latest.
+ * Returns the verdict of the first decisive test, else of the latest test.
  *
  * @param tests in order
  */
@@ -72,13 +76,14 @@ export function statusOfTests<Test extends GoldenTest>(
 
 /**
  * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
- * difference is small enough, planned with 90 %. The variance between queries stays; the noise between runs averages out:
+ * difference is small enough, planned with 90 %. The variance between queries remains; the noise between runs averages
+ * out:
  *
- *     variance of a question after r runs = sd^2 - noise^2 / runs + noise^2 / r
+ * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *
  * @param tests in order
  * @param difference to detect, > 0
- * @param comparisons of the shadow, which share the false positive rate
+ * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function evidenceOfTests(tests: readonly GoldenTest[], difference: number, comparisons: number): Evidence {
   const last = tests.at(-1);

@@ -1,4 +1,4 @@
-/** Compares the results of users and of a shadow, by overlap and by judged nDCG, per query and per day. */
+/** Compares the results of users with the results of a shadow, by overlap and by judged nDCG, per query and per day. */
 
 import { DAY_MS } from '../../core/time.ts';
 import { documentOf } from '../../golden/rules/score-run.ts';
@@ -18,11 +18,12 @@ import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 type GradedPair = ReturnType<typeof scorePair>;
 
 /**
- * Computes nDCG@k of two lists for one query, against the ideal order of the documents of both: by itself, a list of only
- * slightly relevant documents would be in ideal order and score 1.
+ * Computes nDCG@k of two lists for one query, against the ideal order of the documents in both. Against its own ideal
+ * order, a list of only slightly relevant documents would score 1.
  *
- * @param baseline results of the user, and `candidate` of the shadow: contents by name, best first, each at most once
- * @param grades of all of them
+ * @param baseline results of the user, and `candidate` results of the shadow: contents by name, best first, each at
+ * most once
+ * @param grades of all of these contents
  */
 export function scorePair(
   baseline: readonly string[],
@@ -35,11 +36,11 @@ export function scorePair(
   return { baseline: scoreOf(baseline), candidate: scoreOf(candidate) };
 }
 
-/** A live query with both lists judged. */
+/** A live query for which both lists are judged. */
 export interface LivePair extends GradedPair {
-  /** Draw of its session, which names it. */
+  /** Random number of its session, which identifies the session. */
   readonly cluster: number;
-  /** Probability of being sampled and drawn. */
+  /** Probability of being sampled and selected for judging. */
   readonly probability: number;
 }
 
@@ -72,18 +73,18 @@ interface PairsStatus extends DaysStatus {
 
 /** A smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
-/** Probability that the variance is below the planned one; rare large losses may not have occurred yet. */
+/** Probability that the variance is below the planned variance; rare large losses may not have occurred yet. */
 const PLANNED_VARIANCE = 0.95;
-/** Maximum forecast. */
+/** Longest forecast. */
 const MAX_DAYS = 36_500;
 
 /**
- * Computes the verdict after each day from the mean difference over all live traffic. On a day with too little data about
- * the variance, the bounds of the day before stay.
+ * Computes the verdict after each day from the mean difference over all live traffic. On a day with too little data to
+ * estimate the variance, the bounds of the day before remain.
  *
  * @param days in order
  * @param difference to detect, > 0
- * @param comparisons of the shadow, which share the false positive rate
+ * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): PairsStatus {
   const alpha = levelOf(comparisons);
@@ -103,24 +104,24 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
 }
 
 interface Spread {
-  /** Of the mean difference, > 0. */
+  /** Variance of the mean difference, > 0. */
   readonly variance: number;
   readonly scale: number;
   readonly alpha: number;
 }
 
-/** Returns the true difference that is detected by now with this probability. */
+/** Returns the true difference that is detectable by now with this probability. */
 function detectable({ variance, scale, alpha }: Spread, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
   return high + normalQuantile(power) * Math.sqrt(variance);
 }
 
 /**
- * When a true difference is called with a chance of 0.8, planned with 0.9 and a variance that is not likely too small: as days go on
- * like those until now, the variance falls with their number.
+ * Forecasts when a true difference will be detected with 80 % power, planned with 90 % and a variance that is unlikely
+ * to be too small. If future days resemble past days, the variance falls with their number.
  *
- * @param days rising
- * @param difference to be found, > 0
+ * @param days ascending
+ * @param difference to detect, > 0
  */
 export function evidenceOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): Evidence {
   const [first, last] = [days[0], days.at(-1)];
@@ -148,10 +149,11 @@ export function evidenceOfPairs(days: readonly SummedDay[], difference: number, 
 const CONFIDENCE = 0.95;
 
 /**
- * Rank-biased overlap of the first k of both lists, 0 to 1, and whether any document or its rank differs.
+ * Computes the rank-biased overlap of the first k documents of both lists, 0 to 1, and whether any document or rank
+ * differs.
  *
- * @param separator cuts the ids of chunks; null takes ids as they are
- * @param k documents that a user gets, of each list as many as both have where one has fewer
+ * @param separator truncates chunk ids; null compares ids unchanged
+ * @param k number of documents that a user gets; if a list is shorter, both are cut to its length
  */
 export function overlapOf(
   shown: readonly string[],
@@ -171,24 +173,25 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
 
 export interface WeightedShare extends Bounds {
   readonly value: number;
-  /** Queries. */
+  /** Number of queries. */
   readonly n: number;
 }
 
-/** Sums over the live queries that were answered on both sides, each weighed by its inverse probability. */
+/** Sums over the live queries that both sides answered, each weighted by its inverse probability. */
 export interface WeightedSums {
   readonly n: number;
   readonly weights: number;
-  /** Sum over sessions of the square of their weights. */
+  /** Sum, over sessions, of the squares of their weights. */
   readonly squares: number;
 }
 
 /**
- * Mean over all live traffic of a value in [0, 1], by inverse probabilities (Hájek), with Wilson's 95 % bounds for as many
- * yes and no as there are effective sessions (Kish, (sum W)^2 / sum W^2): no variable on [0, 1] of this mean spreads more.
+ * Mean over all live traffic of a value in [0, 1], weighted by inverse probability (Hájek), with Wilson's 95 % bounds
+ * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): no variable in [0, 1] with
+ * this mean has a larger variance.
  *
  * @param sum of weight times value
- * @returns null without a query
+ * @returns null without queries
  */
 export function weightedShare({ n, weights, squares }: WeightedSums, sum: number): WeightedShare | null {
   if (n === 0 || weights === 0) return null;

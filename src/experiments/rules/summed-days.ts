@@ -1,12 +1,12 @@
 /**
- * Interim analyses after each day of live traffic: sums over sessions, and a verdict whose bounds hold however often people
- * look. Days are summed once; a verdict is found again from them.
+ * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid however
+ * often people look. Days are summed once; the verdict is recomputed from the sums.
  */
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
 import type { ComparisonStatus } from './verdict.ts';
 
-/** A whole day (UTC) of an experiment. It holds no query, text or person. */
+/** A whole day (UTC) of an experiment. It contains no query, text or person. */
 export interface SummedDay {
   /** YYYY-MM-DD. */
   readonly day: string;
@@ -14,14 +14,14 @@ export interface SummedDay {
   readonly sums: Readonly<Record<string, SessionSums>>;
 }
 
-/** Totals of a count over days. */
+/** Total of a count over days. */
 export function totalOf(days: readonly SummedDay[], name: string): number {
   return days.reduce((total, { counts }) => total + (counts[name] ?? 0), 0);
 }
 
 type Estimate = Omit<SummedRatio, 'sessions'>;
 
-/** The ratio of some sums after each day; null before the first session. */
+/** The ratio of two sums after each day; null before the first session. */
 export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRatio | null)[] {
   let sums = addSums([]);
   return days.map((day) => {
@@ -30,7 +30,7 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
   });
 }
 
-/** The difference of two independent ratios. Its variance is known as well as that of the worse known. */
+/** The difference of two independent ratios. Its degrees of freedom are the smaller of the two. */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
   return {
@@ -40,35 +40,38 @@ export function differenceOf(candidate: SummedRatio | null, baseline: SummedRati
   };
 }
 
-/** Degrees of freedom of a variance below which it is not known well enough to call anything, or to plan by. */
+/** Minimum degrees of freedom of a variance for a verdict or a forecast. */
 const MIN_FREEDOM = 30;
 
 export function isKnown(estimate: Estimate | null): estimate is Estimate {
   return estimate !== null && estimate.degreesOfFreedom >= MIN_FREEDOM;
 }
 
-/** A comparison after the latest of its days, with the means of both sides over all live traffic; null without a session. */
+/**
+ * A comparison after its latest day, with the means of both sides over all live traffic; null before the first session.
+ */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;
   readonly candidate: SummedRatio | null;
 }
 
 interface SequentialTest {
-  /** Chance that an equal candidate is ever called. */
+  /** Probability that an equal candidate is ever reported as different. */
   readonly alpha: number;
   /** Difference for which the bounds are tightest, > 0. */
   readonly scale: number;
-  /** Least difference that is called. */
+  /** Smallest difference that is reported. */
   readonly minEffect: number;
-  /** Bounds within it say `no_change`. */
+  /** Bounds within it mean `no_change`. */
   readonly margin: number;
 }
 
 /**
- * The bounds after each day are a confidence sequence (`normalMixtureInterval`): an equal candidate is ever called with a
- * chance of alpha at most. The first day that calls it decides, and no later one takes it back.
+ * The bounds after each day are a confidence sequence (`normalMixtureInterval`): the probability that an equal
+ * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
+ * day revokes it.
  *
- * @param estimates of the mean difference, from all days until each of them; rising
+ * @param estimates of the mean difference, each from all days up to its day; ascending
  */
 export function statusOverDays(
   estimates: readonly { readonly day: string; readonly estimate: Estimate | null }[],

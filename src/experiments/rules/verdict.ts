@@ -1,24 +1,30 @@
 /**
- * The verdict on a candidate (a shadow, or an arm of live traffic) beside its baseline, and how often an equal candidate
- * is called.
+ * The verdict on a candidate (a shadow, or an arm of live traffic) compared with its baseline, and the false positive
+ * rate.
  */
 import { comparisonVerdicts } from '../../golden/rules/verdict.ts';
 import type { Bounds } from '../../math/stats/intervals.ts';
 
 /**
- * `no_change`: no difference that matters is left possible. `inconclusive`: neither a difference that matters nor its
- * absence is shown. `no_data`: too little is known to tell.
+ * `no_change`: any difference is too small to matter. `inconclusive`: a difference that matters is neither shown nor
+ * excluded. `no_data`: there is too little data.
  */
 export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
-/** Chance that an equal candidate is ever called a regression or an improvement, however long and often people look. */
+/**
+ * Probability that an equal candidate is ever reported as a regression or an improvement, however long and often people
+ * look.
+ */
 export const FALSE_CALLS = 0.01;
-/** Planned power, so that the evidence comes with a chance of 0.8: where a few large losses are missing, spread and difference look small. */
+/**
+ * Planned power, so that the actual power is 0.8: if a few large losses have not occurred yet, spread and difference
+ * look small.
+ */
 export const PLANNED_POWER = 0.9;
 
-/** Level of one of so many comparisons, which share the chance of a false call evenly. */
+/** Significance level of one of several comparisons, which share the false positive rate evenly. */
 export function levelOf(comparisons: number): number {
   return FALSE_CALLS / Math.max(1, comparisons);
 }
@@ -27,20 +33,20 @@ export function isCalled(verdict: ExperimentVerdict): verdict is 'regression' | 
   return verdict === 'regression' || verdict === 'improvement';
 }
 
-/** A comparison after its latest interim analysis. The first analysis that called it decides for good. */
+/** A comparison after its latest interim analysis. The first decisive analysis is final. */
 export interface ComparisonStatus {
   readonly verdict: ExperimentVerdict;
-  /** Day (UTC) of the analysis that called it; null while none did. */
+  /** Day (UTC) of the decisive analysis; null before it. */
   readonly calledOn: string | null;
-  /** Candidate - baseline; null while too little is known. */
+  /** Candidate - baseline; null if there is too little data. */
   readonly difference: ({ readonly value: number } & Bounds) | null;
 }
 
 /**
- * The verdict on a shadow: a regression anywhere is one; an improvement waits while a golden set is inconclusive. Judged live
- * queries take long, so they count when they are called, and where there is no golden set.
+ * The verdict on a shadow: any regression makes it a regression; an improvement waits while a golden set is
+ * inconclusive. Judged live queries take long, so they count only once they are decided, or if there is no golden set.
  *
- * @param judged null where live queries are not judged
+ * @param judged null if live queries are not judged
  */
 export function verdictOnShadow(
   golden: readonly ExperimentVerdict[],
@@ -50,7 +56,10 @@ export function verdictOnShadow(
   return firstOf(['regression', 'inconclusive', 'improvement', 'no_change'], verdicts);
 }
 
-/** The verdict on an arm: a regression by any measure is one, and so is an improvement where there is none. */
+/**
+ * The verdict on an arm: a regression in any measure makes it a regression; otherwise, an improvement in any measure
+ * makes it an improvement.
+ */
 export function verdictOnArm(verdicts: readonly ExperimentVerdict[]): ExperimentVerdict {
   return firstOf(['regression', 'improvement', 'inconclusive', 'no_change'], verdicts);
 }
@@ -60,9 +69,9 @@ function firstOf(order: readonly ExperimentVerdict[], verdicts: readonly Experim
 }
 
 /**
- * `decided`: it was called. `enough`: a difference that is to be found would have been called with a chance of 0.8.
- * `days`: that many more days are needed. `more_questions`: more runs of these golden questions never suffice, so many
- * questions would. `unknown`: the noise is unknown yet.
+ * `decided`: a regression or an improvement was reported. `enough`: a difference of the size to detect would have been
+ * detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: more runs of these
+ * golden queries will never suffice, but the given number of queries would. `unknown`: the noise is not known yet.
  */
 export type Evidence =
   | { readonly state: 'decided' | 'enough' | 'unknown' }

@@ -1,6 +1,6 @@
 /**
- * Interim analyses of experiments in PostgreSQL: tests of shadows on golden sets, and daily sums of live traffic. Each is
- * written once, so that a verdict rests on the data of its time.
+ * Interim analyses of experiments in PostgreSQL: tests of shadows on golden sets, and daily sums of live traffic. Each
+ * analysis is written once, so that a verdict rests on the data of its time.
  */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
@@ -10,23 +10,23 @@ import type { SummedDay } from '../rules/summed-days.ts';
 
 export interface ExperimentKey {
   readonly pipeline: string;
-  /** Name of the shadow; of variants, the tag. */
+  /** Name of the shadow; for variants, the tag. */
   readonly experiment: string;
   /** A different index, model or set of arms under the same name starts a new experiment. */
   readonly fingerprint: string;
 }
 
-/** A test with the time at which it was made. */
+/** A test and the time of its analysis. */
 export type MadeTest = GoldenTest & { readonly analysedAt: Date };
 
-/** Of the tests on a golden set. */
+/** Series of the tests on a golden set. */
 const seriesOfSet = (goldenSet: string): string => `golden:${goldenSet}`;
-/** Of the days of judged live queries, whose first k documents are graded. */
+/** Series of days of judged live queries whose first k documents are graded. */
 export const judgedSeries = (k: number): string => `judged@${k}`;
-/** Of the days of live traffic that is split between arms. */
+/** Series of days of live traffic that is split between arms. */
 export const trafficSeries = 'traffic';
 
-/** Place of a day among the days of a series. */
+/** Position of a day in its series. */
 const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
 
 export function createInterimAnalyses(pool: Pool) {
@@ -53,7 +53,7 @@ export function createInterimAnalyses(pool: Pool) {
   return {
     /** Returns the tests of a golden set in order. */
     tests: (key: ExperimentKey, goldenSet: string) => list<MadeTest>(key, seriesOfSet(goldenSet)),
-    /** Adds a test; an existing test with that number stays unchanged. */
+    /** Adds a test; an existing test with the same number stays unchanged. */
     saveTest: (key: ExperimentKey, goldenSet: string, test: GoldenTest, at: Date) =>
       save(key, seriesOfSet(goldenSet), test.number, test, at),
 
@@ -63,7 +63,7 @@ export function createInterimAnalyses(pool: Pool) {
     saveDay: (key: ExperimentKey, series: string, day: SummedDay, at: Date) =>
       save(key, series, placeOf(day.day), day, at),
 
-    /** Deletes the days of a pipeline before a day, for all arms. */
+    /** Deletes the days of a pipeline before a given day, for all arms. */
     async forgetTraffic(pipeline: string, before: Date): Promise<void> {
       await pool.query(
         'delete from interim_analyses where pipeline = $1::text and series = $2::text and place < $3::integer',

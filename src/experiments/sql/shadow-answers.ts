@@ -1,4 +1,4 @@
-/** Live queries for shadows and the results of the shadows, in PostgreSQL. */
+/** Live queries sent to shadows and the shadows' results, in PostgreSQL. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
@@ -10,7 +10,7 @@ import type { ExperimentKey } from './interim-analyses.ts';
 export interface UnaskedQuery {
   readonly id: string;
   readonly receivedAt: Date;
-  /** Draw of its session, which names it. */
+  /** Random number of its session, which identifies the session. */
   readonly cluster: number;
   /** Probability of being sampled and sent to the shadow. */
   readonly probability: number;
@@ -18,7 +18,10 @@ export interface UnaskedQuery {
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
-  /** Results of the user, best first. The hash is null if the text could not be read, the grade if the present judge gave none. */
+  /**
+   * Results of the user, best first. The hash is null if the text could not be read; the grade is null if the current
+   * judge gave none.
+   */
   readonly documents: readonly {
     readonly id: string;
     readonly hash: string | null;
@@ -34,7 +37,7 @@ export interface ShadowAnswer {
   readonly documentIds: readonly string[];
   /** Comparison with the results of the user; null if they could not be compared. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
-  /** nDCG of both lists by the grades of their first k documents; null if a document has no grade. */
+  /** nDCG of both lists from the grades of their first k documents; null if a document has no grade. */
   readonly judged?: { readonly k: number; readonly scores: Pick<LivePair, 'baseline' | 'candidate'> | null };
 }
 
@@ -61,8 +64,8 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Returns samples with a text that were not sent to the shadow for their overlap yet, oldest first. Only their ids decide
-     * the selection, so every read selects the same.
+     * Returns samples with a text that were not yet sent to the shadow for overlap, oldest first. The selection depends
+     * only on ids, so every read selects the same samples.
      *
      * @param rate share of the samples
      */
@@ -89,8 +92,8 @@ export function createShadowAnswers(pool: Pool) {
     },
 
     /**
-     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a budget
-     * leaves out a random part.
+     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a
+     * limited budget excludes a random part.
      */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,
@@ -117,7 +120,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Stores a result unless there is one; a query that was erased since gets none. */
+    /** Stores a result unless one exists; the result of an erased query is not stored. */
     async save(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       answers: readonly ShadowAnswer[],
@@ -197,7 +200,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Returns the queries with the lowest overlap with the users' results. */
+    /** Returns the queries whose results overlap least with the users' results. */
     async mostChanged(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       since: Date,
@@ -229,7 +232,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows.map(({ day }) => day);
     },
 
-    /** Returns the pairs of a day, and the number of queries left out. */
+    /** Returns the pairs of a day, and the number of excluded queries. */
     async pairsOf(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       k: number,

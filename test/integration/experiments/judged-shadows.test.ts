@@ -190,9 +190,9 @@ describe('a shadow of a judged pipeline', () => {
     };
     expect(await shown()).toContain('none yet');
     expect(shadowText(await readShadow(readFrom, pipeline, shadow))).toContain(
-      'nDCG@3, judged live queries: When there is enough evidence for a difference of 0.03 is known after some days with graded queries.',
+      'nDCG@3, judged live queries: The time to detect a difference of 0.03 will be known after some days with graded queries.',
     );
-    // Every fourth query is answered worse by it.
+    // The shadow answers every fourth query worse.
     for (let day = 1; day <= 8; day++) {
       const pairs = Array.from({ length: 60 }, (_, i) => ({
         cluster: i / 60,
@@ -207,13 +207,13 @@ describe('a shadow of a judged pipeline', () => {
     expect(page).toMatch(
       /nDCG@3, judged live queries regression since 2026-11-\d\d 0\.75 0\.65 \u22120\.1 \u22120\.\d+ to \u22120\.\d+ 0\.\d+ 480 in 8 days/,
     );
-    expect(page).toContain('nDCG@3, judged live queries: It is decided.');
+    expect(page).toContain('nDCG@3, judged live queries: The comparison is decided.');
     const text = shadowText(report);
-    expect(text).toMatch(/next {2}regression\n.*It is worse\./);
+    expect(text).toMatch(/next {2}regression\n.*The candidate is worse\./);
     expect(text).toMatch(
       /nDCG@3, judged live queries +regression since 2026-11-\d\d +0\.75 +0\.65 +\u22120\.1 \(\u22120\.\d+ to \u22120\.\d+\) +[\d.]* +480 in 8 days/,
     );
-    expect(text).toContain('nDCG@3, judged live queries: 16 queries left out.');
+    expect(text).toContain('nDCG@3, judged live queries: 16 queries excluded.');
     const gauges = async (at: Date) =>
       Object.fromEntries(
         (await readExperimentGauges(readFrom))(at)

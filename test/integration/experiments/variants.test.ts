@@ -197,7 +197,7 @@ it('sessions that are missing are said first, and nothing else is', async () => 
   await world.sumAfter(3);
   const { split, arms } = await world.report();
   expect(split.verdict).toBe('mismatch');
-  expect(split.explanation).toContain('The split is not what was declared');
+  expect(split.explanation).toContain('differs from the declared split');
   expect(arms).toEqual([]);
   expect(await world.page()).toContain('Split is off');
   const gauges = await world.gauges(3);
