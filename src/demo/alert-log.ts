@@ -1,11 +1,11 @@
-/** The alerts of the demo, and its closing summary: a table of the incidents and what to do next. */
+/** The demo's alerts, and its closing summary: a table of the incidents and what to do next. */
 import { plural } from '../core/format.ts';
 import type { Severity } from '../core/model.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 
-/** Simulated time and data that the daemon has processed since the demo began. */
+/** Simulated time and data that the daemon processed since the demo began. */
 export interface Elapsed {
   readonly hours: number;
   readonly goldenRuns: number;
@@ -20,7 +20,7 @@ export interface FiringAlert {
 
 export interface RaisedAlert extends FiringAlert {
   readonly elapsed: Elapsed;
-  /** True if it fired while nothing was wrong. */
+  /** True if the alert fired while nothing was wrong. */
   readonly isFalse: boolean;
 }
 
@@ -36,7 +36,7 @@ export function createAlertLog() {
     /**
      * Records the alerts that are firing now.
      *
-     * @param isHealthy true if there is no fault, nor a consequence of an earlier one
+     * @param isHealthy true if there is no fault, nor a consequence of an earlier fault
      * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert
      */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
@@ -60,18 +60,18 @@ export function elapsedBetween(from: Elapsed, to: Elapsed): Elapsed {
 
 export interface SummaryRow {
   readonly incident: string;
-  /** The first alert, with its short name; null if none fired. */
+  /** The first alert and its short name; null if none fired. */
   readonly alert: { readonly name: string; readonly severity: Severity } | null;
   /** From the start of the fault to the first alert. */
   readonly detectedAfter: Elapsed | null;
   readonly cause: Cause | null;
-  /** Number of false alerts since the incident before, or since the beginning. */
+  /** Number of false alerts since the previous incident, or since the beginning. */
   readonly falseAlerts: number;
 }
 
 const head = ['incident', 'first alert', 'detected after', 'cause', 'false alerts'];
 
-/** Lines of a table with its head; each column is as wide as its longest cell. */
+/** Lines of a table including its header; each column is as wide as its longest cell. */
 export function summaryTable(rows: readonly SummaryRow[]): string[] {
   const table = [head, ...rows.map(cells)];
   const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
@@ -133,7 +133,9 @@ export function printSummary(
 }
 
 export function printNextSteps(url: string, configFile: string, { print }: Output): void {
-  print('\nrecalld now runs in real time until you press Ctrl-C: simulated users keep asking, and golden runs start');
+  print(
+    '\nrecalld now runs in real time until you press Ctrl-C. Simulated users keep sending queries, and golden runs start',
+  );
   print('every minute.');
   print(`  ${url}/pipelines/${PIPELINE}?range=7d`);
   for (const command of ['status', 'diagnose', 'runs list', 'topics list'])

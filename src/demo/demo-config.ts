@@ -1,4 +1,4 @@
-/** The recalld.yaml of the demo. */
+/** The demo's recalld.yaml. */
 import { SENTENCE_MODEL } from './rag/corpus.ts';
 import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 
@@ -6,16 +6,16 @@ export const PIPELINE = 'demo';
 export const GOLDEN_SET = 'xquad-en';
 export const HEADLINE = 'ndcg@10';
 
-/** Well below the score of the healthy service, and well above its score with a third of the index missing. */
+/** Well below the score of the healthy service, and well above its score when a third of the index is missing. */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** Higher than for golden queries, because an hour has too few live queries to detect an error ratio of 5 %. */
+/** Higher than for golden queries, because too few live queries arrive in an hour to detect an error ratio of 5 %. */
 const MAX_LIVE_FAILURES = 0.2;
 /** Seconds; far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
 
-/** Well below the hit rate of the healthy service, which is 95 %. */
+/** Well below the healthy hit rate of 95 %. */
 const MIN_LIVE_HITS = 0.65;
 
 /** Minimum number of live queries in an hour at night. */
@@ -24,13 +24,15 @@ const MIN_LIVE_QUERIES = 30;
 /** Practically unlimited, because the RAG service belongs to the demo. */
 const MAX_PER_SECOND = 10_000;
 
-/** Retries of search and embedder. One is enough on the same machine, and an outage is detected sooner. */
+/**
+ * Retries for the search and the embedder. One retry is enough on the same machine, and it detects an outage sooner.
+ */
 const RETRIES = 1;
 
 /** Hours between golden runs. */
 export const GOLDEN_HOURS = 2;
 
-/** Traffic of the density baseline; less than the default of two weeks, to keep the demo short. */
+/** Traffic for the density baseline; less than the default of two weeks, to keep the demo short. */
 const BASELINE_DAYS = 2;
 const BASELINE_SESSIONS = 1000;
 
@@ -46,7 +48,7 @@ const JUDGED = {
 
 /**
  * @param port of the daemon; 0 for a free one
- * @param folder that holds the data folder
+ * @param folder that contains the data folder
  * @param cron schedule of golden runs
  */
 export function demoConfig(
@@ -112,7 +114,7 @@ export function demoConfig(
   };
 }
 
-/** Names that the daemon gives the alerts of the demo. */
+/** Alert names that the daemon uses in the demo. */
 export const alertNames = {
   scores: `${HEADLINE} below ${MIN_SCORE} on ${GOLDEN_SET}`,
   staleLabels: `stale labels above ${MAX_STALE} on ${GOLDEN_SET}`,

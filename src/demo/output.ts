@@ -1,11 +1,11 @@
-/** Output of the demo, on a terminal or in a file. */
+/** Demo output on a terminal or in a file. */
 type Emphasis = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 export interface Output {
   readonly print: (line: string) => void;
-  /** Replaces the progress line, which only a terminal shows; null removes it. */
+  /** Replaces the progress line, which is only shown on a terminal; null removes it. */
   readonly progress: (text: string | null) => void;
-  /** Styles text on a terminal, and returns it unchanged elsewhere. */
+  /** Styles text on a terminal; elsewhere, returns it unchanged. */
   readonly styled: (emphasis: Emphasis, text: string) => string;
 }
 
@@ -13,7 +13,7 @@ export interface Output {
 export const WIDTH = 100;
 const LABEL = 12;
 
-/** Prints a label and, beside it, a text wrapped to the width. */
+/** Prints a label and, beside it, text wrapped to the width. */
 export function printLabeled({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
   for (const [index, line] of wrapped(text, WIDTH - LABEL - 2).entries()) {
     const name = (index === 0 ? label : '').padEnd(LABEL);

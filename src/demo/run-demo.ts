@@ -1,8 +1,8 @@
 /**
- * The demo: a RAG service on real data, its users, the daemon that monitors it, healthy hours, and then a series of
- * incidents. Only the clock is simulated, so that hours pass in seconds. Everything else works as in production: the config
- * is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages are those of the daemon. At the end, a
- * daemon takes over in real time, and the demo verifies its state through the API.
+ * The demo: a RAG service with real data, its users, and the daemon that monitors it. Healthy hours are followed by a
+ * series of incidents. Only the clock is simulated, so that hours pass in seconds. Everything else works as in
+ * production: the config is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages are those of
+ * the daemon. At the end, a daemon takes over in real time, and the demo verifies the daemon's state through the API.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,10 +30,11 @@ const SESSION_PAUSE_MS = 1000;
 const INGEST_TIMEOUT_MS = 30_000;
 
 /**
- * Starts the real daemon and a few simulated users, and verifies that it lists the incidents of the demo and ingests queries.
+ * Starts the real daemon and a few simulated users, and verifies that the daemon lists the demo's incidents and ingests
+ * queries.
  *
  * @param causes diagnosed causes, oldest first
- * @param stay runs while users keep asking
+ * @param stay runs while users keep sending queries
  * @throws RecalldError as startMonitor
  */
 async function continueLive(
@@ -58,7 +59,7 @@ async function continueLive(
   }
 }
 
-/** Starts users who send one query after the other, which the RAG service reports with the client of recalld. */
+/** Starts users who send one query after the other. The RAG service reports each query with the recalld client. */
 function startUsers(url: string, ragUrl: string, traffic: DemoTraffic, signal: AbortSignal): { stop(): Promise<void> } {
   const client = createClient({ url, pipeline: PIPELINE });
   const stopping = new AbortController();
@@ -71,7 +72,7 @@ function startUsers(url: string, ragUrl: string, traffic: DemoTraffic, signal: A
       await sleep(SESSION_PAUSE_MS, undefined, { signal: until });
     }
   };
-  // Rejects when it is stopped.
+  // Rejects when stopped.
   const asking = keepAsking().catch(() => undefined);
   return {
     async stop() {
@@ -93,7 +94,10 @@ async function causeProblems(url: string, causes: readonly Cause[], signal: Abor
   ];
 }
 
-/** Waits until /metrics counts queries of users. @returns false on timeout */
+/**
+ * Waits until /metrics counts user queries.
+ * @returns false on timeout
+ */
 async function ingests(url: string, signal: AbortSignal): Promise<boolean> {
   const deadline = systemClock.monotonicMs() + INGEST_TIMEOUT_MS;
   while (systemClock.monotonicMs() < deadline) {
@@ -106,7 +110,7 @@ async function ingests(url: string, signal: AbortSignal): Promise<boolean> {
 
 interface DemoParts {
   readonly port: number;
-  /** Empty for the healthy hours only. */
+  /** Empty to run only the healthy hours. */
   readonly scenarios: readonly Scenario[];
   /** Keeps the daemon running after the last incident, until `signal` aborts. */
   readonly stay: boolean;
@@ -114,14 +118,14 @@ interface DemoParts {
   readonly output: Output;
 }
 
-/** Delay after which the results of an hour are known. */
+/** Delay after which the results for an hour are available. */
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
-/** The first day is the baseline of query density; the rest is compared with it before the first fault. */
+/** The first day is the baseline for query density; later hours before the first fault are compared with it. */
 const MIN_HEALTHY_HOURS = 28;
-/** Hour of the users' day of the first fault; the busy hours follow. */
+/** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;
-/** Schedule of golden runs in real time. */
+/** Real-time schedule of golden runs. */
 const EVERY_MINUTE = '* * * * *';
 
 /**
@@ -148,7 +152,7 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const { output, stay, signal } = demo;
   const startedMs = systemClock.monotonicMs();
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
-  // Keeps the port, so that links printed before still work.
+  // Keeps the port, so that links printed earlier still work.
   const command = await writeConfig(rag, port, folder, EVERY_MINUTE, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
@@ -173,7 +177,7 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
   return withWorld(command, rag, questions, { start, firstHour, judgedAfter }, async (world) => {
     output.print(
-      `A RAG service answers from ${documents} Wikipedia passages in pgvector; none is about ${MISSING_TITLE}.`,
+      `A RAG service answers from ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
     );
     output.print(
       `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
@@ -195,9 +199,10 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
 }
 
 /**
- * Chooses the simulated start, so that the simulation ends with the last full hour. To make it nearly the same at any time
- * of day, it begins in the middle of one of the eight-hour blocks (UTC) by which a density baseline is tested against
- * itself, or up to an hour later if golden runs require it: then the first 25 hours have as many even blocks as odd ones.
+ * Chooses the simulated start, so that the simulation ends with the last full hour. To make the simulation nearly the
+ * same at any time of day, it begins in the middle of one of the eight-hour blocks (UTC) by which a density baseline is
+ * tested against itself, or up to an hour later if golden runs require it. The first 25 hours then have as many even
+ * blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
   readonly start: Date;

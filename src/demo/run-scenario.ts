@@ -51,7 +51,7 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
   printLabeled(
     output,
     'live',
-    `${percentage(value)} of live queries found an answer${bounds}; a model graded ${Number(details['model'])} queries, of which people re-graded ${Number(details['people'])}. Golden ${HEADLINE} is still ${golden}.`,
+    `${percentage(value)} of live queries found an answer${bounds}; a model graded ${Number(details['model'])} queries, and people graded ${Number(details['people'])} of them again. Golden ${HEADLINE} is still ${golden}.`,
   );
   return [];
 }
@@ -59,7 +59,7 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
 type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents']['current']>>>;
 
 /**
- * @param alertsBefore number of alerts up to the end of the fault before
+ * @param alertsBefore number of alerts up to the end of the previous fault
  * @param place of the scenario, such as `1 of 7`
  * @returns a row of the summary, and problems as one sentence each
  */
@@ -149,7 +149,7 @@ function printAlerts(raised: readonly RaisedAlert[], start: Elapsed, output: Out
 }
 
 function causeProblems({ cause }: Scenario, diagnosis: Diagnosis | null): string[] {
-  if (diagnosis === null) return ['it was not diagnosed.'];
+  if (diagnosis === null) return ['the alert was not diagnosed.'];
   return diagnosis.cause === cause ? [] : [`the diagnosis is ${diagnosis.cause}, not ${cause}.`];
 }
 
@@ -161,7 +161,7 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
     hours += 1;
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that fire because of the fault after its fix are not false.
+    // Alerts that still fire because of the fault after its fix are not false.
     log.record(firing, world.elapsed(), resolvedAfter !== null);
     if (firing.length > 0) resolvedAfter = null;
     else resolvedAfter ??= hours;

@@ -1,4 +1,4 @@
-/** The incidents of the demo, in order. */
+/** The demo's incidents, in order. */
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { alertNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
@@ -8,22 +8,25 @@ export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
 export interface Scenario {
   readonly name: ScenarioName;
   readonly title: string;
-  /** What changed; one sentence. */
+  /** One sentence about what changed. */
   readonly change: string;
-  /** How it was fixed; one sentence. */
+  /** One sentence about the fix. */
   readonly fix: string;
   readonly ragFault: RagFault;
-  /** Documents missing from the store until the fix, and the share of sessions that ask about them from then on. */
+  /**
+   * Documents missing from the store until the fix, and the share of sessions that ask about these documents from the
+   * fault on.
+   */
   readonly missing: { readonly gap: Gap; readonly share: number } | null;
-  /** Names of alerts that must fire. */
+  /** Names of the alerts that must fire. */
   readonly expectedAlerts: readonly string[];
   /** Cause that the diagnosis must name. */
   readonly cause: Cause;
-  /** Page of the console that shows the incident best. */
+  /** The console page that shows the incident best. */
   readonly page: 'density' | 'overview' | 'run';
-  /** Healthy hours before it, so that a golden run ends its first hour. */
+  /** Healthy hours before the fault, so that a golden run ends in the first hour of the fault. */
   readonly leadHours: number;
-  /** Hours before the fault from which live queries are graded; null if it does not need grades. */
+  /** Hours before the fault at which grading of live queries starts; null if the fault does not need grades. */
   readonly judgedHours: number | null;
   /** Hours from the fault to its diagnosis. */
   readonly faultHours: number;
@@ -32,11 +35,11 @@ export interface Scenario {
 }
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
-/** Large enough to be detected within half a day, whatever the time of day. */
+/** Large enough to be detected within half a day at any time of day. */
 const TOPIC_SHARE = 0.2;
-/** Large, because golden runs do not ask about these passages, and the store holds others that are similar. */
+/** Large, because golden runs do not cover these passages, and the store contains similar passages. */
 const ANSWERS_SHARE = 0.8;
-/** One golden run detects the fault, and the next one the fix. */
+/** One golden run detects the fault, and the next run detects the fix. */
 const HOURS = {
   leadHours: GOLDEN_HOURS - 1,
   judgedHours: null,
@@ -61,7 +64,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'topic',
     title: `uncovered topic, ${100 * TOPIC_SHARE} %`,
     change: `${100 * TOPIC_SHARE} % of sessions started to ask about ${MISSING_TITLE}, which the store does not cover.`,
-    fix: `Passages about ${MISSING_TITLE} were added to the index. Users keep asking about it.`,
+    fix: `Passages about ${MISSING_TITLE} were added to the index. Users still ask about it.`,
     ragFault: 'none',
     missing: { gap: 'article', share: TOPIC_SHARE },
     expectedAlerts: [alertNames.density],
@@ -125,7 +128,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'answers',
     title: `answers missing, ${100 * ANSWERS_SHARE} %`,
     change: `${100 * ANSWERS_SHARE} % of sessions started to ask about ${missingPassages.length} passages that are missing from articles in the store. The golden set has no queries about them.`,
-    fix: 'The missing passages were added to the index. Users keep asking about them.',
+    fix: 'The missing passages were added to the index. Users still ask about them.',
     ragFault: 'none',
     missing: { gap: 'answers', share: ANSWERS_SHARE },
     expectedAlerts: [alertNames.liveHits],
@@ -134,7 +137,7 @@ export const scenarios: readonly Scenario[] = [
     leadHours: GOLDEN_HOURS - 1,
     judgedHours: 3,
     faultHours: 3,
-    // All graded queries of the fault must leave the window first.
+    // All queries that were graded during the fault must leave the window first.
     recoveryHours: 6,
   },
 ];

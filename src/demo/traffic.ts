@@ -1,6 +1,6 @@
 /**
- * Simulated users: sessions of one to three questions about one article, more by day than by night; and simulated
- * reviewers, who grade by the known judgments.
+ * Simulated users: sessions of one to three questions about one article, with more sessions by day than by night; and
+ * simulated reviewers, who grade according to the known judgments.
  */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -13,14 +13,14 @@ import { type Gap, gapOf } from './rag/fault.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
 
 interface AnsweredQuestion extends DemoQuestion {
-  /** Id of the document that answers it. */
+  /** Id of the document that answers the question. */
   readonly document: string;
 }
 
-/** The questions of the demo, divided into golden queries and questions of users. */
+/** The demo's questions, divided into golden queries and questions from users. */
 export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
-  /** Questions of users, by article; none is in the golden set. */
+  /** Questions from users, by article; none is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
   /** Questions about documents that can be missing, by article; none is in the golden set. */
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
@@ -28,7 +28,10 @@ export interface DividedQuestions {
 
 const GOLDEN = 100;
 
-/** Divides the questions in the same way in every run. @throws RecalldError file_unreadable */
+/**
+ * Divides the questions in the same way in every run.
+ * @throws RecalldError file_unreadable
+ */
 export async function divideQuestions(): Promise<DividedQuestions> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
@@ -58,7 +61,7 @@ export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
 
 export type DemoTraffic = ReturnType<typeof createDemoTraffic>;
 
-/** Id of the question that a live query of this traffic asks. */
+/** Id of the question behind a simulated live query. */
 export function questionOf(queryId: string): string {
   return queryId.split('-')[0] ?? '';
 }
@@ -150,7 +153,7 @@ function uniforms(): () => number {
   };
 }
 
-/** Caches answers: the service returns the same answer to a question until its fault or its documents change. */
+/** Caches answers, because the service answers a question in the same way until its fault or its documents change. */
 export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {
@@ -159,7 +162,7 @@ export function createSearcher(url: string, signal: AbortSignal) {
       known.set(text, answer);
       return answer;
     },
-    /** Clears the cache, after the service was changed. */
+    /** Clears the cache; call it after a change to the service. */
     clear: (): void => known.clear(),
   };
 }
@@ -191,7 +194,7 @@ async function searched(
 }
 
 const REVIEWER = 'demo';
-/** More than are drawn for human review in an hour. */
+/** More queries than are selected for human review in an hour. */
 const MAX_QUERIES = 100;
 
 /** Sends human judgments to the HTTP API. @throws RecalldError demo_failed, and as readDemoAnswers */

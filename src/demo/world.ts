@@ -1,4 +1,4 @@
-/** The demo's RAG service, its users and the daemon that monitors it, on one simulated clock. */
+/** The demo's RAG service, its users and the daemon that monitors it, all on one simulated clock. */
 import type { CommandSettings } from '../app/commands/command-store.ts';
 import { createSimulatedClock } from '../app/simulated-clock.ts';
 import { type SimulatedDaemon, withSimulatedDaemon } from '../app/simulated-daemon.ts';
@@ -23,7 +23,7 @@ const DAY_HOURS = 24;
 const SAMPLED_MS = 5 * MINUTE_MS;
 /** A density window closes ten minutes after its end, so its result is known after a quarter of an hour. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
-/** Queries are drawn for grading half an hour after they arrived. */
+/** Queries are selected for grading half an hour after they arrive. */
 const GRADED_MS = 37 * MINUTE_MS;
 
 export interface World {
@@ -31,14 +31,14 @@ export interface World {
   readonly traffic: DemoTraffic;
   now(): Date;
   elapsed(): Elapsed;
-  /** Simulates an hour of live traffic and the daemon's work in it. */
+  /** Simulates one hour of live traffic and the daemon's work during it. */
   passHour(): Promise<void>;
   /** Simulates the time up to the real present, so that no data is too old when the real daemon takes over. */
   catchUp(): Promise<void>;
   /** Sets the share of sessions that ask about missing documents. */
   askAboutMissing(gap: Gap, share: number): void;
   setFault(fault: RagFault): Promise<void>;
-  /** Adds missing documents to the store with the next call of `setFault`. */
+  /** Adds missing documents to the store on the next call of `setFault`. */
   fill(gap: Gap): void;
 }
 
@@ -77,7 +77,7 @@ export async function withWorld<T>(
       await daemon.ingestQueries(arrived);
       liveQueries += arrived.length;
     };
-    /** Runs jobs after those whose results they use. */
+    /** Runs each job after the jobs whose results it uses. */
     const evaluateHour = async (): Promise<void> => {
       await daemon.run('evaluate-density', 'measure-live-traffic');
       await daemon.run('find-uncovered-topics', 'evaluate-checks');

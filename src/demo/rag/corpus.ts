@@ -19,7 +19,7 @@ export interface DemoQuestion {
   readonly text: string;
 }
 
-/** Folder of the data in BEIR layout, in src/ also when this file runs from dist/. */
+/** Folder of the data in BEIR layout. It is in src/ even if this file runs from dist/. */
 export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
 /** Reads the 240 passages in the order of the file. @throws RecalldError file_unreadable */
@@ -111,9 +111,9 @@ function keyOf(text: string): string {
 const NEIGHBORS = 8;
 
 /**
- * An embedder with precomputed vectors. A text without one, such as a query that a user typed, gets the mean of the vectors
- * of the eight texts with the most similar words, weighted by the square of the similarity; the zero vector if no text
- * shares a word with it.
+ * An embedder with precomputed vectors. A text without one, such as a query that a user typed, gets the mean of the
+ * vectors of the eight texts with the most similar words, weighted by the square of the similarity. It gets the zero
+ * vector if no text shares a word with it.
  *
  * @param texts texts that have vectors
  * @param words embedder by which texts are compared

@@ -15,7 +15,9 @@ export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage
 
 export type RagFault = (typeof ragFaults)[number];
 
-/** Documents that can be missing from the store, as if never written: a whole article, or passages of several. */
+/**
+ * Documents that can be missing from the store, as if they were never written: a whole article, or passages of several.
+ */
 export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
@@ -24,8 +26,8 @@ export type Gap = (typeof gaps)[number];
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
- * One passage of each of 16 articles, whose other passages are in the store. No golden query is about these passages, and
- * users' questions about them are, on average, more similar to the stored passages than half of their other questions.
+ * One passage of each of 16 articles, whose other passages are in the store. No golden query is about these passages.
+ * On average, users' questions about them are more similar to the stored passages than half of their other questions.
  */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',

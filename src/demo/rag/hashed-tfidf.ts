@@ -1,4 +1,4 @@
-/** A lexical embedder: hashed TF-IDF over stemmed English words. It is the wrong model of the `embedding` fault. */
+/** A lexical embedder: hashed TF-IDF over stemmed English words. The wrong model in the `embedding` fault. */
 
 /** English function words and question words. */
 const stopWords = new Set(
@@ -81,7 +81,7 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
  * corpus count as the rarest, so a query about another topic gets a low similarity. Vectors of different seeds cannot be
  * compared.
  *
- * `dimensions` is at least 1; `seed` is an integer.
+ * `dimensions` must be at least 1; `seed` must be an integer.
  */
 export function hashedTfidfEmbedder(
   fitted: InverseDocumentFrequencies,

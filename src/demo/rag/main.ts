@@ -1,6 +1,6 @@
 /**
- * Entry point of the child process with the demo's RAG service, which spawn.ts starts. It runs until SIGTERM, SIGINT or the
- * end of the IPC channel, which also ends when the parent is killed, so it never outlives its parent.
+ * Entry point of the child process with the demo's RAG service, which spawn.ts starts. Runs until SIGTERM, SIGINT or
+ * the end of the IPC channel, which also ends when the parent is killed, so the child never outlives its parent.
  */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';

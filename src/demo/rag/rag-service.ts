@@ -92,7 +92,7 @@ interface RagServerParts {
   /** A different model of the same dimensions, for the `embedding` fault. */
   readonly foreignEmbedder: TextEmbedder;
   readonly judge: StandInJudge;
-  /** Logs one line per event; never the text of a query. */
+  /** Logs one line per event, but never the text of a query. */
   readonly log: (line: string) => void;
 }
 
@@ -106,7 +106,7 @@ const searchBody = {
   },
 };
 
-/** Limit of the answer cache. */
+/** Maximum number of cached results. */
 const MAX_CACHED = 5_000;
 
 const conditionBody = {
@@ -146,7 +146,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /** Answers since the last change, because golden queries repeat and a search in pgvector takes some milliseconds. */
+  /** Results since the last change, because golden queries repeat and a search in pgvector takes some milliseconds. */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;
@@ -231,7 +231,8 @@ const loopback = { host: '127.0.0.1', port: 0 };
 
 /**
  * Starts the vector store, embeds and inserts the corpus, and serves the search at `address` (default: a free loopback
- * port). Resolves when it can answer searches. It cleans up nothing after a failure, so the process should then exit.
+ * port). Resolves when the service can answer searches. Cleans up nothing after a failure, so the process should then
+ * exit.
  */
 export async function startRagService(
   log: (line: string) => void,

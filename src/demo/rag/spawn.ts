@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { RecalldError } from '../../core/errors.ts';
 import { type Gap, gaps, type RagFault } from './fault.ts';
 
-/** IPC message of the child process, sent once when it can answer searches. */
+/** IPC message of the child process, sent once the service can answer searches. */
 export interface ReadyMessage {
   readonly kind: 'ready';
   readonly url: string;
@@ -29,7 +29,7 @@ export interface DemoRagService {
   /**
    * Activates a fault; `none` removes it.
    *
-   * @param filled gaps whose documents the store has; all of them by default
+   * @param filled gaps whose documents the store has; default: all
    * @returns number of documents in the store afterwards
    * @throws RecalldError demo_failed
    */
@@ -47,10 +47,10 @@ const FAULT_DEADLINE_MS = 10_000;
  * Starts the demo's RAG service as a child process. The child has its own process group, so that Ctrl-C in the terminal
  * reaches only the parent, which then stops everything in order. The child ends when the parent ends for any reason.
  *
- * @param options `signal` cancels the start only; afterwards, `stop` ends the service. `onLog` receives the child's output
- *   line by line. `startTimeoutMs` defaults to 90 s.
- * @throws RecalldError demo_failed, with the child's last line, if it ends or does not get ready in time; the reason of
- *   `signal`
+ * @param options `signal` cancels the start only; afterwards, `stop` ends the service. `onLog` receives the child's
+ * output line by line. `startTimeoutMs` defaults to 90 s.
+ * @throws RecalldError demo_failed, with the child's last line, if the child ends or is not ready in time; the reason
+ * of `signal`
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},

@@ -1,4 +1,4 @@
-/** A stand-in for the LLM judge. It knows the judgments of the demo's data, and makes errors at a fixed rate. */
+/** A stand-in for the LLM judge. It returns the judgments of the demo's data, with errors at a fixed rate. */
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 import type { DemoDocument, DemoQuestion } from './corpus.ts';
@@ -14,8 +14,8 @@ const MAX_GRADE = 3;
 export type StandInJudge = (prompt: string) => string;
 
 /**
- * Creates a judge that reads question and document from the last line of the prompt and grades them by `knownGrade`; unknown
- * texts get 0. Its errors depend on a hash of the pair, so they are the same in every run.
+ * Creates a judge that reads question and document from the last line of the prompt and grades them with `knownGrade`;
+ * unknown texts get 0. Its errors depend on a hash of the pair, so they are the same in every run.
  *
  * @param known.answers id of the document that answers each question, keyed by question id
  */
@@ -53,7 +53,10 @@ function errorOf(question: string, document: string): -1 | 0 | 1 {
   return draw < TOO_HIGH + TOO_LOW ? -1 : 0;
 }
 
-/** @returns 3 for the document that answers the question, 2 for half of it, 1 for others of its article, 0 otherwise */
+/**
+ * @returns 3 for the document that answers the question, 2 for half of that document, 1 for other documents of its
+ * article, 0 otherwise
+ */
 export function knownGrade(document: string, answer: string): number {
   if (document === answer) return 3;
   if (document.startsWith(`${answer}-`)) return 2;

@@ -18,7 +18,7 @@ export interface FoundDocument extends DemoDocument {
 
 export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 
-/** The vector store of the demo, which is the table `chunks`. */
+/** The demo's vector store, which is the table `chunks`. */
 export interface ChunkStore extends PgvectorServer {
   /** Adds chunks in one transaction; existing ids are unchanged. */
   insert(chunks: readonly Chunk[]): Promise<void>;
@@ -42,8 +42,8 @@ const schema = (dimensions: number) => `
  * Starts PostgreSQL compiled to WebAssembly (PGlite) with pgvector in memory, on a free loopback port.
  *
  * PGlite has one backend for all clients: they share session settings and named prepared statements, and a client in a
- * transaction blocks the others. PGlite keeps the messages of a client together only inside a transaction, so writes of
- * more than one packet need one.
+ * transaction blocks all others. PGlite keeps a client's messages together only inside a transaction, so writes of more
+ * than one packet need a transaction.
  *
  * @param settings lines of postgresql.conf
  */
@@ -54,11 +54,11 @@ export async function startPglite(settings: string[] = []) {
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // A connection that ends during the close calls this afterwards, and its error would end the process. Fixed in
-  // pglite-socket 0.2.17.
+  // A connection that ends during the close calls this afterwards, and its error would end the process. This is fixed
+  // in pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
-  // Before pglite-socket 0.2.15, reset connections count forever, so that any limit would be reached.
+  // Before pglite-socket 0.2.15, reset connections stay counted, so that any limit would eventually be exceeded.
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
   return {
@@ -77,7 +77,7 @@ export async function startChunkStore(options: {
   dimensions: number;
   onError: (error: Error) => void;
 }): Promise<ChunkStore> {
-  // The corpus takes about 1 MB, and the default of 128 MB is allocated at once.
+  // The corpus needs about 1 MB, but the default of 128 MB would be allocated at once.
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
