@@ -1,4 +1,4 @@
-/** Schemas of the golden config that go beyond plain fields. */
+/** Schemas of the golden config that need more than plain fields. */
 import { z } from 'zod';
 
 const time = z
@@ -7,7 +7,7 @@ const time = z
 
 export const quietHoursSchema = z
   .strictObject({
-    from: time.describe('First quiet minute.'),
+    from: time.describe('First minute of the quiet hours.'),
     to: time.describe('First minute after the quiet hours; a time before `from` is on the next day.'),
   })
   .refine(({ from, to }) => from !== to, { error: 'covers the whole day; remove `cron` instead' });
@@ -21,7 +21,7 @@ export function minuteOfDay(text: string): number {
 /**
  * Adds one issue per repeated name, at its element.
  *
- * @param field the field of each element that has the name; omit it if the elements are the names
+ * @param field the field of each element that contains the name; omit it if the elements are the names
  */
 export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {
@@ -30,7 +30,7 @@ export function refuseRepeats(names: readonly string[], context: z.core.$Refinem
     context.addIssue({
       code: 'custom',
       path: field === undefined ? [index] : [index, field],
-      message: `repeats "${name}" from element ${first} of the list; name each once`,
+      message: `repeats "${name}" from list element ${first}; name each element once`,
     });
   }
 }

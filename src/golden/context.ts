@@ -1,4 +1,4 @@
-/** The part of the context for golden sets and runs. */
+/** The part of the context that golden sets and runs add. */
 import type { Pool } from 'pg';
 import type { Timetable } from './gauges.ts';
 import type { GoldenStatistics } from './golden-statistics.ts';
@@ -12,7 +12,7 @@ import { createGoldenTicks } from './sql/golden-ticks.ts';
 import { createRunReads } from './sql/run-results.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
-/** @param by the person who makes changes, for the audit log; null: recalld itself */
+/** @param by the person who makes changes, for the audit log; null for recalld itself */
 export function goldenTables(pool: Pool, by: string | null) {
   return {
     sets: createGoldenSets(pool, by),
@@ -31,13 +31,13 @@ declare module '../core/context.ts' {
     readonly golden: ReturnType<typeof goldenTables>;
   }
   interface Hooks {
-    /** Evaluates the checks of some pipelines now, because their inputs have changed. */
+    /** Evaluates the checks of some pipelines immediately, because their inputs have changed. */
     evaluateChecks(pipelines?: readonly string[]): Promise<void>;
-    /** Replays the queries of a run with the shadows, or evaluates the run of a shadow. */
+    /** Replays a run's queries with the shadows, or evaluates a shadow run. */
     followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;
     /** Enqueues a run for the workers, at most once a minute. */
     resume(run: GoldenRun): Promise<void>;
-    /** Requests a diagnosis of the alerts of a pipeline; requests with equal ids are merged. */
+    /** Requests a diagnosis of a pipeline's alerts; requests with equal ids are merged. */
     diagnose(pipeline: string, id: string): Promise<void>;
   }
   interface Context {

@@ -1,4 +1,4 @@
-/** Schemas and endpoints of golden sets, runs and baselines. */
+/** Schemas and endpoints for golden sets, runs and baselines. */
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
 import { queryOutcomes } from '../core/model.ts';
@@ -28,7 +28,7 @@ import type { ChangedQuery } from './rules/listed-queries.ts';
 import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
-/** As in the config. */
+/** Name in the config. */
 const MAX_CUTOFF = 1000;
 
 const outcomeField = z.enum(queryOutcomes);
@@ -39,7 +39,7 @@ const metricKeyField = z
   .refine((text) => isMetricAtCutoff(text), { error: 'must be a metric with a cutoff such as ndcg@10' });
 
 export const newGoldenRunSchema = z.strictObject({
-  pipeline: nameSchema.describe('Pipeline of the config.'),
+  pipeline: nameSchema.describe('Name of a pipeline in the config.'),
   golden_set: nameSchema.describe('Golden set whose latest version is run.'),
 });
 
@@ -50,9 +50,9 @@ export const goldenRunParams = z.strictObject({ id: idField });
 export const comparedRunsParams = z.strictObject({ baseline: idField, candidate: idField });
 
 export const goldenRunListQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only runs of this pipeline.'),
-  golden_set: nameSchema.optional().describe('Only runs of this golden set.'),
-  status: runStatusField.optional().describe('Only runs with this status.'),
+  pipeline: nameSchema.optional().describe('Return only runs of this pipeline.'),
+  golden_set: nameSchema.optional().describe('Return only runs of this golden set.'),
+  status: runStatusField.optional().describe('Return only runs with this status.'),
   limit: limitField(100, 20),
   cursor: pageQueryShape.cursor,
 });
@@ -68,12 +68,12 @@ export const goldenRunSchema = z.object({
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   query_count: z.int(),
-  metrics: metricsSchema.describe('Over all queries; empty unless the run completed.'),
+  metrics: metricsSchema.describe('Means over all queries; empty unless the run completed.'),
   verdict: verdictField,
 });
 
 export const runQueriesQuery = z.strictObject({
-  outcome: outcomeField.optional().describe('Only queries with this outcome.'),
+  outcome: outcomeField.optional().describe('Return only queries with this outcome.'),
   order_by: metricKeyField
     .optional()
     .describe('Sorts by this metric, such as `ndcg@10`, lowest first. Default: the order of the set.'),
@@ -81,22 +81,22 @@ export const runQueriesQuery = z.strictObject({
 });
 
 export const runQuerySchema = goldenQuerySchema.extend({
-  outcome: outcomeField.nullable().describe('Null while the query has no answer.'),
+  outcome: outcomeField.nullable().describe('Null until the query is answered.'),
   documents: z
     .array(z.object({ id: z.string(), score: z.number().nullable() }))
-    .describe('In the order of the retriever.'),
+    .describe('Results in the order of the retriever.'),
   latency_ms: z.number().nullable(),
   attempts: z.int(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
   stale_documents: z.array(z.string()).describe('Judged documents that are missing from the store.'),
-  metrics: z.record(z.string(), z.number()).describe('Scores of the query; 0 without an answer.'),
+  metrics: z.record(z.string(), z.number()).describe('Scores of the query; 0 if it failed.'),
 });
 
 export const compareQuery = z.strictObject({
   by: metricKeyField
     .optional()
-    .describe('Metric that sorts the queries. Default: nDCG at the largest cutoff of the candidate.'),
+    .describe('Metric by which the queries are sorted. Default: nDCG at the largest cutoff of the candidate.'),
   ...numberedPageShape,
 });
 
@@ -124,7 +124,7 @@ export const newBaselineSchema = z.strictObject({
   with_failures: z
     .boolean()
     .optional()
-    .describe('Pins the run even if some of its queries failed; they count 0 in the baseline.'),
+    .describe('Pins the run even if some of its queries failed; they count as 0 in the baseline.'),
 });
 
 export const baselineParams = z.strictObject({ pipeline: nameSchema, golden_set: nameSchema });
@@ -136,7 +136,7 @@ export const baselineSchema = z.object({
   note: z.string().nullable(),
   excluded_runs: z
     .array(z.object({ run_id: z.string(), reason: z.string() }))
-    .describe('Runs excluded from the noise measurement, with the reason.'),
+    .describe('Runs excluded from the noise measurement, with reasons.'),
   pinned_at: z.iso.datetime(),
 });
 
@@ -227,7 +227,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/golden-runs/{id}/cancel',
     tag: 'golden',
-    summary: 'Cancel a running golden run. Its worker stops within seconds.',
+    summary: 'Cancel a running golden run. The worker stops within seconds.',
     scope: 'admin',
     params: goldenRunParams,
     body: null,
@@ -259,7 +259,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/baselines',
     tag: 'golden',
-    summary: 'Pin a completed run as the baseline of its pipeline and golden set. Replaces the previous one.',
+    summary: 'Pin a completed run as the baseline of its pipeline and golden set. Replaces the previous baseline.',
     scope: 'admin',
     body: newBaselineSchema,
     responses: { '201': { description: 'Pinned.', body: baselineSchema } },

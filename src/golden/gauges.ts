@@ -27,14 +27,14 @@ import { type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
 import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
-/** Planned times of the runs of a schedule, outside its quiet hours. */
+/** Planned run times of a schedule, outside its quiet hours. */
 export interface Timetable {
   /** When this process started. */
   readonly startedAt: Date;
-  /** Longest gap between two full runs; null for a set without a schedule. */
+  /** Longest gap between two full runs; null for a set with no schedule. */
   intervalSeconds(golden: GoldenSchedule): number | null;
   sentinelIntervalSeconds(golden: GoldenSchedule): number | null;
-  /** Null for a set without a schedule, or when every tick is quiet. */
+  /** Null for a set with no schedule, or if every tick is in the quiet hours. */
   nextRun(golden: GoldenSchedule, after: Date): Date | null;
   nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
 }
@@ -72,7 +72,7 @@ export async function readScheduleGauges(
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** Samples of a measurement of the latest ended run, until the run is too old to trust. */
+/** Returns samples of a measurement of the latest finished run, until the run is too old to trust. */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -90,7 +90,7 @@ function ofEndedRun(
   return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
 }
 
-/** For the latest run that was compared with a pinned one. */
+/** Taken from the latest run that was compared with a pinned run. */
 function stabilitySamples(set: SetLabels, newest: Newest): GaugeSample[] {
   const labels = { ...set, k: String(newest.details['k']) };
   return [
@@ -108,7 +108,7 @@ function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** By stage, with parallel stages as one, and `failed` for the losses of failed queries. */
+/** By stage, with parallel stages as one, and `failed` for the losses from failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -156,7 +156,7 @@ function skipSamples(
     );
 }
 
-/** The next success is due when the next planned run has used up all the time that a run may take. */
+/** The next run is overdue once the next planned run has used up its maximum duration. */
 function dueSamples(
   { timetable }: Context,
   pipeline: WatchedPipeline,

@@ -16,12 +16,12 @@ import { findAskedPipeline, type WatchedPipeline } from './watched-pipeline.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Maximum number of batches of one run in progress; the concurrency limit of the retriever applies anyway. */
+/** Maximum number of batches in progress per run; the retriever's concurrency limit applies anyway. */
 const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
-  does: 'Divides a golden run among workers, or asks its remaining queries, scores it and ends it.',
+  does: 'Divides a golden run among workers, or runs its remaining queries, scores it and ends it.',
   // `round` distinguishes the jobs of a run that is resumed.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,
@@ -42,7 +42,7 @@ export const runGoldenSetJob = defineJob({
 
 export const askGoldenBatchJob = defineJob({
   name: 'ask-golden-batch',
-  does: 'Asks the retriever one batch of a golden run, and enqueues the next one for any free worker.',
+  does: 'Runs one batch of a golden run against the retriever, and enqueues the next batch for any free worker.',
   payload: z.strictObject({
     run_id: z.string().min(1),
     lane: z.string().min(1),
@@ -70,7 +70,7 @@ interface FoundRun {
   readonly pipeline: WatchedPipeline;
 }
 
-/** Returns null when the run has ended, or belongs to a pipeline of another deployment, which will end it. */
+/** Returns null if the run has ended, or if it belongs to a pipeline of another deployment, which will end it. */
 async function findRunning(context: Context, runId: string): Promise<FoundRun | null> {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);
@@ -87,7 +87,7 @@ function enqueueBatch({ queue }: Context, runId: string, lane: string, step: num
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
 }
 
-/** Ends the run if no other worker has, after asking its open queries, and handles what follows. */
+/** Ends the run if no other worker has, after running its open queries, and starts the follow-up work. */
 async function endRun(context: Context, { run, pipeline }: FoundRun, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
@@ -112,9 +112,9 @@ async function followUp(
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline, signal);
-  // Only of the first set, so that its values are comparable.
+  // Only for the first set, so that its values are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // A slow store does not delay the checks; the diagnosis reads the comparison, and does not depend on it.
+  // A slow store does not delay the checks; the diagnosis reads the comparison, but does not depend on it.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),
@@ -127,7 +127,7 @@ async function followUp(
 
 export const recoverGoldenRunsJob = defineCronJob({
   name: 'recover-golden-runs',
-  does: 'Resumes golden runs whose worker died and fails those past their deadline.',
+  does: 'Resumes golden runs whose worker died, and fails runs past their deadline.',
   cron: '*/10 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
@@ -138,7 +138,7 @@ export const recoverGoldenRunsJob = defineCronJob({
 
 const recordGoldenDocumentsJob = defineCronJob({
   name: 'record-golden-documents',
-  does: 'Stores the texts of judged documents while they are in the vector store, so that replacements of missing ones can be found.',
+  does: 'Stores texts of judged documents while they are in the vector store, so that replacements can be found for missing documents.',
   cron: '51 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -148,7 +148,7 @@ const recordGoldenDocumentsJob = defineCronJob({
 
 const measureGoldenRepresentativenessJob = defineCronJob({
   name: 'measure-golden-representativeness',
-  does: 'Measures how well each golden set represents live traffic, and its scores with the mix of live traffic.',
+  does: 'Measures how well each golden set represents live traffic, and its scores in the live traffic mix.',
   cron: '23 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,
@@ -160,7 +160,7 @@ const measureGoldenRepresentativenessJob = defineCronJob({
 
 const deleteGoldenAnswersJob = defineCronJob({
   name: 'delete-golden-answers',
-  does: 'Deletes the answers of golden runs that are older than `keep_answers`, except those of baselines, of runs in incidents, and of the first and last run of a day. Scores are kept.',
+  does: 'Deletes golden run results that are older than `keep_answers`, except for baselines, runs in incidents, and the first and last run of a day. Scores are kept.',
   cron: '37 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -12,7 +12,7 @@ const documentIdSchema = z.string({ error: 'must be a document id in double quot
 
 const gradeSchema = z
   .int({ error: 'must be a whole number' })
-  .describe('0 = not relevant, higher = more relevant; a negative grade means unjudged.');
+  .describe('0 = not relevant, higher = more relevant. A negative grade means unjudged.');
 
 const judgmentSchema = z
   .strictObject({
@@ -20,7 +20,7 @@ const judgmentSchema = z
     document_text: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('The text of the document in place of its id, for a retriever that returns no ids.'),
+      .describe('The document text in place of its id, for a retriever that returns no ids.'),
     grade: gradeSchema.default(1),
   })
   .refine((one) => (one.document_id === undefined) !== (one.document_text === undefined), {
@@ -30,15 +30,15 @@ const judgmentSchema = z
     error: 'must not have an empty "document_text"',
   });
 
-/** Checks only the shape; lengths, characters and repeats are checked in the rules, for every format. */
+/** Checks only the shape; the rules check lengths, characters and repeats for every format. */
 const goldenLineSchema = z
   .strictObject({
     id: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('Unique in the file. Without it, the id is derived from text and tags.'),
+      .describe('Unique in the file. If omitted, the id is derived from text and tags.'),
     text: z.string({ error: 'must be text' }).optional().describe('The text of the query.'),
-    question: z.string({ error: 'must be text' }).optional().describe('Another name for text.'),
+    question: z.string({ error: 'must be text' }).optional().describe('Alias for `text`.'),
     tags: z
       .record(
         z.string(),
@@ -61,12 +61,14 @@ const goldenLineSchema = z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
       .describe(
-        'Documents that must never be returned: ids, or prefixes of ids followed by `*`. A query with forbidden documents needs no judgments.',
+        'Documents that must never be returned: ids, or id prefixes followed by `*`. A query with forbidden documents needs no judgments.',
       ),
     no_answer: z
       .boolean({ error: 'must be true or false' })
       .optional()
-      .describe('True if no document answers the query, so that an empty answer is right; it then needs no judgments.'),
+      .describe(
+        'True if no document answers the query, so that an empty result is right. The query then needs no judgments.',
+      ),
   })
   .refine((line) => (line.text === undefined) !== (line.question === undefined), {
     error: 'must have either "text" or "question"',
@@ -111,7 +113,7 @@ function judgmentsOf({ judgments, relevant = [] }: LineValue): JudgmentDraft[] {
   return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** Returns, among the forms that judgments may have, the issue of the one that was probably meant. */
+/** Returns the issue for the form of judgments that was probably meant. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flat().find(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
@@ -132,7 +134,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   return `has a bad value: "${issue.path.join('.')}" ${issue.message}`;
 }
 
-/** Maximum number of queries in one upload. */
+/** Maximum number of queries per upload. */
 export const MAX_QUERIES = 100_000;
 
 export const goldenSetVersionSchema = z.object({
@@ -154,8 +156,8 @@ export const goldenQuerySchema = z.object({
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
   forbidden: z
     .array(z.string())
-    .describe('Documents that must never be returned; a `*` at the end matches any rest of an id.'),
-  no_answer: z.boolean().describe('True if no document answers the query, so that an empty answer is right.'),
+    .describe('Documents that must never be returned; a `*` at the end matches any remainder of an id.'),
+  no_answer: z.boolean().describe('True if no document answers the query, so that an empty result is right.'),
 });
 
 export const goldenSetListQuery = z.strictObject(numberedPageShape);
@@ -163,7 +165,7 @@ export const goldenSetListQuery = z.strictObject(numberedPageShape);
 export const goldenSetParams = z.strictObject({ name: nameSchema });
 
 export const goldenSetQuery = z.strictObject({
-  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Default: the latest.'),
+  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Default: the latest version.'),
   ...numberedPageShape,
 });
 
@@ -200,12 +202,12 @@ const importSummarySchema = z.object({
   tags: z.record(z.string(), z.int()).describe('Number of queries by tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('Rows, queries and judgments that were skipped, by reason, with the first place.'),
+    .describe('Skipped rows, queries and judgments by reason, with the place of the first.'),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
-  created: z.boolean().describe('False when the latest version already has this content.'),
-  warnings: z.array(z.string()).describe('What was skipped, merged or looks wrong.'),
+  created: z.boolean().describe('False if the latest version already has this content.'),
+  warnings: z.array(z.string()).describe('What was skipped, was merged or looks wrong.'),
   ...importSummarySchema.shape,
 });
 

@@ -32,7 +32,7 @@ import {
 import { type StagedQuery, summarizeStages } from './rules/stages.ts';
 import { type ComparisonSettings, storedComparison } from './rules/verdict.ts';
 
-/** Answers of two retrievers to the same queries at about the same time. */
+/** Results of two retrievers for the same queries at about the same time. */
 export interface AnsweredPair {
   readonly before: readonly QueryAnswer[];
   readonly after: readonly QueryAnswer[];
@@ -41,7 +41,7 @@ export interface AnsweredPair {
 
 export type PairsCompared = ReturnType<typeof pairsCompared>;
 
-/** Computations on golden runs that threads execute. */
+/** Golden run computations that threads execute. */
 export const goldenTasks = {
   summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>
     summarizeSegments(input.perQuery, input.segments),
@@ -55,12 +55,12 @@ export const goldenTasks = {
   }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
-/** Takes some milliseconds with 100 results per query. */
+/** Takes a few milliseconds for 100 results per query. */
 const QUERIES_PER_TURN = 250;
 
 /**
- * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, some hundred at a time:
- * copying the answers to a thread would take as long as scoring them, while the scores are small.
+ * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, some hundred at a time,
+ * because copying the results to another thread would take as long as scoring them.
  */
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   return {
@@ -96,7 +96,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
     /**
-     * Compares several pairs of runs of the same queries, each query by its mean over the pairs.
+     * Compares several pairs of runs over the same queries, using each query's mean over the pairs.
      *
      * @param pairs at least one
      */
@@ -112,9 +112,9 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       return pairsCompared(metrics, pairs.length, noise);
     },
     /**
-     * Measures the noise of the retriever from runs of the same queries; see `measureReruns` of the rules.
+     * Measures retriever noise from runs of the same queries; see `measureReruns` of the rules.
      *
-     * @param runs the answers of each run
+     * @param runs the results of each run
      * @param settings of all runs
      */
     async measureReruns(
@@ -130,7 +130,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   };
 }
 
-/** Computes in process, for commands, where no other work waits. */
+/** Computes in the same process, for commands, because no other work waits. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
   summarizeStages: async (queries, k) => summarizeStages(queries, k),
@@ -187,7 +187,7 @@ function rerunsInput(
   };
 }
 
-/** Like `scoreQueries`, but yields to other work of the process between parts of the queries. */
+/** Like `scoreQueries`, but yields to other work in the process between groups of queries. */
 async function scoreInTurns(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -207,8 +207,8 @@ async function scoreInTurns(
 }
 
 /**
- * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon computes
- * in threads; every call then rejects with the reason of `signal` when it aborts, and with RecalldError overloaded when too
- * many calls wait already.
+ * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon
+ * computes in threads. Every call then rejects with the reason of `signal` when it aborts, and with RecalldError
+ * overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -15,8 +15,8 @@ import {
 } from '../platform/metrics/alert-rules.ts';
 
 /**
- * A burn rate: how many times faster than allowed the error budget of an objective is spent, over a long and a short window
- * at once (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
+ * A burn rate: how many times faster than allowed the error budget of an objective is spent, over both a long and a
+ * short window (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
  */
 interface BurnRate {
   /** Multiple of the allowed rate. */
@@ -35,8 +35,8 @@ const pairs = [
 ] as const;
 
 /**
- * Returns the pairs of windows that can fire for an objective. At worst all queries are bad, which spends the budget
- * 1 / (1 - target) times too fast, so a pair with factor x (1 - target) of 1 or more would never fire.
+ * Returns the pairs of windows that can fire for an objective. In the worst case all queries are bad, which spends the
+ * budget 1 / (1 - target) times too fast, so a pair with factor x (1 - target) of 1 or more could never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers
@@ -51,7 +51,7 @@ export function burnRates(target: number, windowDays: number) {
     else {
       const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
       refused.push(
-        `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. It needs an objective above ${needed} %.`,
+        `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. A burn rate alert requires an objective above ${needed} %.`,
       );
     }
   }
@@ -158,7 +158,7 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
         labels: { pipeline: name, slo: objective.slo },
         dashboard: 'live' as const,
         summary: `{{ $labels.pipeline }}: error budget burns ${isFast ? 'fast' : 'too fast'}`,
-        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate the objective of ${percentage(objective.target)} over ${objective.windowDays} days will be missed.`,
+        description: `{{ $value | humanizePercentage }} of the live queries of {{ $labels.pipeline }} ${meaning[objective.slo]} within the longer window. At this rate, the objective of ${percentage(objective.target)} over ${objective.windowDays} days will be missed.`,
       },
     ];
   });

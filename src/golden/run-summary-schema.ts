@@ -1,4 +1,4 @@
-/** Schemas of the summary of a run and of a comparison, as `golden run --json` and `runs compare --json` print them. */
+/** Schemas for run summaries and comparisons, as printed by `golden run --json` and `runs compare --json`. */
 import { z } from 'zod';
 import { runStatuses, severities, verdicts } from '../core/model.ts';
 import { comparisonVerdicts } from './rules/verdict.ts';
@@ -19,7 +19,7 @@ export const metricSchema = z.object({
   ci_method: z.enum(['bca', 't', 'wilson']),
 });
 
-export const metricsSchema = z.record(z.string(), metricSchema).describe('By metric key such as `ndcg@10`.');
+export const metricsSchema = z.record(z.string(), metricSchema).describe('Values by metric key such as `ndcg@10`.');
 
 const comparisonVerdict = z.enum(comparisonVerdicts);
 
@@ -32,7 +32,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: against the mean of the runs that the baseline was pinned with, by their noise. The others are paired, against the pinned run alone.',
+      '`reruns`: against the mean of the runs with which the baseline was pinned, using their noise. The other methods are paired, against the pinned run alone.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -42,9 +42,7 @@ const metricComparisonSchema = z.object({
   p: z
     .number()
     .exactOptional()
-    .describe(
-      'The p that decides the verdict, if it is not `p_randomization`: it takes the noise of the retriever into account.',
-    ),
+    .describe('The p that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
   mcnemar_p: z.number().exactOptional().describe('Only for hit_rate.'),
   wins: count,
   losses: count,
@@ -56,15 +54,15 @@ const comparisonShape = {
   n: count.describe('Number of compared queries.'),
   metrics: z.record(z.string(), metricComparisonSchema),
   primary: z.string().describe('Key of the metric that decides the verdict; the other metrics are context.'),
-  verdict: comparisonVerdict.describe('On the primary metric.'),
+  verdict: comparisonVerdict.describe('Verdict on the primary metric.'),
   smallest_detectable_difference: z.record(z.string(), z.number().nullable()),
 };
 
 const comparisonSchema = z.object(comparisonShape);
 
 export const comparedShape = {
-  run_id: z.string().describe('The run to compare with.'),
-  excluded: count.describe('Excluded queries, which have a stale label or differ between the set versions.'),
+  run_id: z.string().describe('The baseline run.'),
+  excluded: count.describe('Queries excluded because they have a stale label or differ between the set versions.'),
   advice: z.array(z.string()),
   ...comparisonShape,
   segments: z.record(z.string(), comparisonSchema).describe('The comparison by segment.'),
@@ -92,34 +90,36 @@ export const checkResultSchema = z.object({
 });
 
 const stagesSchema = z.object({
-  k: count.min(1).describe('Cut-off of the answer.'),
-  n: count.describe('Queries with a relevant document whose answers report stages, and failed ones.'),
+  k: count.min(1).describe('Cut-off of the final results.'),
+  n: count.describe('Queries with a relevant document whose answers report stages, and failed queries.'),
   failed: count,
-  unreported: count.describe('Excluded queries, whose answers report no stage.'),
+  unreported: count.describe('Excluded queries, because their answers report no stage.'),
   lost_to_failures: metricSchema,
   steps: z
     .array(
       z.object({
-        name: z.string().describe('`answer` for the last one; `words and vectors` for two parallel stages.'),
-        recall: metricSchema.describe('Mean share of the relevant documents among all that it passes on.'),
-        lost: metricSchema.describe('Mean share that it loses of what came before it; for the first, never found.'),
+        name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
+        recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
+        lost: metricSchema.describe(
+          'Mean share of the relevant documents that the step loses from its input; for the first step, documents it never finds.',
+        ),
         moved: z
           .object({
             in: count.describe(
-              'Queries without a relevant document among the first k before it, and with one after it.',
+              'Queries without a relevant document among the first k before the step, and with one after it.',
             ),
             out: count,
-            difference: z.number().describe('Hit rate after minus before.'),
+            difference: z.number().describe('Hit rate after minus hit rate before.'),
             ci_low: z.number(),
             ci_high: z.number(),
             p: z.number().describe('Two-sided p that the difference is chance.'),
           })
           .nullable(),
         latency_p95_ms: z.number().nullable(),
-        timed: count.describe('Answers that report its time.'),
+        timed: count.describe("Number of answers that report the stage's time."),
       }),
     )
-    .describe('In the order of execution.'),
+    .describe('In order of execution.'),
 });
 
 export const runSummarySchema = z.object({
@@ -131,8 +131,10 @@ export const runSummarySchema = z.object({
   status: runStatusField,
   reason: z.string().nullable().describe('Why the run is void or failed, or why a sentinel failed.'),
   cause: z.string().nullable().describe('Why the run started outside its schedule.'),
-  warnings: z.array(z.string()).describe('Likely mistakes of the config or of the set, as the answers show them.'),
-  provisional: z.boolean().describe('True while the run is running; metrics are those of the queries answered so far.'),
+  warnings: z.array(z.string()).describe('Likely mistakes in the config or the set, based on the results.'),
+  provisional: z
+    .boolean()
+    .describe('True while the run is in progress; metrics then cover the queries answered so far.'),
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   queries: z.object({
@@ -141,7 +143,7 @@ export const runSummarySchema = z.object({
     empty: count,
     error: count,
     timeout: count,
-    stale: count.nullable().describe('Queries whose every relevant document is superseded.'),
+    stale: count.nullable().describe('Queries whose relevant documents are all superseded.'),
   }),
   failure: z
     .object({
@@ -156,25 +158,25 @@ export const runSummarySchema = z.object({
   metrics: metricsSchema,
   segments: z.record(z.string(), metricsSchema).describe('Metrics by segment, such as `language=en`.'),
   labels: z.object({
-    probed: count.nullable().describe('Judged documents that were looked up in the store.'),
+    probed: count.nullable().describe('Number of judged documents that were looked up in the store.'),
     stale: count
       .nullable()
       .describe(
-        'Superseded documents, with another id or deleted by the manifest. Their queries are excluded from comparisons.',
+        'Superseded documents, which have another id or were deleted by the manifest. Their queries are excluded from comparisons.',
       ),
-    lost: count.nullable().describe('Documents missing without a replacement. They count 0 in comparisons.'),
+    lost: count.nullable().describe('Documents missing without a replacement. They count as 0 in comparisons.'),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
   answers_deleted_at: z.iso
     .datetime()
     .nullable()
-    .describe('When its answers were deleted after the retention time (`keep_answers`); null while they exist.'),
+    .describe('When the results were deleted after the retention time (`keep_answers`); null while they exist.'),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
     .describe('Forbidden documents that were returned, confirmed by a second request, by rank.'),
   no_answer: z
     .object({
-      false_answer_ratio: z.number().describe('Share of these queries that were answered, or failed.'),
+      false_answer_ratio: z.number().describe('Share of these queries that were answered or failed.'),
       n: count,
       ci_low: z.number(),
       ci_high: z.number(),
@@ -182,14 +184,14 @@ export const runSummarySchema = z.object({
       answered: count,
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
-        .describe('At most 50, most documents first, each with its highest score.'),
+        .describe('At most 50 queries, most documents first, each with its highest score.'),
     })
     .nullable()
-    .describe('Results of the queries without an answer; null when the set has none, or while the run is running.'),
+    .describe('Results of the queries without an answer; null if the set has none, or while the run is in progress.'),
   stages: stagesSchema
     .nullable()
     .describe(
-      'What the stages of the retriever keep and lose; null when it reports none, or while the run is running.',
+      'What the stages of the retriever keep and lose; null if it reports no stages, or while the run is in progress.',
     ),
   baseline: comparedSchema.nullable().describe('Comparison with the pinned baseline.'),
   deployment: comparedSchema.nullable().describe('Comparison with the last run before the store or the model changed.'),
@@ -200,7 +202,7 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** A bound is null for dcg of so few queries that it has none. */
+/** A bound is null if there are too few queries to compute one for dcg. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 /** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;

@@ -1,4 +1,4 @@
-/** Pipelines of the config as opened for work, and their golden schedules. */
+/** Pipelines from the config, opened for work, and their golden schedules. */
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
@@ -18,11 +18,11 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks of measures that golden runs do not score. */
   readonly thresholds: readonly ThresholdCheck[];
-  /** Retrievers that may replace its own, and replay its queries without users. */
+  /** Retrievers that may replace its own, and that replay its queries without users. */
   readonly shadows: readonly Shadow[];
-  /** The pipeline that it is a shadow of; null for one with users. */
+  /** The pipeline that it shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /** Fingerprints from the config alone; absent: those observed from its parts. */
+  /** Fingerprints from the config alone; if absent, fingerprints observed from its parts. */
   readonly fingerprints?: Readonly<Record<string, string>>;
   /** Closes the connections of its parts. */
   close(): Promise<void>;
@@ -30,30 +30,38 @@ export interface WatchedPipeline extends ProbedPipeline {
 
 export interface Shadow {
   readonly name: string;
-  /** Changes with the retriever behind it, so that its results are never compared with those of another one. */
+  /**
+   * Changes with the underlying retriever, so that its results are never compared with the results of another
+   * retriever.
+   */
   readonly fingerprint: string;
   /** Share of the sampled live queries that it replays. */
   readonly liveRate: number;
   readonly maxCallsPerDay: number;
   readonly limits: { readonly concurrency: number; readonly maxPerSecond: number };
-  /** US dollars. */
+  /** Cost in US dollars. */
   readonly costPerCall: number;
-  /** Difference of nDCG that the comparison should detect. */
+  /** nDCG difference that the comparison should detect. */
   readonly difference: number;
-  /** Separator that ends the document id in chunk ids, on both sides; null: ids are compared as they are. */
+  /** Separator after the document id in chunk ids, on both sides; null compares ids unchanged. */
   readonly chunkSeparator: string | null;
-  /** Number of top documents of each list that the judge of live queries grades; null: none beyond what users saw. */
+  /**
+   * Number of top documents in each list that the judge of live queries grades; null: only documents that users saw.
+   */
   readonly judgedDepth: number | null;
-  /** The shadow as a pipeline with its own name, so that its runs, rate limit and failures are separate; it has no schedule and checks. */
+  /**
+   * The shadow as a pipeline with its own name, so that its runs, rate limit and failures are separate. It has no
+   * schedule and no checks.
+   */
   readonly asked: WatchedPipeline;
 }
 
-/** Returns a name that no pipeline of a config can have. */
+/** Returns a name that no configured pipeline can have. */
 export function shadowPipelineName(pipeline: string, shadow: string): string {
   return `${pipeline}~${shadow}`;
 }
 
-/** The inverse of `shadowPipelineName`; `shadow` is null for a pipeline itself. */
+/** The inverse of `shadowPipelineName`; `shadow` is null for a pipeline that is not a shadow. */
 export function partsOfPipelineName(name: string): { readonly pipeline: string; readonly shadow: string | null } {
   const [pipeline = name, shadow = null] = name.split('~');
   return { pipeline, shadow };
@@ -61,24 +69,29 @@ export function partsOfPipelineName(name: string): { readonly pipeline: string; 
 
 export interface GoldenSchedule {
   readonly set: string;
-  /** Null: it runs only manually. */
+  /** Null if the set runs only manually. */
   readonly cron: Cron | null;
-  /** A few representative queries that run between full runs; null: none. */
+  /** A few representative queries that run between full runs; null for none. */
   readonly sentinel: { readonly cron: Cron; readonly queries: number } | null;
-  /** Time zone of the quiet hours and of the daily budget. */
+  /** Time zone for the quiet hours and the daily budget. */
   readonly timezone: string;
   /** No scheduled full run starts in these hours. */
   readonly quietHours: readonly QuietHours[];
-  /** Null: no limit. */
+  /** Null for no limit. */
   readonly maxQueriesPerDay: number | null;
-  /** Ticks at which a new version runs beside the old one before it takes over; 0: it takes over at once. */
+  /**
+   * Number of ticks at which a new version runs alongside the old one before it takes over; 0: it takes over at once.
+   */
   readonly rotationRuns: number;
-  /** Retention time of the answers of its runs. */
+  /** Retention time for the answers of its runs. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }
 
-/** Finds a pipeline by name. @throws RecalldError pipeline_unknown with the names that exist */
+/**
+ * Finds a pipeline by name.
+ * @throws RecalldError pipeline_unknown with the existing names
+ */
 export function findPipeline<Named extends { readonly name: string }>(
   pipelines: readonly Named[],
   name: string,
@@ -92,15 +105,15 @@ export function findPipeline<Named extends { readonly name: string }>(
   );
 }
 
-/** Finds a pipeline of the config or a shadow of one; null when the config no longer has it. */
+/** Finds a pipeline in the config or one of its shadows; null if it is no longer in the config. */
 export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: string): WatchedPipeline | null {
   const asked = pipelines.flatMap((one) => [one, ...one.shadows.map((shadow) => shadow.asked)]);
   return asked.find((one) => one.name === name) ?? null;
 }
 
-/** The hint for a set that no pipeline of the config uses. */
+/** The hint for a set that no configured pipeline uses. */
 export function unwatchedSet(set: string): string {
-  return `No pipeline of the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of its pipeline.`;
+  return `No pipeline in the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of its pipeline.`;
 }
 
 /** Returns the schedule of a set from the config, or the defaults for a set that is not in the config. */

@@ -36,7 +36,7 @@ const others = (request: ReceivedRequest) => rightAnswer(request).slice(1);
 
 const silent = (pipeline: string) => `${pipeline}: retriever down`;
 const broken = (pipeline: string) => `${pipeline}: a critical check fails`;
-const none = /^100% of the 20 queries of the latest run of faq on \S+ failed or timed out/;
+const none = /^100% of the 20 queries in the latest run of faq on \S+ failed or timed out/;
 /** A run that met the fault at its very end may have been the last good one. */
 const told = (value: string) =>
   new RegExp(

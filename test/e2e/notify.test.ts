@@ -70,7 +70,7 @@ notify:
   expect(webhook.requests.at(-1)?.headers.authorization).toBe('Bearer of-the-hook');
   expect(told[0]).toMatchObject({
     summary: 'docs: retriever down (HTTP 503)',
-    description: expect.stringMatching(/100 % of the queries of the latest run of faq failed/) as string,
+    description: expect.stringMatching(/100 % of the queries in the latest run of faq failed/) as string,
     diagnosis: expect.stringContaining('Likely cause: the retriever is down') as string,
     console_url: expect.stringMatching(/^https:\/\/recalld\.example\.org\/incidents\/\d+$/) as string,
   });

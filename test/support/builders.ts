@@ -282,7 +282,7 @@ export function aDiagnosis(parts: Partial<Diagnosis> = {}): Diagnosis {
 }
 
 export function anAlert(parts: Partial<Alert> = {}): Alert {
-  const text = '100.0 % of the queries of the latest run of faq failed or timed out.';
+  const text = '100.0 % of the queries in the latest run of faq failed or timed out.';
   return {
     name: 'golden queries of faq fail',
     rule: 'RecalldRetrieverNotAnswering',

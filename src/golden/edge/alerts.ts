@@ -1,4 +1,7 @@
-/** Alerts on golden runs. Runs that do not start and runs that fail have different alerts, since they have different owners. */
+/**
+ * Alerts for golden runs. Runs that do not start and runs that fail have different alerts, because different people fix
+ * them.
+ */
 import {
   type AlertRule,
   duration,
@@ -23,7 +26,7 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
-/** Share of the judged documents that may be lost without a ticket. */
+/** Share of judged documents that may be lost without a ticket. */
 const LOST_SHARE = 0.02;
 
 /** Pages on a golden set, which make its warnings redundant. */
@@ -54,7 +57,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: set,
       dashboard: 'golden',
       summary: `${name}: a golden set has never run`,
-      description: `${where} is scheduled but has never run; three of its intervals are {{ $value | humanizeDuration }}. Import the golden set, or start a process with the role scheduler.`,
+      description: `${where} has a schedule but has never run. Three of its intervals are {{ $value | humanizeDuration }}. Import the golden set, or start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNotSucceeding',
@@ -67,7 +70,7 @@ and ${onSet} ${lastAttempt} >= time() - ${threeIntervals}`,
       by: set,
       dashboard: 'golden',
       summary: `${name}: golden runs do not complete`,
-      description: `Runs of ${where} start, but none has completed for {{ $value | humanizeDuration }} (three scheduled intervals) or longer. Check the retriever and the workers.`,
+      description: `Runs of ${where} start, but no run has completed for at least {{ $value | humanizeDuration }} (three scheduled intervals). Check the retriever and the workers.`,
     },
     {
       alert: 'RecalldGoldenRunFailed',
@@ -81,7 +84,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'golden',
       summary: `${name}: the latest golden run did not complete`,
-      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores are from an earlier run. Run the set again.`,
+      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores come from an earlier run. Run the set again.`,
     },
     {
       alert: 'RecalldRetrieverNotAnswering',
@@ -92,12 +95,12 @@ unless ${onSet} ${isRunning}`,
       by: set,
       dashboard: 'golden',
       summary: `${name}: retriever down`,
-      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out; 50 % or more is an outage. Fix the retrieval service.`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries in the latest run of ${where} failed or timed out; 50 % or more is an outage. Fix the retrieval service.`,
     },
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Silent during the page, since an outage that began during the run fails part of its queries.
+      // Suppressed during the page, because an outage that began during the run fails part of its queries.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
@@ -105,7 +108,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'golden',
       summary: `${name}: retriever errors`,
-      description: `{{ $value | humanizePercentage }} of the ${count}queries of the latest run of ${where} failed or timed out (limit 5 %). Each counts 0, so scores drop.`,
+      description: `{{ $value | humanizePercentage }} of the ${count}queries in the latest run of ${where} failed or timed out (limit 5 %). Each failed query counts as 0, so scores drop.`,
     },
     {
       alert: 'RecalldScoresWithheld',
@@ -139,7 +142,7 @@ unless ${onSet} ${isRunning}`,
       by: set,
       dashboard: 'golden',
       summary: `${name}: judged documents are missing from the vector store`,
-      description: `{{ $value | humanizePercentage }} of the judged documents of ${where} are missing from the vector store (limit 2 %), and nothing replaced them. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
+      description: `{{ $value | humanizePercentage }} of the judged documents in ${where} are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
     },
     {
       alert: 'RecalldSentinelOverdue',

@@ -128,7 +128,7 @@ function actingFor(context: Context, request: FastifyRequest): Context {
 export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError('run_unknown', `There is no golden run ${id}. GET /v1/golden-runs lists the runs that exist.`);
+  throw new RecalldError('run_unknown', `There is no golden run ${id}. GET /v1/golden-runs lists the existing runs.`);
 }
 
 async function briefRun(runs: GoldenRuns, run: GoldenRun) {
@@ -192,7 +192,7 @@ export function addGoldenSets(
   app.get('/v1/golden-sets', read, async (request) => {
     const page = parseRequest(request.query, goldenSetListQuery, 'query');
     const versions = await sets.list();
-    // The newest of each name comes first.
+    // The newest version of each name comes first.
     const latest = versions.filter(({ name }, index) => versions[index - 1]?.name !== name);
     const { items, next_cursor } = sliceAt(latest, page);
     return { items: items.map(goldenSetVersionJson), next_cursor };
@@ -239,12 +239,12 @@ export function addGoldenSets(
 function unknownSet(name: string, version: number | undefined, versions: readonly GoldenSetVersion[]): RecalldError {
   const sentence =
     versions[0] === undefined || version === undefined
-      ? `There is no golden set "${name}". GET /v1/golden-sets lists the sets that exist.`
+      ? `There is no golden set "${name}". GET /v1/golden-sets lists the existing sets.`
       : `The golden set "${name}" has no version ${version}. Its latest version is ${versions[0].version}.`;
   return new RecalldError('golden_set_unknown', sentence);
 }
 
-/** For work that continues after its caller has disconnected. */
+/** For work that continues after the caller has disconnected. */
 const never = new AbortController().signal;
 
 /** @throws RecalldError run_unknown, run_not_completed, baseline_has_failures */
@@ -280,13 +280,13 @@ export async function startRun(context: Context, name: string, goldenSet: string
   try {
     await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
-    // The run is stored; the recovery job will enqueue it when the queue is back.
+    // The run is stored; the recovery job will enqueue it once the queue is available.
     context.logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
   }
   return run;
 }
 
-/** Serializes comparisons: each computes for some tenths of a second, and many at once would delay golden runs. */
+/** Serializes comparisons: each takes some tenths of a second, and many at once would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

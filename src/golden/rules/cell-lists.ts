@@ -2,7 +2,7 @@
 import { parseExactJson } from '../../core/text/json.ts';
 
 /**
- * Parses a list in JSON or in Python's notation, which pandas writes into cells.
+ * Parses a list in JSON or Python notation, which pandas writes into cells.
  *
  * @returns null for text that is not a list, or a list with items that are not ids
  */
@@ -27,7 +27,7 @@ function isId(value: unknown): value is string | number {
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
 
 /**
- * Parses a list of strings and whole numbers in the form of Python's repr, which pandas writes into CSV cells.
+ * Parses a list of strings and whole numbers in Python's repr format, which pandas writes into CSV cells.
  *
  * @returns null for anything else, such as a NumPy array
  */

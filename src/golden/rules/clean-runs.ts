@@ -1,53 +1,53 @@
 /**
- * Chooses the runs that the noise of a retriever is measured on. A run during an incident, with failures, or of another
- * deployment would overstate the noise and hide the next fault of the same size.
+ * Chooses the runs used to measure retriever noise. A run during an incident, with failures, or from another deployment
+ * would overstate the noise and hide the next fault of the same size.
  */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
 
-/** The stored facts that may exclude a run from the measurement of noise. */
+/** Stored facts that may exclude a run from the noise measurement. */
 export interface RunFacts {
   readonly runId: string;
   /** Queries that failed or timed out. */
   readonly failed: number;
-  /** Names of the checks that the run failed, confirmed by later runs or not. */
+  /** Names of the checks that the run failed, whether or not later runs confirmed the failure. */
   readonly failedChecks: readonly string[];
   /** Ids of the incidents that were open during the run. */
   readonly incidents: readonly string[];
-  /** Deployments of the index, the embedder or the retriever between it and the pinned run. */
+  /** Deployments of the index, the embedder or the retriever between this run and the pinned run. */
   readonly deployments: number;
   /** Means over all queries. */
   readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];
 }
 
-/** A run that the noise was not measured on. */
+/** A run that is excluded from the noise measurement. */
 export interface ExcludedRun {
   readonly runId: string;
   /** One clause that completes "excluded because ...". */
   readonly reason: string;
 }
 
-/** With fewer runs, the pinned one included, the spread would be a guess, so the noise is unknown. */
+/** With fewer runs, including the pinned run, the spread would be a guess, so the noise is unknown. */
 export const MIN_CLEAN_RUNS = 3;
 
-/** A mean further from the median than this many robust standard deviations is an outlier. */
+/** A mean further from the median than this number of robust standard deviations is an outlier. */
 const OUTLYING = 4;
 /** The standard deviation of a normal distribution divided by its median absolute deviation. */
 const MAD_TO_DEVIATION = 1.4826;
 
 /**
- * Chooses the clean runs among those beside a pinned one: no failed query, no failed check, no open incident, no
- * deployment in between, and no mean that is an outlier among all of them.
+ * Chooses the clean runs near a pinned run: no failed query, no failed check, no open incident, no deployment in
+ * between, and no mean that is an outlier among all of them.
  *
- * A mean is an outlier when it is further from the median than 4 robust standard deviations (1.4826 times the median
- * absolute deviation; Rousseeuw and Croux 1993) and than the minimum effect of its measure. Rare small noise is kept:
- * without it, every small difference would count as a change.
+ * A mean is an outlier if its distance from the median exceeds both 4 robust standard deviations (1.4826 times the
+ * median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Rare small noise is kept;
+ * otherwise, every small difference would count as a change.
  *
  * @param pinned its failed checks and open incidents are accepted by the person who pins it, so they do not exclude
- *   reruns requested at the same time
- * @param isRequested true if the runs were made for this pin; earlier runs get no such allowance
+ * reruns requested at the same time
+ * @param isRequested true if the runs were requested for this pin; earlier runs get no such allowance
  */
 export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean) {
   const accepted = isRequested ? pinned : { failedChecks: [], incidents: [] };
@@ -89,7 +89,7 @@ function reasonAgainst(
 }
 
 interface OutlierLimit {
-  /** The median. */
+  /** Median of the values. */
   readonly usual: number;
   readonly reach: number;
 }

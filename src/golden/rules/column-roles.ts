@@ -1,4 +1,4 @@
-/** Recognizes the columns of a table of judgments by their names. */
+/** Recognizes the columns of a table of judgments by name. */
 
 /** Content of a column. `document_text` names a document by its text; `no_answer` marks a query that no document answers. */
 export type ColumnRole =
@@ -11,7 +11,7 @@ export type ColumnRole =
   | 'no_answer'
   | 'iteration';
 
-/** In lower case, without blanks, `_` and `-`. */
+/** In lower case, without spaces, `_` and `-`. */
 const names: Readonly<Record<ColumnRole, readonly string[]>> = {
   query: ['query', 'question', 'text', 'userinput', 'querytext'],
   query_id: ['queryid', 'qid'],
@@ -40,36 +40,36 @@ const roles = new Map(
   Object.entries(names).flatMap(([role, known]) => known.map((name) => [name, role as ColumnRole] as const)),
 );
 
-/** Returns the name in lower case without blanks, `_` and `-`, which is equal for names of the same column. */
+/** Returns the name in lower case without spaces, `_` and `-`, so that variants of a column name are equal. */
 export function plainName(name: string): string {
   return name.replaceAll(/[\s_\-\uFEFF]+/g, '').toLowerCase();
 }
 
-/** Returns null when the name is ambiguous, as `id` is. */
+/** Returns null if the name is ambiguous, such as `id`. */
 export function roleOfColumn(name: string): ColumnRole | null {
   return roles.get(plainName(name)) ?? null;
 }
 
-/** True if a column has no name of its own; pandas names such a column after its position. */
+/** True if a column has no name; pandas names such columns after their position. */
 export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }
 
-/** True if the name is one that pandas or people give to row numbers. */
+/** True if the name is used by pandas or people for row numbers. */
 export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
 
 /** How a column of a file was interpreted. */
 export interface ColumnReading {
-  /** Its name in the file, or its number from 1 when it has no name. */
+  /** Name of the column in the file, or its number from 1 if it has no name. */
   readonly column: string;
   readonly readAs: ColumnRole | 'judgments' | 'tag' | 'rater' | 'ignored';
-  /** Why, when the name does not explain it. */
+  /** The reason, if the name does not explain it. */
   readonly reason: string | null;
 }
 
-/** Formats a reading for people: `label: read as grade`. */
+/** Formats how a column was read: `label: read as grade`. */
 export function readingText({ column, readAs, reason }: ColumnReading): string {
   const as = readAs === 'ignored' ? 'ignored' : `read as ${readAs.replaceAll('_', ' ')}`;
   return `${/^\d+$/.test(column) ? `column ${column}` : column}: ${as}${reason === null ? '' : ` (${reason})`}`;

@@ -1,4 +1,4 @@
-/** Compares two golden runs over the queries that both can be scored on. */
+/** Compares two golden runs over the queries for which both have scores. */
 import type { ComparedWithBaseline } from '../../checks/rules/regression.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -17,17 +17,19 @@ import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
-/** One side of a comparison. The sides may differ in queries and cutoffs; only the shared ones are compared. */
+/**
+ * One side of a comparison. The sides may differ in queries and cutoffs; only shared queries and cutoffs are compared.
+ */
 export interface ComparedSide {
   readonly queries: readonly GoldenQuery[];
   readonly answers: readonly QueryAnswer[];
   readonly settings: RunSettings;
 }
 
-/** Statistics about a baseline from its reruns and from accepted changes since. */
+/** Statistics about a baseline from its reruns and from changes accepted since. */
 export interface BaselineStatistics {
   readonly noise: NoiseTable;
-  /** In the order of the queries of the baseline; null when it was pinned without reruns. */
+  /** In the query order of the baseline; null if it was pinned without reruns. */
   readonly means: MeanScores | null;
   readonly accepted: Accepted;
 }
@@ -38,11 +40,11 @@ export const noStatistics: BaselineStatistics = { noise: {}, means: null, accept
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Queries of the candidate's set that are excluded because they have a stale label or the sets differ. */
+  /** Queries in the candidate's set that are excluded because they have a stale label or differ between the sets. */
   readonly excluded: number;
 }
 
-/** The comparison of a run with another one, over all queries and over each segment. */
+/** The comparison of a run with another run, over all queries and over each segment. */
 export interface ComparedRuns {
   /** Id of the other run. */
   readonly against: string;
@@ -55,14 +57,14 @@ export interface StoredComparison extends ComparedRuns {
 }
 
 /**
- * Compares a run with another one, metric by metric, over all queries and over each segment.
+ * Compares a run with another run, metric by metric, over all queries and over each segment.
  *
- * Compares queries that both sets have, with the same id, text and judgments. Queries in `stale` are excluded: a judged
- * document that left the store lowers the score through no fault of the retriever. Cutoffs that one side lacks are
- * excluded too.
+ * Compares queries that are in both sets with the same id, text and judgments. Queries in `stale` are excluded, because
+ * a judged document that left the store lowers the score through no fault of the retriever. Cutoffs that one side lacks
+ * are excluded too.
  *
  * @param known statistics of the baseline
- * @returns null when no query or no cutoff remains
+ * @returns null if no query or no cutoff remains
  */
 export function compareGoldenRuns(
   baseline: ComparedSide,
@@ -86,9 +88,9 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
   if (queries.length === 0 || cutoffs.length === 0) return null;
   return {
-    /** The queries of the candidate's set. */
+    /** Queries of the candidate's set. */
     queries,
-    /** The settings of the candidate, with the shared cutoffs. */
+    /** Settings of the candidate, with the shared cutoffs. */
     settings: { ...candidate.settings, cutoffs },
     excluded: candidate.queries.length - queries.length,
   };
@@ -103,7 +105,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // With another relevance level, the means of the baseline counted other documents as hits.
+  // With a different relevance level, the baseline means counted other documents as hits.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,
@@ -116,7 +118,7 @@ export function runsOfPair(
   };
 }
 
-/** Reorders the means of the baseline to match `queries`; null when a metric has none. */
+/** Reorders the baseline means to match `queries`; null if a metric has none. */
 function meansOf(
   queries: readonly GoldenQuery[],
   known: readonly GoldenQuery[],
@@ -140,7 +142,7 @@ export function differencesOf({ settings, excluded }: RunPair, compared: RunComp
   );
 }
 
-/** Returns the queries of `after` that `before` has with the same text and judgments. */
+/** Returns the queries in `after` that `before` contains with the same text and judgments. */
 export function sharedQueries(before: readonly GoldenQuery[], after: readonly GoldenQuery[]): readonly GoldenQuery[] {
   const known = new Map(before.map((query) => [query.id, query]));
   return after.filter((query) => {
@@ -162,7 +164,7 @@ function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
   return key;
 }
 
-/** Returns one segment with its verdict, which is on nDCG at the largest cutoff. */
+/** Returns one segment with its verdict on nDCG at the largest cutoff. */
 export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
   const largest = Math.max(...metrics.map(({ key }) => key.k));
@@ -170,7 +172,7 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
-/** Returns what the checks need from a comparison with the baseline. */
+/** Returns the parts of the comparison with the baseline that checks need. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

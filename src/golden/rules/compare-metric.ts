@@ -28,7 +28,7 @@ export interface MetricComparison extends MeasuredDifference {
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  /** Null when all differences are equal and not zero. */
+  /** Null if all differences are equal and not zero. */
   readonly t: number | null;
   readonly df: number;
   readonly pT: number;
@@ -51,25 +51,26 @@ const ROUNDING = 1e-12;
 const MIN_EQUAL = 6;
 
 /**
- * Compares a metric of two runs query by query, difference = candidate - baseline.
+ * Compares a metric between two runs query by query: difference = candidate - baseline.
  *
- * - 95 % CI of the mean difference: Newcombe's for hit_rate, else BCa or t as `meanInterval` chooses. If all differences
- *   are 0, it is [0, 0]. Equal differences other than 0 give a point from 6 queries on; with fewer, the sign-flip test
- *   cannot reject any mean, and the interval is the range of the measure.
- * - `p`, which decides the verdict, is that of the sign-flip randomization; for hit_rate this is McNemar's.
- * - For a retriever with noise, `p` is the larger of the p of the randomization and that of `rerunNoiseP`, and the
- *   interval extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
- * - If the variance of the mean of an unchanged retriever is known, that decides instead: the difference is taken from
- *   the mean of the reruns, `p` is 2 Phi(-|difference| / sd) and the interval extends 1.96 sd to each side, where sd^2 is
- *   `knownVariance`. A retriever that always returns the same has sd 0, so any difference is a change.
- * - If it is unknown because the index was rebuilt, `p` is at least that of a normal deviation with
- *   `acceptedDropVariance`, and the interval is at least as wide: no paired test sees what a rebuild does to all queries.
+ * - The 95 % CI of the mean difference is Newcombe's for hit_rate, else BCa or t as chosen by `meanInterval`. If all
+ *   differences are 0, the interval is [0, 0]. Equal differences other than 0 yield a point interval from 6 queries on;
+ *   with fewer, the sign-flip test cannot reject any mean, and the interval is the range of the measure.
+ * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate, that is McNemar's test.
+ * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`, and the interval
+ *   extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
+ * - If the variance of an unchanged retriever's mean is known, it decides instead: the difference is taken from the
+ *   mean of the reruns, `p` is 2 Phi(-|difference| / sd), and the interval extends 1.96 sd to each side, where sd^2 is
+ *   `knownVariance`. A retriever that always returns the same results has sd 0, so any difference is a change.
+ * - If the variance is unknown because the index was rebuilt, `p` is at least that of a normal deviation with
+ *   `acceptedDropVariance`, and the interval is at least as wide, because no paired test can detect what a rebuild does
+ *   to all queries.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
- * @param noise of this metric over these queries, or null for a retriever that always returns the same
+ * @param noise of this metric over these queries, or null for a retriever that always returns the same results
  * @param expected statistics from before the run; null if only the queries can decide
- * @throws RangeError without queries, or when the lengths differ
+ * @throws RangeError without queries, or if the lengths differ
  */
 export function compareMetric(
   key: MetricKey,
@@ -214,10 +215,10 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is that of the n paired
  * differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n - 1) + v^2 /
- * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by chance; then
- * the degrees of freedom are few as well, and the interval is wide.
+ * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by chance;
+ * there are then few degrees of freedom as well, and the interval is wide.
  *
- * @returns null for one query, and when the reruns did not differ
+ * @returns null for one query, or if the reruns did not differ
  */
 function noisyVariance({ standardDeviation, n, df }: PairedT, noise: RerunNoise) {
   const ofReruns = noise.standardDeviation ** 2;
@@ -234,12 +235,12 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
 }
 
 /**
- * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 when the reruns did not
+ * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 if the reruns did not
  * differ.
  *
- * It is the larger of two: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the shared
- * variance. Runs are compared with one baseline for months; a noise estimate that is too low by chance would make run
- * after run look like a change.
+ * It is the larger of two values: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the
+ * shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by chance would
+ * make run after run look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);
@@ -253,7 +254,7 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom less than reruns. */
+/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom less than the number of reruns. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

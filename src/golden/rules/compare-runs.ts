@@ -1,4 +1,7 @@
-/** Paired comparisons of two runs over all judged queries and by segment, of several runs pairwise, and of unjudged answers. */
+/**
+ * Paired comparisons of two runs over all judged queries and by segment, of several runs pairwise, and of unjudged
+ * results.
+ */
 
 import { count, decimal, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -19,13 +22,13 @@ import {
   testPlan,
 } from './verdict.ts';
 
-/** Below this a set has no real value for comparisons (Sparck Jones and van Rijsbergen 1976 put it at 75). */
+/** Smaller sets have no real value for comparisons (Sparck Jones and van Rijsbergen 1976 give 75 as the limit). */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * Returns advice on the size of the golden set: a warning below 100 queries, and for each metric whose minimum effect is
- * too small to detect, how many queries would detect it with the observed spread. Empty when the set is large enough.
+ * Returns advice on the size of the golden set: a warning below 100 queries, and, for each metric whose minimum effect
+ * is too small to detect, how many queries would detect it with the observed spread. Empty if the set is large enough.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
@@ -40,7 +43,7 @@ export function adviseOnSetSize(comparison: SegmentComparison, settings: Compari
     const minEffect = minEffectOf(key.measure, settings);
     if (minEffect === 0 || smallest === null || smallest <= minEffect || standardDeviation === 0) return [];
     if (ciMethod === 'reruns') {
-      return [`${formatMetricKey(key)}: differences below ${decimal(smallest)} are within the noise of the retriever.`];
+      return [`${formatMetricKey(key)}: differences below ${decimal(smallest)} are within the retriever noise.`];
     }
     const needed = pairedTSampleSize(minEffect, standardDeviation, testPlan(settings));
     const remedy = needed > n ? `; about ${count(needed)} queries would detect ${decimal(minEffect)}` : '';
@@ -57,12 +60,12 @@ export type ScoreColumns = readonly ArrayLike<number>[];
 
 export interface RunsToCompare {
   readonly keys: readonly MetricKey[];
-  /** Columns in the order of the keys; rows in the order of the judged queries, equal in every run. */
+  /** Columns in key order; rows in the order of the judged queries, equal in every run. */
   readonly baseline: ScoreColumns;
   readonly candidate: ScoreColumns;
-  /** The noise of a retriever that does not always return the same results; absent for one that does. */
+  /** Noise of a retriever that does not always return the same results; absent if it does. */
   readonly noise?: NoiseTable;
-  /** Means over the reruns that the baseline was pinned with; absent when unknown. */
+  /** Means over the reruns with which the baseline was pinned; absent if unknown. */
   readonly means?: ScoreColumns | null;
   /** Differences accepted since the baseline; absent for none. */
   readonly accepted?: Accepted;
@@ -73,16 +76,16 @@ export interface SegmentComparison {
   /** `all`, or the name of a segment. */
   readonly segment: string;
   readonly n: number;
-  /** In the order of the keys. */
+  /** In key order. */
   readonly metrics: readonly MetricComparison[];
   /** Key of the metric that decides the verdict, such as `ndcg@10`; the other metrics are context. */
   readonly primary: string;
-  /** On the primary metric. */
+  /** Verdict on the primary metric. */
   readonly verdict: ComparisonVerdict;
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** Each segment stands alone: p is not adjusted for their number, and the verdict on `all` ignores them. */
+  /** Segments are independent: p is not adjusted for their number, and the verdict on `all` ignores them. */
   readonly segments: readonly SegmentComparison[];
 }
 
@@ -123,7 +126,7 @@ function compareRows(
   return { segment, n: rows.length, metrics, ...decided(primaryOf(metrics)) };
 }
 
-/** Returns the primary metric and its verdict; without a metric the verdict is inconclusive. */
+/** Returns the primary metric and its verdict; inconclusive if there is no metric. */
 export function decided(primary: MetricComparison | null): { primary: string; verdict: ComparisonVerdict } {
   return primary === null
     ? { primary: '', verdict: 'inconclusive' }
@@ -131,12 +134,12 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
 }
 
 /**
- * Returns the queries that score less in the candidate, most regressed first, ties in the given order.
+ * Returns the queries with a lower score in the candidate, most regressed first, ties in the given order.
  *
  * @param baseline one score per query id
  * @param candidate one score per query id
  * @param limit maximum number of queries
- * @returns each with both scores and their difference, candidate - baseline
+ * @returns both scores of each query, and their difference, candidate - baseline
  */
 export function mostRegressed(
   queryIds: readonly string[],
@@ -161,8 +164,8 @@ export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**
  * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure, so that with equal
- * configurations the chance of any regression or improvement in that measure is at most alpha. Measures are not adjusted
- * for each other: the first one decides, the others are context. Intervals are of each pair alone.
+ * configurations the probability of any regression or improvement in that measure is at most alpha. p is not adjusted
+ * over measures: the first measure decides, the others are context. Intervals apply to each pair alone.
  *
  * @param configurations at least two, each with a column per key and a row per query
  * @throws RangeError without keys, queries or two configurations
@@ -175,12 +178,12 @@ export function compareMany(
   if (configurations.length < 2) throw new RangeError('There are fewer than two configurations to compare.');
   const measures = keys.map((key, column) => compareBy(key, column, configurations, settings));
   const primary = primaryOf(measures);
-  if (primary === null) throw new RangeError('There is no measure to compare by.');
+  if (primary === null) throw new RangeError('There is no measure for the comparison.');
   return {
     /** Number of queries. */
     n: primary.pairs[0]?.metric.n ?? 0,
     measures,
-    /** The measure that decides: the first one with a minimum effect. */
+    /** The deciding measure: the first one with a minimum effect. */
     primary,
   };
 }
@@ -213,14 +216,14 @@ function compareBy(
     key,
     /** One per configuration, in the given order. */
     means: scores.map((one) => mean(one)),
-    /** All pairs by index, the earlier configuration as `before`; the verdict is by the adjusted p. */
+    /** All pairs by index, the earlier configuration as `before`; the verdict uses the adjusted p. */
     pairs,
-    /** Indexes of the configurations that no other one beats. */
+    /** Indexes of the configurations that no other configuration beats. */
     unbeaten: [...scores.keys()].filter((place) => !beaten.has(place)),
   };
 }
 
-/** True if any of them is worse than the first, by the primary measure. */
+/** True if any configuration is worse than the first by the primary measure. */
 export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }
@@ -232,8 +235,8 @@ export interface AnswerOverlap {
 }
 
 /**
- * Rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; one that failed
- * before, or was not asked now, is excluded. A repeated document counts at its first rank.
+ * Rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; a query that failed
+ * before, or is not in the current run, is excluded. A repeated document counts at its first rank.
  *
  * @param now by query id
  * @returns in the order of `before`

@@ -1,4 +1,4 @@
-/** Writes golden sets in the supported file formats, such that importing a file gives the same set. */
+/** Writes golden sets in the supported file formats, so that importing a file recreates the same set. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { quoted } from '../../core/text/source-line.ts';
@@ -18,7 +18,7 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
-  // Without a header, a first query that looks like one would be read as the header.
+  // Without a header, a first query that resembles a header would be read as one.
   const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
     judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),
@@ -47,7 +47,10 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
-/** TREC and BEIR cannot express forbidden documents and queries without an answer. @throws RecalldError export_impossible */
+/**
+ * Rejects forbidden documents and queries without an answer, which TREC and BEIR cannot express.
+ * @throws RecalldError export_impossible
+ */
 function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
   for (const { id, forbidden = [], noAnswer } of queries) {
     const problem =
@@ -63,8 +66,8 @@ function readsLikeHeader(query: GoldenQuery | undefined): boolean {
 const notCsv = 'use --format jsonl or beir';
 
 /**
- * Writes CSV (RFC 4180): a row for each judgment, each forbidden document and each query without an answer, and a column
- * for each tag. Every cell is in double quotes, and none is a spreadsheet formula.
+ * Writes CSV (RFC 4180): a row per judgment, per forbidden document and per query without an answer, and a column per
+ * tag. Every cell is in double quotes, and no cell is a spreadsheet formula.
  *
  * @throws RecalldError export_impossible for a tag named like a column of the format, for more tags than a table may have,
  *   for an id that looks like a list, and for a text with CRLF, which would be read as LF
@@ -101,7 +104,7 @@ function refuseCsv({ id, text, tags, judgments }: GoldenQuery, tagColumns: numbe
   }
   const taken = Object.keys(tags).find((tag) => tableRoleOf(tag) !== null || plainName(tag) === 'id');
   if (taken !== undefined) {
-    const problem = `its tag ${JSON.stringify(taken)} is the name of a column of the format`;
+    const problem = `its tag ${JSON.stringify(taken)} has the name of a column in this format`;
     throw cannotHold('CSV', id, problem, notCsv);
   }
   if (tagColumns > goldenLimits.tags) {
@@ -114,7 +117,7 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** Below the reader's limit of a line in bytes, even if all characters are multi-byte. */
+/** Below the reader's limit for a line in bytes, even if all characters are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
@@ -132,7 +135,7 @@ function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
   return [{ path: null, text: joinLines(lines) }];
 }
 
-/** @throws RecalldError export_impossible for what the reader of JSON lines refuses */
+/** @throws RecalldError export_impossible for content that the JSON lines reader rejects */
 function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
   if (Object.hasOwn(query.tags, '__proto__')) {
     throw cannotHold(format, query.id, 'its tag "__proto__" is lost in JSON', 'use --format csv');
@@ -144,13 +147,16 @@ function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
 }
 
 export interface ExportFile {
-  /** Relative to the folder of the export, or null when the export is a single file. */
+  /** Path relative to the export folder, or null if the export is a single file. */
   readonly path: string | null;
   /** Ends with a line feed. */
   readonly text: string;
 }
 
-/** The error for what the format would lose or change; `problem` follows `The query "q1"`, `fix` is a clause. */
+/**
+ * Returns the error for content that the format would lose or change. `problem` follows `The query "q1"`; `fix` is a
+ * clause.
+ */
 function cannotHold(format: string, queryId: string, problem: string, fix: string): RecalldError {
   return new RecalldError(
     'export_impossible',
@@ -181,12 +187,15 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-/** Quotes an id that begins with a double quote, as Python's csv does, with which BEIR reads its judgments. */
+/** Quotes an id that begins with a double quote as Python's csv does, with which BEIR reads its judgments. */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }
 
-/** Writes one query text per line; the format holds nothing else. @throws RecalldError export_impossible */
+/**
+ * Writes one query text per line; the format contains nothing else.
+ * @throws RecalldError export_impossible
+ */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
   for (const { id, text, tags, judgments, forbidden = [], noAnswer } of queries) {
     const problem =
@@ -213,8 +222,8 @@ const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: rea
   };
 
 /**
- * Importing the result gives equal ids, texts, tags and grades in the same order. What a format cannot express is an
- * error, never a silent change.
+ * Importing the result recreates the same ids, texts, tags and grades in the same order. Content that a format cannot
+ * express is an error, never a silent change.
  *
  * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
  */

@@ -1,4 +1,4 @@
-/** Finds forbidden documents in answers, confirmed by a second request, and answers to queries that have none. */
+/** Finds forbidden documents in results, confirmed by a second request, and results for queries that have no answer. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
@@ -11,17 +11,20 @@ import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, Que
 export interface ForbiddenResult {
   readonly queryId: string;
   readonly documentId: string;
-  /** From 1, in the order of the results. */
+  /** Rank from 1, in the order of the results. */
   readonly rank: number;
 }
 
-/** The forbidden documents that a run, full or sentinel, returned. */
+/** Forbidden documents returned by a run, full or sentinel. */
 export interface ForbiddenResults extends ForbiddenCounts {
-  /** By query in the order of the set, then by rank; only those that a second request returned again. */
+  /**
+   * Sorted by query in the order of the set, then by rank; includes only documents that a second request returned
+   * again.
+   */
   readonly confirmed: readonly ForbiddenResult[];
 }
 
-/** Returns the first pattern that forbids the document to a query with these tags, or null. */
+/** Returns the first pattern that forbids the document for a query with these tags, or null. */
 export function forbids(
   forbidden: readonly string[],
   documentId: string,
@@ -35,14 +38,18 @@ export function forbids(
 }
 
 /**
- * Returns true if some documents are forbidden to the query: by itself, or because an isolation rule of its pipeline is
- * about a segment that it has as a tag.
+ * Returns true if some documents are forbidden for the query, either by the query or because an
+ * isolation rule of its pipeline applies to a segment that the query has as a tag.
  */
 export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
   return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
 }
 
-/** Returns every forbidden document in the answers, each at its first rank. @param answers in any order */
+/**
+ * Returns every forbidden document in the results, each at its first rank.
+ *
+ * @param answers in any order
+ */
 export function forbiddenResults(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -61,7 +68,7 @@ export function forbiddenResults(
   });
 }
 
-/** A golden answer has no fields, so only rules on ids decide. */
+/** A golden result has no fields, so only rules on ids decide. */
 function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: GoldenQuery['tags']): boolean {
   return isolation.some(
     (rule) => typeof (evaluateRule(rule, { segments, results: [{ id, score: null }] }) ?? '') === 'object',
@@ -85,7 +92,7 @@ export function refuseContradictions(
     if (place !== undefined)
       throw malformed(
         place,
-        `forbids the document ${quoted(documentId)}, but the same query judges it relevant; keep one of the two`,
+        `forbids the document ${quoted(documentId)}, but the same query judges it relevant; keep only one`,
       );
   }
   for (const [pattern, place] of forbidden) {
@@ -99,11 +106,11 @@ export function refuseContradictions(
 }
 
 /**
- * Drops forbidden documents that a second request of the same query does not return: the first answer may have come from
- * a transient state, such as an index swap.
+ * Drops forbidden documents that a second request for the same query does not return, because the first results may
+ * have come from a transient state, such as an index swap.
  *
- * @param first answers of every query
- * @param again second answers, at least of the queries that returned a forbidden document
+ * @param first results of every query
+ * @param again results of the second request, at least for the queries that returned a forbidden document
  */
 export function confirmForbidden(
   queries: readonly GoldenQuery[],
@@ -133,15 +140,15 @@ function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
   return outcome === 'ok' || outcome === 'empty';
 }
 
-/** Allows no document at all, unless the config says otherwise. */
+/** Allows no document at all, unless the config allows some. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
 /** Maximum number of false answers stored with a run. */
 export const MAX_NAMED = 50;
 
 /**
- * Returns null when every query has an answer. A document without a score counts whatever `maxScore` is; a repeated one
- * counts once. A query without a stored answer counts as failed.
+ * Returns null if every query has an answer. A document without a score counts for any `maxScore`; a repeated document
+ * counts once. A query without stored results counts as failed.
  *
  * @param answers in any order
  */
@@ -180,7 +187,7 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   };
 }
 
-/** Returns the share of queries without an answer that were answered or failed, with its 95 % CI (Wilson). */
+/** Returns the share of unanswerable queries that were answered or failed, with its 95 % CI (Wilson). */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults): {
   readonly value: number;
   readonly ciLow: number;

@@ -1,4 +1,6 @@
-/** Converts the files of Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench to queries with judgments. */
+/**
+ * Converts files from Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench to queries with judgments.
+ */
 import { contentId } from '../../core/text/content-id.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { idsOfList, parsePythonList } from './cell-lists.ts';
@@ -10,7 +12,7 @@ import { binaryGrade } from './table-rows.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A value of a file with its place. */
+/** A value from a file, with its location. */
 export interface Placed {
   readonly value: unknown;
   readonly place: SourcePlace;
@@ -20,7 +22,7 @@ export function fieldsOf(value: unknown): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** Assigns ids to queries by their text, since these tools write no ids. */
+/** Assigns ids to queries based on their text, because these tools write no ids. */
 export class QueriesByText {
   readonly #builder: GoldenSetBuilder;
   readonly #ids = new Map<string, string>();
@@ -40,13 +42,13 @@ export class QueriesByText {
   }
 }
 
-/** Returns a document id, which some tools write as a number; null for anything else. */
+/** Returns a document id, which some tools write as a number; null for any other value. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
 }
 
 /**
- * Returns the mean grade of several raters, rounded half up; null without any rating.
+ * Returns the mean grade of several raters, rounded half up; null if there is no rating.
  *
  * @throws RecalldError file_malformed for a rating that is not a number
  */
@@ -64,7 +66,9 @@ function numberOf(rating: unknown, place: SourcePlace): number {
   throw malformed(place, `has the rating ${shown}, which is not a number; correct it, or choose another --format`);
 }
 
-/** Adds a pair of a Quepid book, in the form of its export and its API; a pair without a usable rating adds nothing. */
+/**
+ * Adds a pair from a Quepid book, in the format of its export and its API; a pair without a usable rating adds nothing.
+ */
 export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
@@ -97,10 +101,11 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
 /**
  * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids`, else
  * `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its text,
- * without the prefix `<1-hop>` of multi-hop queries.
+ * excluding the prefix `<1-hop>` of multi-hop queries.
  *
- * @returns whether a model wrote the query, and whether its documents are named by ids
- * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable ids
+ * @returns whether a model wrote the query, and whether its documents are identified by ids
+ * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable
+ * ids
  */
 export function addRagasRow(
   { value, place }: Placed,
@@ -123,7 +128,10 @@ export function addRagasRow(
   return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
 
-/** Returns null when the row has no ids. @throws RecalldError file_malformed for a value that is not a list of ids */
+/**
+ * Returns null if the row has no ids.
+ * @throws RecalldError file_malformed for a value that is not a list of ids
+ */
 function idsOf(value: unknown, place: SourcePlace): string[] | null {
   if (value === undefined || value === null || (typeof value === 'string' && /^\s*(nan|none)?\s*$/i.test(value)))
     return null;
@@ -153,7 +161,7 @@ function listOf(value: unknown): unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** Returns the list of judged queries in a request or response of the workbench; null unless there is exactly one. */
+/** Returns the list of judged queries in a workbench request or response; null unless there is exactly one. */
 export function judgedQueriesOf(
   value: unknown,
 ): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {
@@ -170,11 +178,11 @@ export interface RatedDocument extends Placed {
 }
 
 /**
- * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are clicks
- * over expected clicks: 0 is not relevant, a document with clicks has grade 1, and one clicked at least as often as its
- * ranks predict has grade 2. Other fractions, such as those of a model, need a threshold.
+ * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
+ * clicks over expected clicks: 0 is not relevant, a document with clicks has grade 1, and a document clicked at least
+ * as often as its ranks predict has grade 2. Other fractions, such as ratings from a model, require a threshold.
  *
- * @param ofClicks true if the list says that it was derived from user behavior
+ * @param ofClicks true if the list states that it was derived from user behavior
  * @throws RecalldError file_malformed
  */
 export function addUbiRatings(
@@ -199,7 +207,7 @@ export function addUbiRatings(
       );
     }
     builder.warnings.note(
-      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, below 1 grade 1, from 1 on grade 2.',
+      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, below 1 grade 1, and from 1 on grade 2.',
     );
   }
   for (const { text, docId, rating, place } of judged) {
@@ -209,17 +217,20 @@ export function addUbiRatings(
   }
 }
 
-/** Columns of a Quepid table: a book has one per rater, the detailed export of a case has one rating among others. */
+/**
+ * Columns of a Quepid table: a book has one rating column per rater; the detailed export of a case has a single rating
+ * column among others.
+ */
 export interface QuepidColumns {
   readonly text: number;
   readonly document: number;
   readonly ratings: readonly number[];
 }
 
-/** Columns beside `query` and `docid` that are not ratings; a table with one of them is an ordinary table. */
+/** Columns other than `query` and `docid` that are not ratings; a table with one of them is an ordinary table. */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
-/** Returns null for the header of another table; Quepid writes `query,docid` and the name of each rater. */
+/** Returns null if the header is from another table; Quepid writes `query,docid` and the name of each rater. */
 export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
   const names = header.map(plainName);
   const [first, second] = header.map((name) =>
@@ -265,8 +276,8 @@ export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByTe
 }
 
 /**
- * Adds the query groups of an export for the Rated Ranking Evaluator: `relevant_documents` beside the placeholders of a
- * query, or of several.
+ * Adds the query groups of an export for the Rated Ranking Evaluator: `relevant_documents` next to the placeholders of
+ * one or more queries.
  *
  * @throws RecalldError file_malformed
  */
@@ -293,7 +304,7 @@ export function addRreGroups(
     }
     for (const [document, value] of Object.entries(relevant)) {
       const rating = fieldsOf(value);
-      if (rating === null) throw malformed(place, 'has relevant_documents of another form than {"id": {"gain": 2}}');
+      if (rating === null) throw malformed(place, 'has relevant_documents in a format other than {"id": {"gain": 2}}');
       addRated(byText, builder, { text, document, ratings: [rating['gain']] }, place);
     }
   }
@@ -317,7 +328,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
   if (texts === null || documents === null) {
     throw malformed(
       place,
-      'has no objects "queries" and "relevant_docs", as EmbeddingQAFinetuneDataset.save_json writes',
+      'has no objects "queries" and "relevant_docs", as EmbeddingQAFinetuneDataset.save_json writes them',
     );
   }
   for (const [id, text] of Object.entries(texts)) {
@@ -329,7 +340,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
     for (const one of list) {
       const document = idOf(one);
       if (document === null) {
-        throw malformed(place, `has a node of the query ${quoted(id)} that is not an id; write only the ids of nodes`);
+        throw malformed(place, `has a node of the query ${quoted(id)} that is not an id; write only node ids`);
       }
       builder.addJudgment(id, document, 1, place);
     }
@@ -342,7 +353,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
  * @param extension with its dot, in lower case
  * @param head some kilobytes from the beginning of the file
  * @param names the column names of a table
- * @returns null for a file that is not clearly of one of them
+ * @returns null for a file that does not clearly have one of these formats
  */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
@@ -370,7 +381,7 @@ function isPlainTable(names: readonly string[]): boolean {
   );
 }
 
-/** Requires both keys, since a chat record may have a `user_input` too. */
+/** Requires both keys, because a chat record may have a `user_input` too. */
 function isRagas(text: string): boolean {
   return /"user_input"\s*:/.test(text) && /"reference_context(s|_ids)"\s*:/.test(text);
 }

@@ -1,4 +1,4 @@
-/** Collects, checks and merges queries and judgments, whatever format they were read from. */
+/** Collects, checks and merges queries and judgments from any format. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
@@ -23,20 +23,20 @@ import { describeIdDifference, differenceInWords, shownIds } from './id-mismatch
 import { trimBlanks } from './qrels-form.ts';
 
 /**
- * What to do with a query that the set already has. `reject`: fail. `join`: add its judgments to the existing query.
+ * How to treat a query that the set already has. `reject`: fail. `join`: add the judgments to the existing query.
  * `separate`: add it as another query with a numbered id.
  */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends TaggedText {
   readonly place: SourcePlace;
-  /** Grades by document. A set may have a million judgments, so they are not objects. */
+  /** Grades by document. Not objects, because a set may have a million judgments. */
   readonly judgments: Map<string, number>;
   /** Places of the judgments that are not on the line of the query. */
   judgedAt: Map<string, SourcePlace> | null;
   /** The first place that names each forbidden document. */
   forbidden: Map<string, SourcePlace> | null;
-  /** The place that says the query has no answer, else null. */
+  /** The place that states that the query has no answer, else null. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }
@@ -46,7 +46,7 @@ type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summ
 /** Queries and judgments per step. */
 const STEP = 2000;
 
-/** Enough ids to show how two kinds of them differ. */
+/** Enough ids to show how two kinds of ids differ. */
 const SOME_IDS = 200;
 
 /** A number that a tool turned into a fraction, or that a spreadsheet rounded. */
@@ -60,18 +60,18 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Query ids of judgments without a query, to describe how they differ. */
+  /** Query ids of judgments without a query, used to describe how they differ. */
   readonly #unknownQueries = new Set<string>();
 
-  /** `digest` maps text to a hex hash of at least 16 digits, from which ids of queries without one are made. */
+  /** `digest` maps text to a hex hash of at least 16 digits, which provides ids for queries without an id. */
   constructor(digest: (text: string) => string, skipOwnDocument = false) {
     this.#digest = digest;
     this.#skipOwnDocument = skipOwnDocument;
   }
 
   /**
-   * Adds a query and returns the id that its judgments belong to. A query without an id gets `q-` and 16 digits of the
-   * hash of its text and tags, so that it keeps its id from version to version.
+   * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
+   * text and tags, so that its id stays the same in every version.
    *
    * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or a rejected repeat
    */
@@ -103,7 +103,7 @@ export class GoldenSetBuilder {
     const numbered = `${id}#${known.repeats + 1}`;
     const taken = this.#entries.get(numbered);
     if (taken === undefined) return this.#insert(numbered, query, place);
-    throw malformed(place, `needs the query id ${quoted(numbered)}, which ${at(taken.place)} uses; rename that one`);
+    throw malformed(place, `needs the query id ${quoted(numbered)}, which ${at(taken.place)} uses; rename that id`);
   }
 
   /**
@@ -140,10 +140,10 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Adds a document that must never be returned for a query, or with a `*` at the end a prefix of document ids. A repeated
+   * Adds a document that must never be returned for a query, or a prefix of such ids followed by `*`. A repeated
    * pattern counts once.
    *
-   * @throws RecalldError `file_malformed` for an id out of bounds, or too many patterns of one query
+   * @throws RecalldError `file_malformed` for an id out of bounds, or too many patterns for one query
    */
   addForbidden(queryId: string, pattern: string, place: SourcePlace): void {
     const query = this.#trimmedId('query id', queryId, place);
@@ -157,7 +157,7 @@ export class GoldenSetBuilder {
     if (!entry.forbidden.has(trimmed)) entry.forbidden.set(trimmed, place);
     const max = goldenLimits.forbidden;
     if (entry.forbidden.size > max)
-      throw malformed(place, `has more than ${max} forbidden documents for one query; forbid prefixes of ids with a *`);
+      throw malformed(place, `has more than ${max} forbidden documents for one query; forbid id prefixes with a *`);
   }
 
   /** Marks a query as having no answer in the store. */
@@ -174,7 +174,7 @@ export class GoldenSetBuilder {
     if (line.noAnswer) this.addNoAnswer(id, place);
   }
 
-  /** Returns every document that a query has a judgment for. */
+  /** Returns every document that has a judgment for a query. */
   judgedDocuments(): Set<string> {
     const documents = new Set<string>();
     for (const entry of this.#entries.values()) {
@@ -188,8 +188,8 @@ export class GoldenSetBuilder {
    *
    * @param source name of the file or folder, for error messages
    * @param isUnjudged keeps all queries
-   * @throws RecalldError `golden_set_empty` when there are no queries, no judgments, or none that belong together, and
-   *   `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
+   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or none that belong together, and
+   * `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
    */
   finish(source: string, isUnjudged = false): FinishedSet {
     const steps = this.finishInSteps(source, isUnjudged);
@@ -199,7 +199,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Like `finish`, in steps of some hundred queries, so that the caller can yield to other work in between. */
+  /** Like `finish`, but in steps of some hundred queries, so that the caller can yield to other work in between. */
   *finishInSteps(source: string, isUnjudged = false): Generator<void, FinishedSet> {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
@@ -258,13 +258,13 @@ export class GoldenSetBuilder {
       if (grade > 0)
         throw malformed(
           noAnswer,
-          `says that the query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep one of the two`,
+          `says that the query has no answer, but ${at(place)} judges ${quoted(documentId)} relevant to it; keep only one`,
         );
       this.warnings.count('no_answer_judged', place);
     }
   }
 
-  /** Describes how the ids of judgments differ from those of the queries, else why rows were skipped. */
+  /** Describes how the query ids of judgments differ from the ids of queries, else why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();
@@ -277,7 +277,7 @@ export class GoldenSetBuilder {
     );
   }
 
-  /** Counts values that another tool may have written for a missing value, or changed. */
+  /** Counts values that another tool may have changed or written for a missing value. */
   #countDoubtful(value: string, place: SourcePlace): void {
     if (value.length <= LONGEST_DOUBTFUL && (isMissing(value) || CHANGED_NUMBER.test(value))) {
       this.warnings.count('value_doubtful', place);
@@ -331,16 +331,17 @@ class SetSummary {
   }
 }
 
-/** The text and tags that identify a query without an id. */
+/** The text and tags, which identify a query without an id. */
 export interface TaggedText {
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * Trims id, text and tags, drops tags without a value, and checks the rest. `onTrim` is called for each trimmed value.
+ * Trims id, text and tags, drops tags without a value, and checks the result. `onTrim` is called for each trimmed
+ * value.
  *
- * @throws RecalldError `file_malformed` for what is empty, too long or cannot be stored
+ * @throws RecalldError `file_malformed` for values that are empty, too long or cannot be stored
  */
 function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): QueryDraft {
   const trim = (value: string): string => {

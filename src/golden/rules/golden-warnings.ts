@@ -6,19 +6,22 @@ import type { ImportSummary } from './golden-set.ts';
 const sentences = [
   [
     'document_empty',
-    'Skipped rows without a document: {n} (first: {first}). Mark a query without an answer with true in the column no_answer.',
+    'Skipped rows without a document: {n} (first: {first}). Mark a query without an answer as true in the column no_answer.',
   ],
   ['grade_missing', 'Skipped judgments with an empty grade, which means unjudged: {n} (first: {first}).'],
-  ['own_document', 'Skipped judgments whose document has the id of their query: {n} (first: {first}).'],
+  ['own_document', 'Skipped judgments whose document id equals the query id: {n} (first: {first}).'],
   ['query_unjudged', 'Skipped queries without a judgment: {n} (first: {first}).'],
   ['judgment_unknown_query', 'Skipped judgments of unknown queries: {n} (first: {first}).'],
   ['judgment_negative', 'Skipped judgments with a negative grade, which means unjudged: {n} (first: {first}).'],
   ['forbidden_unknown_query', 'Skipped forbidden documents of unknown queries: {n} (first: {first}).'],
-  ['no_answer_judged', 'Skipped judgments of queries without an answer, where every grade is 0: {n} (first: {first}).'],
+  [
+    'no_answer_judged',
+    'Skipped judgments of queries without an answer, because every grade is 0: {n} (first: {first}).',
+  ],
   ['judgment_repeated', 'Merged judgments that repeat an earlier one: {n} (first: {first}).'],
   [
     'row_joined',
-    'Merged rows with the query and tags of an earlier row: {n} (first: {first}). Use --rows-as-queries to keep each row as a query.',
+    'Merged rows with the query and tags of an earlier row: {n} (first: {first}). Use --rows-as-queries to treat each row as a query.',
   ],
   ['query_all_zero', 'Queries whose grades are all 0, so that they always score 0: {n} (first: {first}).'],
   [
@@ -60,14 +63,14 @@ export class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
   readonly #notes: string[] = [];
 
-  /** Adds one to the count of a kind and keeps the first place. */
+  /** Adds one to the count of a kind, and stores the first place. */
   count(kind: WarningKind, place: SourcePlace): void {
     const tally = this.#tallies.get(kind);
     if (tally === undefined) this.set(kind, 1, at(place));
     else tally.count += 1;
   }
 
-  /** Sets a count that was made elsewhere; 0 is not reported. */
+  /** Sets a count made elsewhere; 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }

@@ -1,4 +1,4 @@
-/** Checks the text of grades: what is wrong with it, and which unnamed columns may hold grades. */
+/** Checks the text of grades: what is wrong with it, and which unnamed columns may contain grades. */
 
 import { quoted } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
@@ -8,7 +8,7 @@ const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 /** Spellings of a missing value. */
 const MISSING = /^(?:nan|none|null|nil|undefined|<na>|#?n\/?a|-|\?)?$/i;
 
-/** True if the text is a spelling of a missing value, such as `nan` of pandas and `None` of Python. */
+/** True if the text is a spelling of a missing value, such as `nan` from pandas and `None` from Python. */
 export function isMissing(text: string): boolean {
   return MISSING.test(text.trim());
 }
@@ -19,7 +19,7 @@ export function decimalOf(text: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Says what is wrong with a grade that `readGrade` cannot read, and the fix; completes `Line 3 of FILE ...`. */
+/** Describes what is wrong with a grade that `readGrade` cannot read, and the fix; completes `Line 3 of FILE ...`. */
 export function gradeTextProblem(text: string): string {
   const shown = `has the grade ${quoted(text)}, which is `;
   if (/^[+-]?\d+$/.test(text)) return `${shown}too large; use 0, 1, 2, ...`;
@@ -46,12 +46,12 @@ const RELEVANCE = /^[\p{L}\s_-]*(?:relevan|related|pertinent)[\p{L}\s_-]*$/iu;
 /** Letter pairs used as truth values. */
 const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 
-/** Grade scales rarely go beyond 100. */
+/** Grade scales rarely exceed 100. */
 const MAX_GRADE_LIKE = 100;
 
 /**
- * True if a column of an unknown name may hold grades: small whole numbers, fractions, shares, truth values, or words for
- * relevance. Missing values are ignored.
+ * True if a column with an unknown name may contain grades: small whole numbers, fractions, shares, truth values, or
+ * words for relevance. Missing values are ignored.
  */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
@@ -60,7 +60,7 @@ export function mayHoldGrades(values: readonly string[]): boolean {
     const whole = present.map(readGrade);
     return whole.some((grade, i) => grade === null || !/^[+-]?\d+$/.test(present[i] ?? '')) || whole.every(isSmall);
   }
-  // A mark has a meaning only if other rows lack it.
+  // A mark is meaningful only if other rows lack it.
   if (present.length < values.length && present.every((value) => /^x$/i.test(value))) return true;
   if (TRUTH_LETTERS.some((letters) => present.every((value) => letters.test(value)))) return true;
   return present.every((value) => TRUTH.test(value) || RELEVANCE.test(value) || isSmall(readGrade(value)));

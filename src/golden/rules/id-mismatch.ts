@@ -1,12 +1,12 @@
-/** Describes how ids differ that should be equal: those of judgments and those that a retriever or a run returns. */
+/** Describes how ids differ that should be equal: ids in judgments and ids returned by a retriever or a run. */
 
 import { quoted } from '../../core/text/source-line.ts';
 
-/** One id of each side, and their differences. */
+/** One id from each side, and their differences. */
 export interface IdDifference {
   readonly judged: string;
   readonly returned: string;
-  /** Phrases that follow `differ in`; empty when the ids have nothing in common. */
+  /** Phrases that follow `differ in`; empty if the ids have nothing in common. */
   readonly differences: readonly string[];
 }
 
@@ -15,7 +15,7 @@ interface Rule {
   readonly apply: (id: string) => string;
 }
 
-/** Applied in this order, each to the result of the one before. */
+/** Applied in this order, each to the previous result. */
 const rules: readonly Rule[] = [
   { name: 'percent-encoding', apply: decodePercents },
   { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },
@@ -31,14 +31,14 @@ const rules: readonly Rule[] = [
 
 const everyRule: ReadonlySet<Rule> = new Set(rules);
 
-/** More pairs would add nothing to what all ids have in common. */
+/** More pairs would not change what all ids have in common. */
 const MAX_PAIRS = 200;
 
 /**
- * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix and the like.
+ * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
  *
- * @param judged at least one id; so has `returned`, and they share none
- * @returns the pair with the most common difference; without one, the first ids of both sides and no difference
+ * @param judged at least one id, as in `returned`; the two share no id
+ * @returns the pair with the most common difference; if there is none, the first ids of both sides and no difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
   return (
@@ -49,7 +49,7 @@ export function describeIdDifference(judged: readonly string[], returned: readon
 
 /** Returns `differ in case and the prefix "kb/"`, or that the ids have no common form. */
 export function differenceInWords(differences: readonly string[]): string {
-  if (differences.length === 0) return 'have no form in common';
+  if (differences.length === 0) return 'have nothing in common';
   const [last = '', ...others] = differences.toReversed();
   return `differ in ${others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`}`;
 }
@@ -93,10 +93,10 @@ function differenceOfForm(judged: readonly string[], returned: readonly string[]
 }
 
 /**
- * Counts the judged ids that are returned in another form (case, encoding, zeros and the like), and returns the most common
- * difference.
+ * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
+ * common difference.
  *
- * @param max stops after this many
+ * @param max stops after this number
  */
 export function idsAlike(
   judged: readonly string[],
@@ -163,7 +163,7 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Shorter common parts are chance. */
+/** Shorter common parts may be chance. */
 const MIN_COMMON = 4;
 
 interface Part {

@@ -1,13 +1,14 @@
-/** Parses lines of the query files of BEIR and TREC. */
+/** Parses lines from BEIR and TREC query files. */
 import { malformed, parseJson, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
 
 /**
- * Parses `{"_id", "text", "metadata"?}`, or the same with the keys of TREC topics; other keys are ignored, as BEIR does.
- * Metadata that are short texts, numbers or truth values become tags; `onSkip` is called for every other value.
+ * Parses `{"_id", "text", "metadata"?}`, or the equivalent with the keys of TREC topics; other keys are ignored, as
+ * BEIR does. Metadata values that are short texts, numbers or truth values become tags; `onSkip` is called for every
+ * other value.
  *
- * @throws RecalldError `file_malformed` when there is no id or no text
+ * @throws RecalldError `file_malformed` if there is no id or no text
  */
 export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
   const value = jsonObject(line, '{"_id": "...", "text": "..."}');
@@ -21,7 +22,7 @@ export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDra
     (one) => one !== 'title' && value[one] !== text && value[one] !== '' && value[one] !== null,
   );
   if (other !== undefined) {
-    throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep the one to ask`);
+    throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep only the query text`);
   }
   const metadata = value['metadata'];
   return {
@@ -34,7 +35,7 @@ export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDra
 /**
  * Returns the trimmed `_id` of a line of corpus.jsonl, without parsing the document.
  *
- * @throws RecalldError `file_malformed` when there is none
+ * @throws RecalldError `file_malformed` if there is none
  */
 export function parseCorpusId(line: SourceLine): string {
   return idOf(jsonObject(line, '{"_id": "...", "text": "..."}'), line).trim();
@@ -55,7 +56,7 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
-/** Splits columns and removes CSV quotes from a text with quotes inside, or when all columns have them. */
+/** Splits columns and removes CSV quotes from a text that contains quotes, or if all columns have them. */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));
@@ -83,7 +84,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Accepts numbers too, since qrels write ids as text anyway. */
+/** Accepts numbers too, because qrels write ids as text anyway. */
 function idOf(value: Record<string, unknown>, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;

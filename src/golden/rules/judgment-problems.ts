@@ -1,4 +1,4 @@
-/** Finds problems of a golden set that need no store. */
+/** Finds problems in a golden set that need no store. */
 import type { GoldenQuery } from '../../core/model.ts';
 import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
@@ -6,7 +6,7 @@ import { nearDuplicates, normalisedText } from './similar-texts.ts';
 /** Minimum Jaccard similarity of words for two queries to count as near-duplicates. */
 export const NEAR_TEXT = 0.9;
 
-/** Two equal queries that disagree on a document. */
+/** Two equal queries that disagree about a document. */
 export interface ContradictoryJudgment {
   readonly first: string;
   readonly second: string;
@@ -15,8 +15,9 @@ export interface ContradictoryJudgment {
 }
 
 /**
- * Duplicates have the same tags and texts that are equal except for case and punctuation, or share at least 0.9 of their
- * words (Jaccard). Contradictions are equal queries where one judges a document relevant and the other irrelevant.
+ * Duplicates have the same tags, and texts that are equal except for case and punctuation or share at least 0.9 of
+ * their words (Jaccard). Contradictions are equal queries of which one judges a document relevant and the other
+ * irrelevant.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */
@@ -24,7 +25,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   const duplicates: {
     readonly first: string;
     readonly second: string;
-    /** `equal`: except for case and punctuation. `near`: nearly the same words. */
+    /** `equal`: the texts are equal except for case and punctuation. `near`: the texts have nearly the same words. */
     readonly likeness: 'equal' | 'near';
     readonly similarity: number;
   }[] = [];
@@ -41,7 +42,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
-    /** Ids of queries without a document of at least the relevance level: they score 0 whatever is retrieved. */
+    /** Ids of queries without a document at the relevance level: they score 0 whatever is retrieved. */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),

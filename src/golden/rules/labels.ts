@@ -1,4 +1,7 @@
-/** Judgments of documents that left the store: which they are, which chunks replaced them, and accepted replacements. */
+/**
+ * Judgments of documents that left the store: which documents they are, which chunks replaced them, and accepted
+ * replacements.
+ */
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
 
@@ -6,7 +9,7 @@ import { containment, normalisedText, shinglesOf, wordsOf } from './similar-text
 interface ChunkCandidate {
   readonly documentId: string;
   readonly content: string;
-  /** Cosine between its vector and that of the missing text. */
+  /** Cosine between the chunk vector and the vector of the missing text. */
   readonly similarity: number;
 }
 
@@ -17,9 +20,9 @@ export type AnchorEvidence =
   | {
       /** `whole`: the chunk contains the missing text. `part`: the missing text contains the chunk. */
       readonly kind: 'whole' | 'part';
-      /** Share of the word runs of the missing text that the chunk has, 0..1. */
+      /** Share of the missing text's word sequences that the chunk contains, 0..1. */
       readonly ofLost: number;
-      /** Share of the word runs of the chunk that the missing text has, 0..1. */
+      /** Share of the chunk's word sequences that the missing text contains, 0..1. */
       readonly ofChunk: number;
       readonly cosine: number;
     };
@@ -29,9 +32,9 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Share of word runs that must match before a chunk is proposed. */
+/** Share of word sequences that must match before a chunk is proposed. */
 const MIN_AGREEMENT = 0.8;
-/** Words per run. */
+/** Words per sequence. */
 const RUN = 3;
 /** Shorter chunks match too many texts to be identified as a part. */
 const MIN_RUNS_OF_PART = 5;
@@ -39,10 +42,10 @@ const MIN_RUNS_OF_PART = 5;
 const MAX_PARTS = 5;
 
 /**
- * Returns the chunks that may replace a missing text, best first. If some have an equal text, returns only those. Else
- * returns the best chunk that contains at least 0.8 of the missing text's runs of three words; without one, the chunks of
- * which at least 0.8 come from the missing text, the longest first, as after a document was split. Empty when nothing is
- * similar enough: then a proposal would be a guess.
+ * Returns the chunks that may replace a missing text, best first. If some chunks have an equal text, returns only those
+ * chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing text's three-word sequences. If
+ * there is none, returns the chunks of which at least 0.8 comes from the missing text, longest first, because the
+ * document may have been split. Empty if nothing is similar enough, because a proposal would then be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -86,19 +89,22 @@ function anchor(kind: 'whole' | 'part', { documentId, similarity, ofLost, ofChun
 }
 
 /**
- * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest deleted it, so
- * the judgment is out of date. `lost`: nothing replaced it, so retrieval got worse.
+ * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest deleted it,
+ * so the judgment is out of date. `lost`: nothing replaced it, so retrieval became worse.
  */
 export type DocumentFate = 'superseded' | 'lost';
 
-/** If at least this share of all judged documents disappears without a known text, the index was re-chunked or renamed. */
+/**
+ * If at least this share of all judged documents disappears and their texts are unknown, the index was re-chunked or
+ * renamed.
+ */
 const NEARLY_ALL = 0.8;
 
 /**
- * A document whose text is known but not found is lost. If its text is unknown, it is lost too, unless nearly all judged
- * documents disappeared at once, which indicates new ids.
+ * A document whose text is known but not found is lost. A document whose text is unknown is lost too, unless nearly all
+ * judged documents disappeared at once, which indicates new ids.
  *
- * @param search result of a search of the store for its text; `unknown` without a text or a search
+ * @param search result of searching the store for its text; `unknown` without a text or a search
  * @param missingShare share of the judged documents that are missing, 0..1
  */
 export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {
@@ -121,25 +127,25 @@ export interface StaleLabel extends MissingJudgment {
 export type LabelProbe =
   | {
       readonly kind: 'probed';
-      /** Distinct judged documents that were looked up. */
+      /** Number of distinct judged documents that were looked up. */
       readonly probed: number;
-      /** How many of them are superseded. */
+      /** Number of superseded documents. */
       readonly stale: number;
-      /** How many of them are lost. */
+      /** Number of lost documents. */
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with a superseded document, whose scores may drop through no fault of the retriever. A query with
-       * only lost documents is not included: it is scored on what it still finds.
+       * Ids of queries with a superseded document, whose scores may drop through no fault of the retriever. A query
+       * with only lost documents is not included: it is scored on the documents that it still finds.
        */
       readonly touched: ReadonlySet<string>;
-      /** Ids of queries whose every relevant document is superseded. */
+      /** Ids of queries whose relevant documents are all superseded. */
       readonly dead: ReadonlySet<string>;
     }
   /** The store could not be probed. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** Returns the documents with a grade above 0: only their absence changes a score. */
+/** Returns the documents with a grade above 0, because only their absence changes a score. */
 export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
   const ids = queries.flatMap(({ judgments }) =>
     judgments.filter(({ grade }) => grade > 0).map(({ documentId }) => documentId),
@@ -148,9 +154,9 @@ export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
 }
 
 /**
- * Compares the judged documents of a set with those in the store.
+ * Compares the judged documents of a set with the documents in the store.
  *
- * @param existing those of `judgedDocuments` that are in the store
+ * @param existing the documents in `judgedDocuments` that are in the store
  * @param relevanceLevel minimum grade that counts as relevant
  * @param fates of the missing documents; default: superseded
  */
@@ -180,11 +186,11 @@ export function probeLabels(
 
 /** A proposal to move a judgment, which a person accepts by its number. */
 export interface LabelProposal {
-  /** From 1; stable for the same set and store. */
+  /** Number from 1; stable for the same set and store. */
   readonly number: number;
   readonly queryId: string;
   readonly from: string;
-  /** Replacements; more than one when the document was split. */
+  /** Replacements; more than one if the document was split. */
   readonly to: readonly { readonly documentId: string; readonly evidence: AnchorEvidence }[];
   readonly grade: number;
 }
@@ -203,8 +209,8 @@ export function proposeLabels(
 }
 
 /**
- * Applies accepted proposals: removes the judgment of the missing document and gives its grade to the chunks that replaced
- * it. A chunk that is already judged keeps the higher grade.
+ * Applies accepted proposals: removes the judgment of the missing document and gives its grade to the chunks that
+ * replaced it. A chunk that is already judged keeps the higher grade.
  */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
   const byQuery = new Map<string, LabelProposal[]>();
@@ -230,7 +236,7 @@ function moved(judgments: readonly Judgment[], proposals: readonly LabelProposal
   return Array.from(grades, ([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** An accepted proposal, perhaps without some of its chunks. */
+/** An accepted proposal, possibly without some of its chunks. */
 export interface Acceptance {
   readonly queryId: string;
   readonly from: string;
@@ -250,7 +256,7 @@ export function matchAcceptances(proposals: readonly LabelProposal[], acceptance
   }
   return {
     accepted,
-    /** Accepted, but no longer proposed: the set or the store has changed. */
+    /** Proposals that were accepted but are no longer made, because the set or the store has changed. */
     unknown,
   };
 }

@@ -1,4 +1,4 @@
-/** Lists of the queries of a golden run: filtered, sorted, and with the scores of an earlier run. */
+/** Lists of a golden run's queries: filtered, sorted, and with the scores of an earlier run. */
 
 import type { GoldenQuery, QueryOutcome } from '../../core/model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
@@ -6,10 +6,10 @@ import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
  * - `worst`: all, lowest score first
- * - `regressed`: those that score less than before, largest drop first
- * - `newly_empty`: those without results that had some before, stale labels or not
- * - `stale`: those with a judged document that left the store, lowest score first
- * - `failed`: those whose retrieval failed or timed out
+ * - `regressed`: queries that score less than before, largest drop first
+ * - `newly_empty`: queries without results that had some before, with or without stale labels
+ * - `stale`: queries with a judged document that left the store, lowest score first
+ * - `failed`: queries whose retrieval failed or timed out
  */
 export const queryViews = ['worst', 'regressed', 'newly_empty', 'stale', 'failed'] as const;
 
@@ -17,10 +17,10 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Null while the query has no answer. */
+  /** Null until the query is answered. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** Score in the compared run; null without one, for a changed query, and for one with a stale label. */
+  /** Score in the compared run; null if there is no such run, or if the query changed or has a stale label. */
   readonly before: number | null;
   readonly staleDocuments: number;
 }
@@ -33,7 +33,7 @@ export interface ListedRun {
   readonly staleDocuments: ReadonlyMap<string, number>;
 }
 
-/** Returns all queries of a view in its order, ties by id. */
+/** Returns all queries in a view in its order, ties by id. */
 export function listQueries(
   { run, against, staleDocuments }: ListedRun,
   view: QueryView,
@@ -87,7 +87,7 @@ function byId(a: ListedQuery, b: ListedQuery): number {
   return a.query.id < b.query.id ? -1 : 1;
 }
 
-/** Returns the ids of the queries with results, or of those without. */
+/** Returns the ids of the queries with results, or of the queries without results. */
 function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<string> {
   const answers = side?.answers ?? [];
   return new Set(answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])));
@@ -105,7 +105,7 @@ export interface ChangedQuery {
 }
 
 /**
- * Returns the queries of both runs whose score changed, most regressed first, ties by id.
+ * Returns the queries in both runs whose score changed, most regressed first, ties by id.
  *
  * @param key the metric of the scores
  */

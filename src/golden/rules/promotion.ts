@@ -19,7 +19,10 @@ export const choiceReasons = [
 export type ChoiceReason = (typeof choiceReasons)[number];
 
 export interface ChosenQuery {
-  /** The query whose text is used: among equal ones, the one with most feedback, then most grades, then the latest. */
+  /**
+   * The query whose text is used: among equal queries, the one with the most feedback, then the most grades, then the
+   * latest.
+   */
   readonly source: CandidateQuery;
   readonly reasons: readonly ChoiceReason[];
   /** Estimated number of equal live queries: the sum of 1 / probability. */
@@ -27,7 +30,7 @@ export interface ChosenQuery {
   /** Feedback on all equal queries. */
   readonly feedback: readonly CandidateFeedback[];
   readonly tally: FeedbackTally;
-  /** Grade of the worst answer by `judgedBy`; null when none was graded. */
+  /** Worst grade of its results by `judgedBy`; null if none was graded. */
   readonly judged: number | null;
 }
 
@@ -35,14 +38,15 @@ export interface ChosenQuery {
 const NEAR = 0.8;
 /** Minimum number of equal queries that count as frequent. */
 const FREQUENT = 2;
-/** Minimum grade, 0 to 3, of a document that holds an answer or a part of one. */
+/** Minimum grade, 0 to 3, of a document that contains an answer or part of one. */
 const RELEVANT_GRADE = 2;
 
 /**
- * Groups queries that have equal tags and are equal except for case and punctuation, drops near-duplicates of the golden set
- * and of each other, and chooses in turns among those with no relevant graded document, with negative feedback, without a
- * similar golden query, with positive feedback, with clicks, and frequent ones. Within a turn it takes the most frequent
- * query, or the worst graded one. Queries with none of these reasons are not chosen.
+ * Groups queries with equal tags and with texts that are equal except for case and punctuation. Drops near-duplicates
+ * of the golden set and of each other. Then chooses in turns among queries with no relevant graded document, with
+ * negative feedback, without a similar golden query, with positive feedback, with clicks, and frequent queries. Each
+ * turn chooses the most frequent query, or the query with the worst grades. Queries with none of these properties are
+ * not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -117,14 +121,14 @@ function bestGrades(grades: readonly CandidateGrade[]): number[] {
   return [...byDocument.values()];
 }
 
-/** Returns the best grade plus a tenth of the mean, which breaks ties; null without grades. */
+/** Returns the best grade plus a tenth of the mean, which breaks ties; null if there are no grades. */
 function judgedBy(grades: readonly CandidateGrade[]): number | null {
   const of = bestGrades(grades);
   if (of.length === 0) return null;
   return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
 }
 
-/** Drops near-duplicates; equal words with other tags are another query. */
+/** Drops near-duplicates; equal words with other tags form another query. */
 function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedText[]): ChosenQuery[] {
   const queries = [...golden, ...groups.map(({ source }) => source)];
   const tags = queries.map((query) => queryKey({ text: '', tags: query.tags }));
@@ -136,11 +140,11 @@ function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedTex
   return groups.filter((_, index) => !known.has(golden.length + index));
 }
 
-/** User feedback on the answer to a live query. */
+/** User feedback on the results of a live query. */
 export interface CandidateFeedback {
   readonly kind: string;
   readonly sentiment: Sentiment;
-  /** The document that it is about; null when it is about the whole answer. */
+  /** The document that the feedback is about; null if it is about all results. */
   readonly documentId: string | null;
   readonly count: number;
 }
@@ -165,14 +169,14 @@ export interface CandidateQuery {
   readonly grades: readonly CandidateGrade[];
 }
 
-/** Counts of feedback on the answers to one query. */
+/** Counts of feedback on the results of one query. */
 type FeedbackTally = ReturnType<typeof tallyOf>;
 
 export function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
-    /** Opinions on the answer, without clicks. */
+    /** Opinions on the results, without clicks. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),
@@ -182,26 +186,26 @@ export function tallyOf(feedback: readonly CandidateFeedback[]) {
 /** A document to judge for a query, with the grade that feedback suggests. */
 export interface SuggestedJudgment {
   readonly documentId: string;
-  /** Null when nothing suggests a grade: a person must judge. */
+  /** Null if nothing suggests a grade: a person must judge. */
   readonly grade: number | null;
-  /** Rank in the results that the user saw, from 1; null when it was not shown. */
+  /** Rank in the results that the user saw, from 1; null if the document was not shown. */
   readonly shownRank: number | null;
-  /** Rank in the current results of the retriever; null when it is not among them. */
+  /** Rank in the current results of the retriever; null if the document is not among them. */
   readonly rank: number | null;
   readonly clicks: number;
 }
 
 /**
- * Pools the documents that were shown, those that the retriever returns now, and those that users clicked or judged.
+ * Pools the documents that were shown, the documents that the retriever returns now, and the documents that users
+ * clicked or judged.
  *
- * Grades, by the first rule that applies:
+ * Suggests grades by the first rule that applies:
  *
- * - A person graded the document for *Judge*: one less than that grade, but at least 0, since a golden document counts
- *   as relevant from grade 1 on. A model's grade suggests nothing.
- * - Users judged the document (feedback of the kind `relevance`): 2 when more of them found it relevant, 0 when more
- *   did not.
- * - The document was clicked: 2 when the answer got positive opinions and no negative one, else 1.
- * - Otherwise none, since a document without clicks may still be relevant.
+ * - A person graded the document for *Judge*: one less than that grade, but at least 0, because a golden document
+ *   counts as relevant from grade 1 on. A model's grade suggests nothing.
+ * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant, 0 if more did not.
+ * - The document was clicked: 2 if the results got positive opinions and no negative one, else 1.
+ * - Otherwise none, because a document without clicks may still be relevant.
  *
  * @param depth number of ranks pooled from each list
  */

@@ -1,4 +1,4 @@
-/** Detects the form of a qrels file from its first lines: the separator, the number of columns, and their roles. */
+/** Detects the format of a qrels file from its first lines: the separator, the number of columns, and their roles. */
 
 import { parseBoundedJson, parseExactJson } from '../../core/text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
@@ -6,20 +6,23 @@ import { readGrade } from '../../math/ir/trec-line.ts';
 import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
 import { decimalOf } from './grade-text.ts';
 
-/** `blanks`: any number of spaces and tabs. `tabs`: each tab, so that ids may contain blanks. `json`: one object per line. */
+/**
+ * `blanks`: any number of spaces and tabs. `tabs`: single tabs, so that ids may contain spaces. `json`: one object per
+ * line.
+ */
 export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
 
 export interface QrelsForm {
   readonly separator: QrelsSeparator;
-  /** Number of columns of every line, and the line that sets it. */
+  /** Number of columns in every line, and the line that sets it. */
   readonly width: number;
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /** Null when the header has no grade: every line then judges its document relevant, with grade 1. */
+  /** Null if the header has no grade: every line then judges its document relevant, with grade 1. */
   readonly grade: number | null;
   readonly headerLine: number | null;
-  /** In column order; of `json`, the keys. */
+  /** Roles in column order; for `json`, the keys. */
   readonly columns: readonly ColumnReading[];
 }
 
@@ -44,7 +47,7 @@ const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
 
 const BLANKS = /[ \t\v\f\r]+/;
 
-/** Trims ASCII blanks and line ends. A non-breaking space is part of an id. */
+/** Trims ASCII white space and line ends. A non-breaking space is part of an id. */
 export function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text.charCodeAt(start))) start++;
@@ -94,10 +97,10 @@ function objectOf(line: SourceLine): Record<string, unknown> {
 }
 
 /**
- * Detects the form from the first lines of a file, without empty lines and comments.
+ * Detects the format from the first lines of a file, excluding empty lines and comments.
  *
  * @param lines at least one
- * @throws RecalldError file_malformed when no form or more than one fits
+ * @throws RecalldError file_malformed if no format fits, or more than one
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
@@ -116,7 +119,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** True if a line begins JSON; an id may begin with a bracket as well. */
+/** True if a line begins with JSON; an id may begin with a bracket as well. */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -150,7 +153,7 @@ function headerForm(
   choices: ColumnChoices,
 ): QrelsForm {
   const columns = cells.map((name, index) => readingOf(name, index, place, choices));
-  // If no column is named as an id, a column `query` is one.
+  // If no column is named as an id, a column `query` becomes the id.
   const hasId = columns.some(({ readAs }) => readAs === 'query_id');
   const found = columns.map((column) =>
     column.readAs === 'query' && !hasId ? { ...column, readAs: 'query_id' as const } : column,
@@ -159,14 +162,14 @@ function headerForm(
     const places = found.flatMap(({ readAs }, index) => (readAs === role ? [index] : []));
     if (places.length > 1) {
       const both = places.map((one) => quoted(found[one]?.column ?? '')).join(' and ');
-      throw malformed(place, `has two columns for the same thing, ${both}; rename or remove one`);
+      throw malformed(place, `has two columns with the same role, ${both}; rename or remove one`);
     }
     return places[0] ?? null;
   };
   const [query, document] = [at('query_id'), at('document')];
   if (query === null || document === null) {
     const missing = query === null ? 'query (query-id)' : 'document (corpus-id)';
-    throw malformed(place, `has no column for the id of the ${missing}; rename the column that has it`);
+    throw malformed(place, `has no column for the id of the ${missing}; rename the column that contains it`);
   }
   return {
     separator,
@@ -195,11 +198,11 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
   if (index === 0 && isUnnamed(name)) return as('ignored', 'row numbers');
   const role = roleOfColumn(name);
   if (role !== null && role !== 'forbidden' && role !== 'no_answer' && role !== 'document_text') {
-    return as(role, role === 'iteration' ? 'not used by any measure' : null);
+    return as(role, role === 'iteration' ? 'not used in any measure' : null);
   }
   throw malformed(
     place,
-    `has the unknown column ${quoted(name)}; known ones are query-id, corpus-id and score; remove or rename it`,
+    `has the unknown column ${quoted(name)}; known columns are query-id, corpus-id and score; remove or rename it`,
   );
 }
 
@@ -238,7 +241,9 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   };
 }
 
-/** Chooses tabs if every line has one, and commas or semicolons if blanks do not split the line into judgments. */
+/**
+ * Chooses tabs if every line has one, and commas or semicolons if spaces and tabs do not split the line into judgments.
+ */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
   const tabs = first.text.split('\t').length;
   if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';
@@ -251,11 +256,11 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<Q
   if (other === undefined) return separator;
   throw malformed(
     first,
-    `can be read with columns separated by ${separatorNames[separator]} and by ${separatorNames[other]}; separate them by tabs`,
+    `can be read with columns separated by ${separatorNames[separator]} and by ${separatorNames[other]}; separate the columns with tabs`,
   );
 }
 
-/** Rejects a header of unknown names above judgments. */
+/** Rejects a header with unknown names above judgments. */
 function refuseUnknownNames([first, second]: readonly SourceLine[], separator: Exclude<QrelsSeparator, 'json'>): void {
   if (first === undefined || second === undefined) return;
   const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
@@ -263,11 +268,11 @@ function refuseUnknownNames([first, second]: readonly SourceLine[], separator: E
   if (!isWords || readGrade(names?.at(-1) ?? '') !== null || decimalOf(cells?.at(-1) ?? '') === null) return;
   throw malformed(
     first,
-    `seems to be a header of unknown columns, ${(names ?? []).map(quoted).join(', ')}; name them query-id, corpus-id and score, or remove the line`,
+    `seems to be a header with unknown columns, ${(names ?? []).map(quoted).join(', ')}; name them query-id, corpus-id and score, or remove the line`,
   );
 }
 
-/** Rejects files that fit two forms. */
+/** Rejects files that fit two formats. */
 function refuseTwoReadings(
   lines: readonly SourceLine[],
   separator: Exclude<QrelsSeparator, 'json'>,
@@ -278,14 +283,14 @@ function refuseTwoReadings(
   if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
     throw malformed(
       rows[0]?.line ?? { file: '', line: 1 },
-      'can be read as "query document grade" with tabs and as "query 0 document grade" with blanks and tabs; separate all columns by tabs',
+      'can be read as "query document grade" with tabs and as "query 0 document grade" with blanks and tabs; separate all columns with tabs',
     );
   }
   if (roles === beirColumns) {
     if (fitting.length < 2 || !fitting.every(({ cells }) => /^(0|Q0)$/i.test(cells[1] ?? ''))) return;
     throw malformed(
       fitting[0]?.line ?? lines[0] ?? { file: '', line: 1 },
-      'can be read as "query document grade" and as TREC judgments without a grade; write all four columns of TREC',
+      'can be read as "query document grade" and as TREC judgments without a grade; write all four TREC columns',
     );
   }
   const odd = fitting.find(({ cells }) => !/^(Q0|\d{1,9})$/i.test(cells[1] ?? ''));
@@ -297,7 +302,7 @@ function refuseTwoReadings(
   }
 }
 
-/** True if blanks and tabs separate the four columns of TREC. */
+/** True if spaces or tabs separate the four TREC columns. */
 function isTrecInBlanks({ text }: SourceLine): boolean {
   const cells = qrelsCells(text, 'blanks');
   return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
@@ -330,12 +335,12 @@ function refuseRowNumbers(
   );
 }
 
-/** Grade scales rarely go beyond 100. */
+/** Grade scales rarely exceed 100. */
 const MAX_GRADE = 100;
 
-/** Describes a line whose number of columns differs from that of the file. */
+/** Describes a line whose number of columns differs from the rest of the file. */
 export function wrongWidth({ width, widthLine, columns, separator }: QrelsForm, found: number): string {
   const what = columns.map(({ readAs }) => readAs.replaceAll('_', ' ')).join(', ');
-  const hint = separator === 'blanks' && found > width ? '; separate columns by tabs if ids contain blanks' : '';
-  return `has ${found} columns, but line ${widthLine} has ${width} (${what})${hint || '; write the same number'}`;
+  const hint = separator === 'blanks' && found > width ? '; separate columns with tabs if ids contain spaces' : '';
+  return `has ${found} columns, but line ${widthLine} has ${width} (${what})${hint || '; write the same number of columns'}`;
 }

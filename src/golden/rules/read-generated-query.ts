@@ -1,4 +1,6 @@
-/** Extracts the query from an answer of a chat model, which may wrap it in reasoning, fences, greetings, lists or labels. */
+/**
+ * Extracts the query from a chat model's answer, which may wrap it in reasoning, fences, greetings, lists or labels.
+ */
 import { parseBoundedJson } from '../../core/text/json.ts';
 
 type GeneratedQuery =
@@ -9,11 +11,11 @@ type GeneratedQuery =
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
- * Accepts JSON of the shape of `querySchema`, also after reasoning, in a code fence or between words. Several queries,
- * or text that is not a query, are malformed. Never throws.
+ * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. Several queries, or
+ * text that is not a query, are malformed. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
-  // The query itself may contain reasoning too.
+  // The query may contain reasoning too.
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
@@ -37,17 +39,17 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** True for reasoning that was cut off before the answer; drafts inside it are not an answer. */
+/** True for reasoning that was cut off before the answer; drafts in it are not an answer. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
   return text.replace(reasoningEnd, '');
 }
 
-/** Braces that are tried as the start of an object; a complete answer has one or two. */
+/** Number of braces tried as the start of an object; a complete answer has one or two. */
 const MAX_ATTEMPTS = 50;
 
-/** Returns the first object with an expected key; its keys in lower case. */
+/** Returns the first object with an expected key; its keys are in lower case. */
 function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
   let from = text.indexOf('{');
   for (let attempt = 0; from !== -1 && attempt < MAX_ATTEMPTS; attempt++) {
@@ -60,7 +62,7 @@ function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
   return null;
 }
 
-/** Returns the index after the brace that closes the one at `from`, ignoring braces in strings. */
+/** Returns the index after the brace that closes the brace at `from`, ignoring braces in strings. */
 function endOfObject(text: string, from: number): number {
   let depth = 0;
   let isInString = false;
@@ -93,7 +95,7 @@ function booleanOf(value: unknown): boolean | null {
 
 const label =
   /^(?:(?:generated |test |search |user )?(?:question|query|frage|pregunta|pergunta|domanda)|q)\s*\d{0,2}\s*[:：]\s*/iu;
-/** A number with a point or bracket, or a dash: the mark of a list item. */
+/** A number with a period or bracket, or a dash: the mark of a list item. */
 const listMark = /^(?:\(?\d{1,2}[.):]|[-*•])\s+/u;
 
 /** Removes fences, quotation marks, list marks and labels around the text. */
@@ -118,7 +120,7 @@ const cannot =
   "(?:can(?:no|')t|can not|could(?: no|n')t|am unable to|'m unable to|unable to|am not able to|won't|will not)";
 const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
 
-/** Phrases of a model that declines; a user may well write "I cannot log in". */
+/** Phrases of a model that declines; a real user may well write "I cannot log in". */
 const refusals: readonly RegExp[] = [
   new RegExp(`\\b${cannot}\\s+(?:\\w+\\s+){0,3}?${writing}\\b[^?]{0,60}\\bquestions?\\b[^?]*$`, 'iu'),
   new RegExp(`^(?:i'm |i am )?(?:sorry|afraid|unfortunately)\\b[^?]*\\b${cannot}\\b[^?]*$`, 'iu'),
@@ -136,7 +138,7 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Words before or about a question, in place of one. */
+/** Words before or about a question, instead of a question. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,

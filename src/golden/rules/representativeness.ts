@@ -1,4 +1,4 @@
-/** Measures how well a golden set represents live traffic, and reweights its scores to the mix of live traffic. */
+/** Measures how well a golden set represents live traffic, and reweights its scores to the live traffic mix. */
 import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -9,7 +9,10 @@ import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.t
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 
 export interface Representativeness {
-  /** Weighted share of live queries with a similar golden query and its 95 % Wilson interval, where n is the effective number of sessions; null without live queries. */
+  /**
+   * Weighted share of live queries with a similar golden query and its 95 % Wilson interval, in which n is the
+   * effective number of sessions; null if there are no live queries.
+   */
   readonly covered: {
     readonly value: number;
     readonly ciLow: number;
@@ -19,24 +22,27 @@ export interface Representativeness {
     /** Kish's effective number of sampled sessions. */
     readonly effectiveSessions: number;
   } | null;
-  /** Largest share first; only clusters with members. */
+  /** Largest share first; only clusters that contain queries. */
   readonly topics: readonly {
     /** Weighted share of the live queries, 0..1. */
     readonly share: number;
     /** Weighted share of its queries with a similar golden query, 0..1. */
     readonly covered: number;
-    /** Number of golden queries in it. */
+    /** Number of golden queries in the cluster. */
     readonly golden: number;
-    /** Minimum cosine for two of its queries to be similar. */
+    /** Minimum cosine at which two of its queries are similar. */
     readonly minCosine: number;
     /** Indexes of its most typical live queries, at most 5. */
     readonly typical: readonly number[];
   }[];
-  /** Weighted share of the live queries whose cluster has a golden query: the traffic that reweighted scores cover. */
+  /**
+   * Weighted share of the live queries whose cluster has a golden query, which is the traffic that reweighted scores
+   * cover.
+   */
   readonly represented: number;
   /**
-   * Weight of each golden query, such that the clusters have their shares of live traffic. The weights sum to 1, or are
-   * all 0 when no golden query is in a cluster.
+   * Weight of each golden query, so that the clusters have their shares of live traffic. The weights sum to 1, or are
+   * all 0 if no golden query is in a cluster.
    */
   readonly goldenWeights: Float64Array;
 }
@@ -47,26 +53,26 @@ const SEED = 20_251;
 /** Target number of live queries per cluster. */
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
-/** Random pairs per cluster that determine how similar its queries are to each other. */
+/** Random pairs per cluster that determine the similarity of its queries. */
 const PAIRS = 200;
 const TYPICAL = 5;
 
 /**
- * Clusters the live queries by spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs to
- * the cluster of the most similar live query. A live query is covered when a golden query is at least as similar to it as
- * the median pair of its cluster (median cosine of at most 200 random pairs per cluster, so that the threshold follows
- * the embedding model); clusters of one query use the median over all clusters.
+ * Clusters the live queries with spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs
+ * to the cluster of the most similar live query. A live query is covered if a golden query is at least as similar to it
+ * as the median pair of its cluster. The median cosine is taken over at most 200 random pairs per cluster, so that the
+ * threshold depends on the embedding model. Clusters with a single query use the median over all clusters.
  *
  * The same input gives the same result.
  *
- * @throws RangeError when the numbers of live queries and vectors, or the dimensions, differ
+ * @throws RangeError if the numbers of live queries and vectors, or the dimensions, differ
  */
 export function measureRepresentativeness(input: {
-  /** The sampled live queries; the vector of each is the row with the same index. */
+  /** The sampled live queries; the vector of each query is the row with the same index. */
   readonly live: readonly {
     /** In (0, 1]: the query represents 1 / probability live queries. */
     readonly probability: number;
-    /** The sampling unit, a session. */
+    /** The sampling unit, which is a session. */
     readonly cluster: string;
   }[];
   readonly liveVectors: Matrix;
@@ -124,7 +130,7 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** The result without live queries. */
+/** The result if there are no live queries. */
 function unknownRepresentativeness(golden: number): Representativeness {
   return {
     covered: null,
@@ -168,17 +174,17 @@ function nearestGolden(live: Matrix, golden: Matrix) {
     return best;
   });
   return {
-    /** Cosine of each live query to its nearest golden query; -2 without any. */
+    /** Cosine of each live query to its nearest golden query; -2 if there is none. */
     toLive,
     /** Index of the most similar live query, by golden query. */
     ofGolden,
   };
 }
 
-/** A golden score reweighted to the mix of live traffic. */
+/** A golden score reweighted to the live traffic mix. */
 interface ReweightedScore {
   readonly mean: number;
-  /** 95 % CI, by the t distribution with the effective sample size less one as degrees of freedom. */
+  /** 95 % CI from the t distribution, with the effective sample size minus one as degrees of freedom. */
   readonly ciLow: number;
   readonly ciHigh: number;
   /** Number of queries with a weight above 0. */
@@ -189,8 +195,8 @@ interface ReweightedScore {
 
 /**
  * Weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
- * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known. Null when no query
- * has a weight; for a single one the interval is the whole range.
+ * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known. Null if no query
+ * has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
  * @param weights >= 0, one per query

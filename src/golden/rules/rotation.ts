@@ -1,4 +1,6 @@
-/** Measures the levels of an old and a new version of a golden set on their overlap, and the shifts of the checks. */
+/**
+ * Measures the levels of an old and a new golden set version on their overlap, and the resulting shifts of the checks.
+ */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -14,7 +16,7 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
-/** Scores of a completed run of each version, for the same tick. */
+/** Scores of a completed run of each version at the same tick. */
 export interface OverlapPair {
   readonly from: readonly SegmentScore[];
   readonly to: readonly SegmentScore[];
@@ -25,9 +27,9 @@ export type Levels = Readonly<Record<string, { readonly from: number; readonly t
 
 /**
  * Returns the level of each version on the overlap: the mean over the pairs, for each metric over all queries that both
- * versions have. Levels differ because of the queries alone, since retriever and store were the same.
+ * versions contain. Levels differ only because of the queries, because the retriever and the store were the same.
  *
- * @returns no levels without a pair
+ * @returns no levels if there is no pair
  */
 export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   const sums = new Map<string, { from: number; to: number; n: number }>();
@@ -50,9 +52,9 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 }
 
 /**
- * Returns the queries of a new version with the judgments of the old one where both contain a query with the same id and
- * text, or null when no such judgment changed. The resulting scores differ from those of the old version only because of
- * the queries.
+ * Returns the queries of a new version with the old judgments for queries that both versions contain with the same id
+ * and text; null if no such judgment changed. The resulting scores differ from the scores of the old version only
+ * because of the queries.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],
@@ -74,7 +76,7 @@ export function describeLevels(levels: Levels, key: string): string {
   return `On the overlap, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
-/** Comparison of the last run of each version with the pinned baseline; null when it could not be compared. */
+/** Comparison of each version's last run with the pinned baseline; null if it could not be compared. */
 interface OverlapRegressions {
   readonly from: ComparedWithBaseline | null;
   readonly to: ComparedWithBaseline | null;
@@ -83,14 +85,14 @@ interface OverlapRegressions {
 /**
  * Shifts thresholds when the new version takes over.
  *
- * A score threshold shifts by the difference of the levels of the two versions, so that its distance to the scores stays
- * the same. For the upper bound of the interval it shifts by the difference of the upper bounds if that is lower, since a
- * larger set has a narrower interval. Of several overlapping runs the lowest difference is used, so that the new version
- * is held to no stricter a threshold than the old one on any of them.
+ * A score threshold shifts by the difference between the levels of the two versions, so that its distance from the
+ * scores stays the same. The threshold for the upper bound of the interval shifts by the difference between the upper
+ * bounds if that is lower, because a larger set has a narrower interval. With several overlapping runs, the lowest
+ * difference is used, so that the new version's threshold is never stricter than the old one on any of them.
  *
- * A regression check shifts when the new version is lower against the baseline than the old version, and the old one
- * showed no regression: from then on only a further drop counts. The new version may be lower without a drop of its own
- * when the queries that it shares with the baseline dropped by more than all queries did.
+ * A regression check shifts if the new version is lower against the baseline than the old version, and the old version
+ * showed no regression. From then on, only a further drop counts. The new version may be lower without a drop of its
+ * own if the queries that it shares with the baseline dropped by more than all queries did.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

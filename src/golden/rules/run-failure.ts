@@ -1,31 +1,36 @@
-/** Explains failed queries of a golden run, and detects config or set mistakes in the answers. */
+/** Explains failed queries of a golden run, and detects config or set mistakes from the results. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
 import type { QueryAnswer } from './run.ts';
 
 export interface RunFailure {
-  /** The first error of the retriever: a sentence without secrets and without texts of queries. */
+  /** The first error from the retriever: a sentence without secrets or query texts. */
   readonly message: string;
-  /** Short and stable; `timeout` for an answer that came too late. */
+  /** Short and stable; `timeout` for an answer that arrived too late. */
   readonly code: string;
-  /** Queries that failed with this code. */
+  /** Number of queries that failed with this code. */
   readonly queries: number;
-  /** Queries that failed with another code. */
+  /** Number of queries that failed with another code. */
   readonly others: number;
-  /** Queries that were not sent because the retriever was down: a consequence of an outage, never its cause. */
+  /**
+   * Number of queries that were not sent because the retriever was down: a consequence of an outage, never its cause.
+   */
   readonly notAsked: number;
-  /** All queries that were answered or failed. */
+  /** Number of all queries that were answered or failed. */
   readonly total: number;
 }
 
 /** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
 
-/** The part of an answer that says whether and how it failed. */
+/** The part of an answer that states whether and how it failed. */
 export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
-/** @param answers in order of arrival @returns null when none of them failed */
+/**
+ * @param answers in order of arrival
+ * @returns null if none of them failed
+ */
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
@@ -45,7 +50,7 @@ export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   };
 }
 
-/** Groups failures by code, since messages of one kind may differ in their numbers. */
+/** Groups failures by code, because messages with the same code may contain different numbers. */
 function codeOf({ outcome, errorCode }: AnswerEnd): string {
   return errorCode ?? outcome;
 }
@@ -66,42 +71,42 @@ export function misreadingOption(code: string): string | null {
   return code === 'missing_id' ? 'retriever.results.id' : null;
 }
 
-/** Fewer answers are not enough to say that the retriever limits their number. */
+/** Fewer answers are not enough to conclude that the retriever limits their number. */
 const MIN_ANSWERS = 5;
 
 export type AnswerWarnings = ReturnType<typeof checkAnswers>;
 
-/** Returns the warnings that apply, the most severe first. */
+/** Returns the warnings that apply, most severe first. */
 export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
   return [ids, depth].filter((warning) => warning !== null);
 }
 
 /**
  * @param answers of these queries
- * @param k how many documents the retriever was asked for
+ * @param k number of documents requested from the retriever
  */
 export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
   return {
-    /** The set and the retriever use different ids for (some) documents, so scores are too low. */
+    /** The set and the retriever use different ids for some documents, so scores are too low. */
     ids: idWarning(queries, answers),
     /** The retriever returns fewer documents than requested, which may be right for a small store. */
     depth: depthWarning(answers, k),
   };
 }
 
-/** Ids of either side that are compared; more would show the same. */
+/** Number of ids compared on each side; more would not change the result. */
 const COMPARED_IDS = 5000;
-/** Fewer similar ids, absolute and as a share of the compared judged documents, may be chance. */
+/** A smaller number of similar ids, absolute and as a share of the compared judged documents, may be chance. */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/** Detects ids that the retriever never returns, or returns in another form, which lowers scores without any error. */
+/** Detects ids that the retriever never returns, or returns in another form, which lowers scores without an error. */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
   if (judged.size === 0 || returned.size === 0) return null;
   const never = [...relevantFirst(queries, answers)].filter((id) => !returned.has(id)).slice(0, COMPARED_IDS);
   const unknown = [...returned].filter((id) => !judged.has(id)).slice(0, COMPARED_IDS);
-  const fix = 'If both name the same document, fix the ids of the set or retriever.results.id.';
+  const fix = 'If both ids name the same document, fix the ids in the set or retriever.results.id.';
   if (unknown.length === returned.size) {
     const pair = describeIdDifference(never, unknown);
     const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
@@ -120,7 +125,7 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   );
 }
 
-/** Returns the ids of the judged documents, those of the first answered query first, by descending grade. */
+/** Returns the ids of the judged documents, starting with the first answered query, by descending grade. */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
   const asked = queries.filter(({ id }) => id === first);
@@ -132,5 +137,5 @@ function depthWarning(answers: readonly QueryAnswer[], k: number): string | null
   const answered = answers.filter(({ documents }) => documents.length > 0);
   const max = Math.max(0, ...answered.map(({ documents }) => documents.length));
   if (answered.length < MIN_ANSWERS || max >= k) return null;
-  return `The retriever was asked for ${k} documents but never returned more than ${max}. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
+  return `recalld requested ${k} documents, but the retriever never returned more than ${max}. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
 }

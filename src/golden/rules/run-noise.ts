@@ -1,6 +1,6 @@
 /**
- * Models how much the mean of a metric varies while the retriever stays the same: between runs over an unchanged index,
- * from day to day, and between generations of an index. From that follows which drop a golden set can detect.
+ * Models how much the mean of a metric varies while the retriever stays the same: between runs on an unchanged index,
+ * from day to day, and between index generations. This determines which drop a golden set can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -14,32 +14,35 @@ import { POWER } from './verdict.ts';
 export interface RerunNoise {
   /** Number of reruns, >= 2. */
   readonly reruns: number;
-  /** Standard deviation of the difference of two such runs' means: sqrt(2) times that of one mean. */
+  /**
+   * Standard deviation of the difference between the means of two such runs: sqrt(2) times the standard deviation of
+   * one mean.
+   */
   readonly standardDeviation: number;
   /**
-   * The part of its square that the queries of a run share, >= 0. A paired test cannot see it: a run in which every query
-   * is a little worse looks like a real drop.
+   * The part of its square that the queries of a run share, >= 0. A paired test cannot detect it: a run in which every
+   * query is a little worse looks like a real drop.
    */
   readonly sharedVariance: number;
-  /** Number of queries it was measured on. */
+  /** Number of queries on which the noise was measured. */
   readonly queries: number;
-  /** How many of them scored differently between reruns. */
+  /** Number of queries that scored differently between reruns. */
   readonly moved: number;
-  /** Variance of a query's score between reruns, mean over the queries. */
+  /** Variance of a query's score between reruns, averaged over the queries. */
   readonly ofQueries: number;
-  /** True if every rerun scored the same by every metric, so that any difference is a change. */
+  /** True if every rerun scored the same in every metric, so that any difference is a change. */
   readonly isConstant: boolean;
 }
 
 /**
- * Measures the noise of a retriever by A/A reruns. With K runs of n queries,
- * V = variance of the K means over runs, W = mean over queries of the variance of a query's K scores:
- * standardDeviation^2 = 2 V and sharedVariance = 2 max(0, V - W / n), because W / n is what V would be if the
- * queries moved independently (one-way analysis of variance, Searle, Casella and McCulloch 1992, chapter 3).
+ * Measures the noise of a retriever with A/A reruns. With K runs of n queries, V = variance of the K means over runs, W
+ * = mean over queries of the variance of a query's K scores: standardDeviation^2 = 2 V and sharedVariance = 2 max(0, V
+ * - W / n), because W / n is what V would be if the queries moved independently (one-way analysis of variance, Searle,
+ * Casella and McCulloch 1992, chapter 3).
  *
  * @param reruns scores of the same queries in the same order, one array per run; five or more give a usable estimate
  * @returns null for fewer than two runs
- * @throws RangeError when the runs have no queries or not the same number
+ * @throws RangeError if the runs have no queries or different numbers of queries
  */
 export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | null {
   const n = reruns[0]?.length ?? 0;
@@ -63,7 +66,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
   };
 }
 
-/** Smaller variances are rounding. */
+/** Smaller variances are due to rounding. */
 const ROUNDING = 1e-24;
 
 /** Noise of every metric by segment and metric key; stored with a baseline. */
@@ -74,17 +77,17 @@ export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
 export interface Reruns {
   readonly noise: NoiseTable;
-  /** In the order of the queries; null without reruns. */
+  /** In query order; null without reruns. */
   readonly means: MeanScores | null;
 }
 
 /**
  * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
  *
- * A metric that did not vary is `isConstant` only if no other metric varied either: a hit rate that stayed the same while
- * ranks changed will vary one day.
+ * A metric that did not vary is `isConstant` only if no other metric varied either: a hit rate that stayed the same
+ * while ranks changed may still vary later.
  *
- * @param runs of the same queries in the same order, columns in the order of the keys
+ * @param runs of the same queries in the same order, with columns in key order
  * @returns an empty table and no means for fewer than two runs
  */
 export function measureReruns(
@@ -120,9 +123,9 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** Knowledge of a metric before a run is evaluated, in addition to its noise. */
+/** What is known about a metric before a run is evaluated, in addition to its noise. */
 export interface Expected {
-  /** Mean score of each query over the runs that the baseline was pinned with. */
+  /** Mean score of each query over the runs with which the baseline was pinned. */
   readonly means: ArrayLike<number>;
   readonly unit: Accepted['unit'];
   /** Differences on accepted days or in accepted generations. */
@@ -132,11 +135,11 @@ export interface Expected {
 const CONFIDENCE_OF_NOISE = 0.95;
 
 /**
- * Upper bound of the variance of the difference of one run of n queries from the mean of K reruns, (W / n + S) (1 + 1 /
- * K). W is the variance of a query between runs, with the upper 95 % bound of Poisson for the number of queries that
- * vary; a metric that stayed the same while others varied could have moved by 1 in one run. S is the variance that queries
- * share, V - W / n of the reruns with V, the variance of their means, at its upper 95 % bound (chi-square). Exactly 0
- * when every rerun scored the same.
+ * Upper bound of the variance of the difference between one run of n queries and the mean of K reruns, (W / n + S) (1 +
+ * 1 / K). W is the variance of a query between runs, with the upper 95 % Poisson bound for the number of queries that
+ * vary; a metric that stayed the same while others varied could have moved by 1 in one run. S is the variance that
+ * queries share: V - W / n of the reruns, in which V, the variance of their means, is at its upper 95 % bound
+ * (chi-square). Exactly 0 if every rerun scored the same.
  *
  * @param n number of queries of the evaluated run
  */
@@ -153,14 +156,14 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 }
 
 /**
- * Upper bound of the variance of the difference of a run of n queries from the mean of the reruns: that of reruns, or of
- * accepted days if that is larger, since reruns can be alike by chance.
+ * Upper bound of the variance of the difference between a run of n queries and the mean of the reruns. Uses the
+ * variance of reruns, or of accepted days if it is larger, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
- * @returns null when unknown: for another generation of the index than the baseline's, and for an index that varies from
- *   day to day by more than its reruns do and by as much as matters, as an index does that is rebuilt unnoticed. Only the
- *   paired test can tell what changed in such an index. If all reruns scored the same, half of `minEffect` is enough: then
- *   only days show the variation, and a few of them say little about the largest drop.
+ * @returns null if unknown: if the index generation differs from the baseline's, or if the index varies from day to day
+ * by more than its reruns do and by as much as matters, which indicates unnoticed rebuilds. Only the paired test can
+ * determine what changed in such an index. If all reruns scored the same, half of `minEffect` is enough: only days then
+ * show the variation, and a few days reveal little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -177,7 +180,7 @@ export function knownVariance(
   return isMoving ? null : Math.max(ofReruns, ofDays);
 }
 
-/** Quantile of a two-sided level of 0.01. */
+/** Quantile for a two-sided level of 0.01. */
 const SURE = 0.995;
 
 /** Upper 95 % bound of the mean of a count, by Byar's approximation (Rothman and Boice 1979); 2.97 for a count of 0. */
@@ -188,16 +191,16 @@ function poissonBound(count: number): number {
 
 /** Minimum number of days or generations for an estimate. */
 const MIN_ACCEPTED = 5;
-/** Only the first ones after the baseline are used: later ones may have drifted with the index. */
+/** Only the first days or generations after the baseline are used: later ones may have drifted with the index. */
 export const MAX_ACCEPTED = 30;
 
-/** A drop that matters is not accepted at this p or below, the default level of two-sided checks. */
+/** A drop that matters is not accepted at or below this p, the default level of two-sided checks. */
 export const CLEAR_P = 0.01;
 
 /**
- * Differences since a baseline was pinned that were no clear regression: of the last run of each day while the index is that
- * of the baseline, and of each generation after it changed. A generation begins when the index or the embedding model
- * changes.
+ * Differences since a baseline was pinned that were not a clear regression: from the last run of each day while the
+ * index is the same as at the baseline, and from each generation afterwards. A generation begins when the index or the
+ * embedding model changes.
  */
 export interface Accepted {
   readonly unit: 'day' | 'generation';
@@ -205,17 +208,17 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/** A high level: if the few first nights were alike by chance, other nights would page again and again. */
+/** A high level: if the first few nights were alike by chance, other nights would page again and again. */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/** Lower, since drops alone are half as many, and the bound over all differences applies too. */
+/** Lower, because there are only half as many drops, and the bound over all differences applies too. */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
- * Upper 99 % bound of the variance of the difference of a later run from the baseline: the sum of the squares of m
- * differences over the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about their mean,
- * since the baseline itself was drawn like every other run.
+ * Upper 99 % bound of the variance of the difference between a later run and the baseline: the sum of the squares of m
+ * differences divided by the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about
+ * their mean, because the baseline is itself a random run.
  *
- * @param differences one for each day or generation, oldest first
+ * @param differences one per day or generation, oldest first
  * @returns null for fewer than five
  */
 export function acceptedVariance(differences: readonly number[]): number | null {
@@ -223,10 +226,10 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 }
 
 /**
- * Like `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With five or
- * more accepted drops, it is at least the upper 95 % bound of the drops alone: the sum of their squares over the 5 %
- * quantile of chi-square with one degree of freedom each. This assumes that the lower half of the distribution is half of a
- * normal one about 0.
+ * Like `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With
+ * five or more accepted drops, the result is at least the upper 95 % bound for the drops alone: the sum of their
+ * squares divided by the 5 % quantile of chi-square with one degree of freedom per drop. This assumes that the lower
+ * half of the distribution is half of a normal distribution about 0.
  */
 export function acceptedDropVariance(differences: readonly number[]): number | null {
   const bound = acceptedVariance(differences);
@@ -251,8 +254,8 @@ interface AveragedPairs {
   /** The mean of each query over the pairs, for both sides. */
   readonly scores: { readonly baseline: readonly [Float64Array]; readonly candidate: readonly [Float64Array] };
   /**
-   * Root of the mean over the queries of the variance (n - 1) of their difference between pairs: the noise that a further
-   * pair averages out, unlike the spread between queries. Null for one pair.
+   * Root of the mean, over the queries, of the variance (n - 1) of their difference between pairs. This is the noise
+   * that another pair averages out, unlike the spread between queries. Null for one pair.
    */
   readonly noise: number | null;
 }
@@ -278,34 +281,35 @@ export function averagePairs(pairs: readonly ScoredPair[]): AveragedPairs {
   return { scores, noise: Math.sqrt(squares / (queries * (pairs.length - 1))) };
 }
 
-/** The settings of a regression check that determine what it detects. */
+/** Settings of a regression check that determine what it detects. */
 export interface DropCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
   readonly drop: number;
   /** One-sided level. */
   readonly alpha: number;
-  /** Consecutive runs that must show the drop. */
+  /** Number of consecutive runs that must show the drop. */
   readonly runs: number;
 }
 
-/** The check of the example config, used when the config has none. */
+/** The check in the example config, used if the config has none. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** Standard deviations beyond which the search for a drop ends. */
+/** Number of standard deviations at which the search for a drop ends. */
 const REACH = 12;
 
 /**
- * Returns the smallest drop of the true mean that the check reports within `runs` runs with a probability of 0.8, while
- * index and model are those of the baseline.
+ * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, while
+ * index and model are the same as at the baseline.
  *
- * A run counts as a drop when it is below the mean of the K reruns by the drop of the check and by z sd, with sd^2 of
- * `rerunVariance`. The true variance of a run is taken as estimated, W / n + S (see there), and that of the mean of the
- * reruns as a K-th of it; since all runs are compared with the same mean, the probability is averaged over it.
+ * A run counts as a drop if it is below the mean of the K reruns by at least the drop of the check and by z sd, with
+ * sd^2 from `rerunVariance`. The true variance of a run is assumed to be the estimate, W / n + S (see there), and the
+ * variance of the rerun mean to be a K-th of it. Because all runs are compared with the same mean, the probability is
+ * averaged over it.
  *
- * @param n number of queries of the set
+ * @param n number of queries in the set
  * @param runs number of runs within which the drop must be reported
- * @returns null when there are fewer runs than the check needs
+ * @returns null if there are fewer runs than the check requires
  */
 export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, runs: number): number | null {
   if (runs < check.runs) return null;
@@ -344,7 +348,7 @@ export function chanceOfStreak(p: number, streak: number, trials: number): numbe
 }
 
 /**
- * Returns a sentence that says which drop a check detects.
+ * Returns a sentence that states which drop a check detects.
  *
  * @param noise of the measure over all queries, or null without reruns
  * @param runsPerDay 0 for a set without a schedule
@@ -356,19 +360,19 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   if (noise === null) {
     return (
       `${measure}: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the ` +
-      `retriever (\`recalld baselines pin RUN --reruns 9\`). For a retriever that always returns the same, the check ` +
-      `reports every drop of ${watched} or more within ${inRuns}.`
+      `retriever (\`recalld baselines pin RUN --reruns 9\`). For a retriever that always returns the same results, the check ` +
+      `reports every drop of at least ${watched} within ${inRuns}.`
     );
   }
   if (noise.isConstant) {
     return (
-      `${measure}: reports every drop of ${watched} or more within ${inRuns}, since the retriever returned the same in ` +
+      `${measure}: reports every drop of at least ${watched} within ${inRuns}, because the retriever returned the same in ` +
       `${plural(noise.reruns, 'run')}.`
     );
   }
   const soon = detectableDrop(noise, n, check, runs) ?? Number.NaN;
   const day = runsPerDay > runs ? detectableDrop(noise, n, check, runsPerDay) : null;
-  const within = day === null ? '' : `, and one of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
+  const within = day === null ? '' : `, and a drop of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
   return (
     `${measure}: with ${plural(n, 'query', 'queries')} and the noise of ${plural(noise.reruns, 'run')}, detects a drop of ` +
     `${decimal(soon)} within ${inRuns} with a probability of ${percentage(POWER)}${within}. The threshold of the check is ${watched}.`

@@ -1,4 +1,4 @@
-/** A golden run: its settings, status and results, and the answer to each query. */
+/** A golden run: its settings, status and results, and the result of each query. */
 
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
@@ -8,30 +8,33 @@ import type { MetricSummary } from '../../math/stats/descriptive.ts';
 /** The ranks of a query's judged documents in one stage; stored with the answer in place of the full list. */
 export interface AnsweredStage {
   readonly name: string;
-  /** True if it ran in parallel with others, whose results were then merged. */
+  /** True if the stage ran in parallel with others, whose results were then merged. */
   readonly isSide: boolean;
   /** Number of distinct documents. */
   readonly documents: number;
-  /** Time of this stage alone; null when the retriever does not report it. */
+  /** Time of this stage alone; null if the retriever does not report it. */
   readonly latencyMs: number | null;
-  /** Ranks, from 1, of the judged documents that it had, each document counted once. */
+  /** Ranks, from 1, of the judged documents in the stage, each document counted once. */
   readonly ranks: Readonly<Record<string, number>>;
 }
 
 /** The last step: the returned results, cut off at k. */
 export const ANSWER = 'answer';
 
-/** A stage, several parallel stages as one, or the answer itself. */
+/** A stage, several parallel stages as one, or the final results. */
 export interface StageStep {
   /** `words and vectors` for two parallel stages. */
   readonly name: string;
-  /** Relevant documents among all that it passes on; for the answer, among its first k. */
+  /** Relevant documents that the step passes on; for the final results, those in the first k. */
   readonly recall: MetricSummary;
-  /** Relevant documents that the step before had and neither this step nor a later one has; for the first, those it never finds. */
+  /**
+   * Relevant documents that the previous step had and neither this step nor a later one has; for the first step,
+   * documents that it never finds.
+   */
   readonly lost: MetricSummary;
   /** Queries that this step moved into or out of a hit in the first k; null for the first step, and after parallel stages. */
   readonly moved: MovedQueries | null;
-  /** p95 of the stage's own time, over the answers that report it; null when none does. */
+  /** p95 of the stage's own time, over the answers that report it; null if no answer does. */
   readonly latencyP95Ms: number | null;
   readonly timed: number;
 }
@@ -40,7 +43,7 @@ export interface MovedQueries {
   /** Queries without a relevant document among the first k before this step, and with one after it. */
   readonly in: number;
   readonly out: number;
-  /** Hit rate after minus before, with its interval (Newcombe). */
+  /** Hit rate after minus hit rate before, with its interval (Newcombe). */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
@@ -50,63 +53,63 @@ export interface MovedQueries {
 
 export interface RunStages {
   readonly k: number;
-  /** Queries with a relevant document whose answers report stages, and failed ones, which count as lost. */
+  /** Queries with a relevant document whose answers report stages, and failed queries, which count as lost. */
   readonly n: number;
-  /** Number of failed queries among these. */
+  /** Number of failed queries among them. */
   readonly failed: number;
   /** Number of excluded queries whose answers report no stage. */
   readonly unreported: number;
-  /** Share of relevant documents whose query failed. It sums to 1 with the losses of all steps and what is found. */
+  /** Share of relevant documents whose query failed. Sums to 1 with the losses of all steps and the documents found. */
   readonly lostToFailures: MetricSummary;
-  /** In the order of execution, the answer last. */
+  /** In order of execution, the final results last. */
   readonly steps: readonly StageStep[];
 }
 
-/** Queries per batch: few enough that losing a batch is cheap, many enough to justify a message in the queue. */
+/** Queries per batch: few enough that losing a batch is cheap, many enough to justify a queue message. */
 export const BATCH_QUERIES = 50;
 
-/** Stored with the run, so that its scores stay interpretable for years. */
+/** Stored with the run, so that its scores remain interpretable for years. */
 export interface RunSettings {
-  /** Cut-offs of every measure; the retriever is asked for the largest one. */
+  /** Cut-offs of every measure; the largest cut-off is requested from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Extra measures beside those of every run; absent in runs from before they existed. */
+  /** Additional measures beyond those of every run; absent in runs older than this feature. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
   readonly onError: 'score_zero' | 'void';
-  /** Share of failed queries above which `void` voids the run. */
+  /** Share of failed queries above which the run becomes `void`. */
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Absent in runs from before queries without an answer existed. */
+  /** Absent in runs older than queries without an answer. */
   readonly noAnswer?: NoAnswerLimits;
-  /** Separator that ends the document id in chunk ids, in answers and judgments; absent: ids are compared as they are. */
+  /** Separator after the document id in chunk ids, in results and judgments; if absent, ids are compared unchanged. */
   readonly chunkSeparator?: string;
 }
 
-/** Limits within which the answer to a query without one counts as empty. */
+/** Limits within which the results of a query without an answer count as empty. */
 export interface NoAnswerLimits {
-  /** Documents with a higher score count; null: all count. */
+  /** Documents with a higher score count; null counts all. */
   readonly maxScore: number | null;
   readonly maxResults: number;
 }
 
-/** Sums of gains, which have no upper bound; scored only if the config asks for them. */
+/** Sums of gains, which have no upper bound; scored only if the config requests them. */
 export const gainMeasures = ['cg', 'dcg'] as const satisfies readonly Measure[];
 
 export type GainMeasure = (typeof gainMeasures)[number];
 
-/** Cut-offs of a golden set that is run manually and not in the config. */
+/** Cut-offs for a golden set that is run manually and is not in the config. */
 export const defaultCutoffs: readonly number[] = [1, 3, 5, 10];
 
 export interface QueryAnswer {
   readonly queryId: string;
   readonly outcome: QueryOutcome;
   readonly documents: readonly RetrievedDocument[];
-  /** Size of the texts of all documents; absent when the retriever returns no texts, and when read back. */
+  /** Size of the texts of all documents; absent if the retriever returns no texts, and when read from storage. */
   readonly context?: ContextSize;
-  /** Absent when the retriever reports none, and when read back. */
+  /** Absent if the retriever reports none, and when read from storage. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -116,17 +119,17 @@ export interface QueryAnswer {
 
 export type OutcomeCounts = Readonly<Record<QueryOutcome, number>>;
 
-/** Mean of a measure over the queries of a segment, with its interval. */
+/** Mean of a measure over the queries in a segment, with its interval. */
 export interface SegmentScore extends MetricSummary {
   readonly segment: string;
   readonly measure: Measure;
   readonly k: number;
 }
 
-/** Share of failed queries from which on a run reports that the retriever fails some. */
+/** Minimum share of failed queries at which a run reports retriever errors. */
 export const ERRORS_SHARE = 0.05;
 
-/** Share of failed queries from which on a run reports an outage. */
+/** Minimum share of failed queries at which a run reports an outage. */
 export const OUTAGE_SHARE = 0.5;
 
 /** Explains why a failed run has no results. */
@@ -152,15 +155,18 @@ export interface NewRun {
   readonly purpose: RunPurpose;
   /** `sentinel`: a full run that a failed sentinel started. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
-  /** One sentence that says why it runs outside its schedule. */
+  /** A sentence that states why the run is outside its schedule. */
   readonly cause: string | null;
-  /** The queries to ask; null for all of the set. */
+  /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
-  /** The tick that started it: one run per pipeline, set, purpose, version and tick. Null for all others. */
+  /**
+   * The tick that started the run. There is one run per pipeline, set, purpose, version and tick. Null for all other
+   * runs.
+   */
   readonly scheduledFor: Date | null;
   readonly settings: RunSettings;
   readonly startedAt: Date;
-  /** A run that is still running after this is marked failed. */
+  /** A run that is still running after this time is marked failed. */
   readonly deadlineAt: Date;
 }
 
@@ -168,37 +174,37 @@ export interface GoldenRun extends NewRun {
   readonly status: RunStatus;
   readonly finishedAt: Date | null;
   readonly queriesTotal: number;
-  /** One sentence that says why a run is void or failed. */
+  /** A sentence that states why a run is void or failed. */
   readonly reason: string | null;
-  /** Sentences about likely mistakes of the config or of the set, as its answers show them. */
+  /** Sentences about likely mistakes in the config or the set, based on the results. */
   readonly warnings: readonly string[];
-  /** Fingerprints of the store, the embedder and so on when the run ended, by part. */
+  /** Fingerprints of the store, the embedder and so on at the end of the run, by part. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
-  /** Null when the set forbids no documents, or the run did not test them. */
+  /** Null if the set forbids no documents, or the run did not test them. */
   readonly forbidden: ForbiddenCounts | null;
-  /** Null when every query of the set has an answer, or the run did not test this. */
+  /** Null if every query in the set has an answer, or the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null when the retriever reports no stages, or the run did not complete. */
+  /** Null if the retriever reports no stages, or the run did not complete. */
   readonly stages: RunStages | null;
-  /** When its answers were deleted after the retention time (`keep_answers`); null while they exist. */
+  /** When its results were deleted after the retention time (`keep_answers`); null while they exist. */
   readonly answersDeletedAt: Date | null;
 }
 
-/** How many judged documents were looked up in the store, and why some are missing; nulls without a probe. */
+/** Number of judged documents that were looked up in the store, and why some are missing; nulls without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
-  /** Superseded documents: the judgment is out of date. */
+  /** Superseded documents: their judgments are out of date. */
   readonly stale: number | null;
-  /** Documents missing without a replacement: retrieval got worse. */
+  /** Documents missing without a replacement: retrieval became worse. */
   readonly lost: number | null;
-  /** Queries whose every relevant document is superseded. */
+  /** Queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;
-  /** One sentence that says why the store could not be probed. */
+  /** A sentence that states why the store could not be probed. */
   readonly gap: string | null;
 }
 
-/** How many queries a run tested for forbidden documents. */
+/** Number of queries that a run tested for forbidden documents. */
 export interface ForbiddenCounts {
   /** Queries with forbidden documents that were answered. */
   readonly asked: number;
@@ -208,20 +214,20 @@ export interface ForbiddenCounts {
   readonly unconfirmed: number;
 }
 
-/** The documents returned for a query without an answer, above the limits. */
+/** Documents returned above the limits for a query without an answer. */
 export interface FalseAnswer {
   readonly query: string;
-  /** Documents above `maxScore`. */
+  /** Number of documents above `maxScore`. */
   readonly documents: number;
-  /** The highest of their scores; null when the retriever returns none. */
+  /** The highest of their scores; null if the retriever returns none. */
   readonly score: number | null;
 }
 
-/** Results of a run for the queries without an answer. */
+/** Results of a run for queries without an answer. */
 export interface NoAnswerResults {
-  /** All of them, failed ones included. */
+  /** Number of all such queries, including failed ones. */
   readonly asked: number;
-  /** Failed queries: an error is not an empty answer. */
+  /** Number of failed queries: an error is not an empty result. */
   readonly failed: number;
   readonly answered: number;
   /** The worst false answers, most documents first, then by id; at most fifty. */
@@ -229,12 +235,12 @@ export interface NoAnswerResults {
 }
 
 const MIN_MS = 600_000;
-/** The longest that a timer of Node.js can wait, 24 days. */
+/** Maximum duration of a Node.js timer, 24 days. */
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * Returns how long a run may take before it counts as failed, in milliseconds: three times the minimum time by the rate
- * limit, plus every query timing out once; at least ten minutes and at most 24 days.
+ * Returns how long a run may take before it counts as failed, in milliseconds: three times the minimum time under the
+ * rate limit, plus the time if every query times out once; at least ten minutes and at most 24 days.
  */
 export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
   const atRateLimit = (queries / settings.maxPerSecond) * 1000;

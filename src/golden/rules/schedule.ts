@@ -11,9 +11,9 @@ export interface QuietHours {
 }
 
 /**
- * True if an instant is in one of the intervals, from `from` inclusive to `to` exclusive.
+ * True if an instant is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
  *
- * The wall clock of the time zone counts: when clocks go back, the repeated hour is quiet twice, and the hour skipped in
+ * Wall clock time in the time zone counts: when clocks go back, the repeated hour is quiet twice; the hour skipped in
  * spring never occurs.
  *
  * @param timezone IANA name
@@ -24,7 +24,9 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
   return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
-/** Returns the latest midnight of a time zone at or before an instant; on days without midnight, the start of the day. */
+/**
+ * Returns the latest midnight in a time zone at or before an instant; on days without midnight, the start of the day.
+ */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
   // No day is longer than 25 hours, and clocks change by whole minutes.
@@ -58,8 +60,9 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
 }
 
 /**
- * Returns the median duration of the last runs if it exceeds the shortest gap between two ticks, so that ticks are skipped
- * because the run before is still running. Returns null when the schedule leaves enough time, or no run has ended.
+ * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks, in which case ticks
+ * are skipped because the previous run is still in progress. Returns null if the schedule leaves enough time, or no run
+ * has ended.
  */
 export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
   if (durationsSeconds.length === 0) return null;
@@ -67,29 +70,29 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
   return typical > shortestGapSeconds ? typical : null;
 }
 
-/** Why a run starts, as far as the daily budget is concerned. */
+/** Why a run starts, for the daily budget. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
 export interface BudgetRequest {
   readonly purpose: StartPurpose;
   /** Maximum number of queries per day; null for no limit. */
   readonly limit: number | null;
-  /** Queries of the set asked since midnight, with all queries of running runs. */
+  /** Queries of the set sent since midnight, including all queries of runs in progress. */
   readonly asked: number;
   /** Queries of the run that is about to start. */
   readonly planned: number;
   /** Queries of a full run. */
   readonly full: number;
-  /** True if a sentinel watches the set, so that a full run may be needed at any time. */
+  /** True if the set has a sentinel, so that a full run may be needed at any time. */
   readonly hasSentinel: boolean;
 }
 
 /**
- * True if a run fits into the rest of the daily budget.
+ * True if a run fits into the remaining daily budget.
  *
- * A set with a sentinel reserves one full run for the day it fails, if the limit allows another full run besides.
- * Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is never refused, but its
- * queries count.
+ * A set with a sentinel reserves one full run for the day on which it fails, if the limit allows another full run.
+ * Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is never refused, but
+ * its queries count.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

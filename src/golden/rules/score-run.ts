@@ -1,4 +1,6 @@
-/** Scores a golden run by chunk or by document: per query, and as means with intervals over all queries and segments. */
+/**
+ * Scores a golden run by chunk or by document: per query, and as means with intervals over all queries and segments.
+ */
 
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { createEvaluator } from '../../math/ir/evaluate.ts';
@@ -14,11 +16,11 @@ const ALIVE_SEGMENT = 'alive';
 export type RunScores = ReturnType<typeof scoreRun>;
 
 /**
- * Means over all judged queries and over each segment; failed and empty queries count 0.
+ * Means over all judged queries and over each segment; failed and empty queries count as 0.
  *
- * @param answers in any order; those of queries outside the set are ignored
- * @param dead ids of queries whose every relevant document is missing; the segment `alive` has the others and shows the
- *   scores without them
+ * @param answers in any order; answers to queries outside the set are ignored
+ * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains the other queries
+ * and shows the scores without them
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],
@@ -34,12 +36,12 @@ export function scoreRun(
   };
 }
 
-/** The scoring of a run: the measures of every run, and the gains that its settings ask for. */
+/** Scoring of a run: the measures of every run, and the gains requested in its settings. */
 export function scoringOf({ cutoffs, relevanceLevel, gains = [] }: RunSettings): ScoringSettings {
   return { cutoffs, relevanceLevel, measures: [...runMeasures, ...gains] };
 }
 
-/** Returns `all`, `alive` when some queries are dead, and the segments of the settings. */
+/** Returns `all`, `alive` if some queries are dead, and the segments from the settings. */
 export function segmentsToScore(
   queries: readonly GoldenQuery[],
   { segmentKeys, maxSegments }: RunSettings,
@@ -52,7 +54,7 @@ export function segmentsToScore(
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
   const hasDead = dead.size > 0 && alive.members.length > 0;
-  // A set may consist of queries with forbidden documents only.
+  // A set may consist only of queries with forbidden documents.
   if (queries.length === 0) return { segments: [], overflow: 0 };
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
@@ -67,7 +69,7 @@ export function summarizeSegments({ keys, columns }: QueryScores, segments: read
   );
 }
 
-/** Scores of a golden run: higher is better. */
+/** Scores of a golden run; higher is better. */
 export const goldenMeasures = [
   'hit_rate',
   'mrr',
@@ -81,14 +83,14 @@ export const goldenMeasures = [
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of every golden run, each at every cutoff of the settings. */
+/** All measures of every golden run, each at every cut-off in the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 export type RunMetricKey = MetricKey & { readonly k: number };
 
 export interface QueryScores {
   readonly keys: readonly RunMetricKey[];
-  /** In the order of the keys; each has one score per query, in the order of the queries. */
+  /** In key order; each has one score per query, in query order. */
   readonly columns: readonly Float64Array[];
 }
 
@@ -105,10 +107,10 @@ export function runMetricKeys(cutoffs: readonly number[], measures: readonly Mea
 }
 
 /**
- * Scores every judged query; one without an answer, with an empty one or with a failure scores 0 in every measure. Keeps
- * the order of the retriever; a repeated document counts once, at its first rank.
+ * Scores every judged query; a query with no answer, an empty result or a failure scores 0 in every measure. Uses the
+ * order of the retriever; a repeated document counts once, at its first rank.
  *
- * @param answers in any order; those of queries outside the list are ignored
+ * @param answers in any order; answers to queries outside the list are ignored
  */
 export function scoreQueries(
   queries: readonly GoldenQuery[],
@@ -134,7 +136,7 @@ export function scoreQueries(
   return { keys, columns };
 }
 
-/** Like `scoreQueries`, by a single metric. */
+/** Like `scoreQueries`, for a single metric. */
 export function scoresBy(
   key: RunMetricKey,
   queries: readonly GoldenQuery[],
@@ -145,7 +147,10 @@ export function scoresBy(
   return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
 }
 
-/** Returns the part of a chunk id before the separator; the whole id if it has none, or begins with it. */
+/**
+ * Returns the part of a chunk id before the separator; the whole id if it does not contain the separator, or begins
+ * with it.
+ */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);
   return end > 0 ? id.slice(0, end) : id;
@@ -163,7 +168,7 @@ export function queriesByDocument(queries: readonly GoldenQuery[], separator: st
   });
 }
 
-/** Maps results to documents, which may repeat; scoring takes the first rank of each. */
+/** Maps results to documents, which may repeat; scoring uses the first rank of each. */
 export function answersByDocument(answers: readonly QueryAnswer[], separator: string): QueryAnswer[] {
   return answers.map((answer) => ({
     ...answer,

@@ -8,7 +8,7 @@ import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
-/** Level of the paired test: with a run every five minutes on a noisy retriever, about one false alarm per day. */
+/** Level of the paired test: about one false alarm per day for a run every five minutes on a noisy retriever. */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;
@@ -19,12 +19,12 @@ type SentinelVerdict =
   | { readonly kind: 'failed'; readonly cause: 'failures' | 'forbidden' | 'scores'; readonly reason: string };
 
 /**
- * A sentinel fails when the share of failed queries exceeds the error budget, when a forbidden document is returned, or
- * when its nDCG at the largest cutoff is lower than that of the last full run over the same queries by 0.05 or more,
- * paired test p < 0.01. Equal answers have a difference of exactly 0, so that a deterministic retriever on an unchanged
- * index never fails.
+ * A sentinel fails if the share of failed queries exceeds the error budget, if a forbidden document is returned, or if
+ * its nDCG at the largest cutoff is at least 0.05 lower than in the last full run over the same queries (paired test, p
+ * < 0.01). Equal results have a difference of exactly 0, so that a deterministic retriever on an unchanged index never
+ * fails.
  *
- * @param differences against the last full run; null when the runs share no query or no cutoff
+ * @param differences from the last full run; null if the runs share no query or no cutoff
  * @param forbidden number of forbidden documents that were returned twice
  */
 export function evaluateSentinel(
@@ -52,7 +52,7 @@ export function evaluateSentinel(
 
 export interface SentinelCandidates {
   readonly queries: readonly GoldenQuery[];
-  /** Scores of the last full runs, one array per run in the order of the queries, each 0..1; at least one run. */
+  /** Scores of the last full runs, one array per run in query order, each 0..1; at least one run. */
   readonly history: readonly ArrayLike<number>[];
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -61,18 +61,18 @@ export interface SentinelCandidates {
 }
 
 /**
- * Chooses at most `count` queries, the most informative first, and returns their ids in the order of the set.
+ * Chooses at most `count` queries, most informative first, and returns their ids in the order of the set.
  *
- * A sentinel must detect drops. A query that scores s can drop by at most s, so a fault that removes the documents of a
- * share f of the queries lowers the mean of the sentinel by f times the mean score of its queries: queries that always
- * score 0 detect nothing. A score that varies between runs hides a drop of that size. Queries are therefore ordered by
- * mean - standard deviation of their scores over the last full runs. Ties, such as the many queries that are always right,
- * are broken by a hash of the id, so that neighbors in the file are not chosen together.
+ * A sentinel must detect drops. A query with score s can drop by at most s. A fault that removes the documents of a
+ * share f of the queries lowers the sentinel mean by f times the mean score of its queries, so queries that always
+ * score 0 detect nothing. A score that varies between runs hides a drop of the same size. Queries are therefore ordered
+ * by mean - standard deviation of their scores over the last full runs. Ties, such as many queries that are always
+ * right, are broken by a hash of the id, so that neighbors in the file are not chosen together.
  *
- * A fault may affect one segment alone. The segments therefore take turns, small ones first, each adding its best query
- * that is not chosen yet; queries without a segment form one more.
+ * A fault may affect a single segment. The segments therefore take turns, smallest first, and each adds its best query
+ * that is not chosen yet. Queries without a segment form an additional one.
  *
- * The same set, history and settings give the same choice.
+ * The same set, history and settings yield the same choice.
  */
 export function chooseSentinel(candidates: SentinelCandidates, count: number): string[] {
   const { queries, history, segmentKeys, maxSegments, stale } = candidates;
@@ -100,7 +100,7 @@ export function chooseSentinel(candidates: SentinelCandidates, count: number): s
   return queries.filter((_, row) => chosen.has(row)).map(({ id }) => id);
 }
 
-/** Returns the rows of each segment, the smallest first; the last set has the rows without a segment. */
+/** Returns the rows of each segment, smallest first; the last set contains the rows without a segment. */
 function linesOf(queries: readonly GoldenQuery[], keys: readonly string[], maxSegments: number): ReadonlySet<number>[] {
   const { segments } = groupBySegment(queries, keys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));

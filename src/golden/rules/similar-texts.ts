@@ -1,4 +1,4 @@
-/** Compares texts by words and word runs, ignoring case, the encoding of accents and punctuation. */
+/** Compares texts by words and word sequences, ignoring case, accent encoding and punctuation. */
 
 /** NFKC, lower case, with every run of characters that are not letters, marks or digits as one space. */
 export function normalisedText(text: string): string {
@@ -54,10 +54,10 @@ interface NearPair {
 }
 
 /**
- * Returns all pairs of texts whose sets of words have a Jaccard similarity of at least `threshold`, by the index of the
- * second, then of the first. Only pairs that share one of their rarest words are compared: two sets of that similarity
- * have a word in common among the first |A| - ceil(threshold |A|) + 1 of an order of all words (prefix filter, Chaudhuri,
- * Ganti and Kaushik 2006). Texts without words match nothing.
+ * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
+ * the second text, then of the first. Compares only pairs that share one of their rarest words: two sets with that
+ * similarity have a word in common among the first |A| - ceil(threshold |A|) + 1 in an order of all words (prefix
+ * filter, Chaudhuri, Ganti and Kaushik 2006). Texts without words match nothing.
  *
  * @param threshold in (0, 1]
  */

@@ -1,12 +1,12 @@
 /**
- * Guards cells against formula injection. A golden set may contain user input, and its CSV may be opened in Excel, which
- * takes text that starts with `=`, `+`, `-`, `@`, a tab or CR for a formula unless an apostrophe precedes it (OWASP, "CSV
- * Injection").
+ * Guards cells against formula injection. A golden set may contain user input, and its CSV may be opened in Excel,
+ * which treats text that starts with `=`, `+`, `-`, `@`, a tab or CR as a formula unless an apostrophe precedes it
+ * (OWASP, "CSV Injection").
  */
 const GUARDED = /^'+[=+\-@\t\r]/;
 const FORMULA = /^'*[=+\-@\t\r]/;
 
-/** Adds an apostrophe when the text could be read as a formula. */
+/** Adds an apostrophe if the text could be read as a formula. */
 export function guardCell(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
@@ -16,7 +16,7 @@ export function unguardCell(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }
 
-/** The first columns of every export. Tables of other tools keep their apostrophes. */
+/** First columns of every export. Tables of other tools keep their apostrophes. */
 export const exportedColumns = ['query_id', 'question', 'document', 'grade'] as const;
 
 /** True if a table begins with the columns of an export, whose cells are guarded. */

@@ -1,5 +1,5 @@
 /**
- * Measures what the stages of a retriever keep and lose of the relevant documents of a golden set. All shares are means
+ * Measures how many of a golden set's relevant documents each retriever stage keeps and loses. All shares are means
  * over queries of the share of their relevant documents, like recall.
  */
 
@@ -17,7 +17,10 @@ import {
 } from './run.ts';
 import { documentOf } from './score-run.ts';
 
-/** Returns the ranks of judged documents in each stage. @param chunkSeparator from the settings of the run */
+/**
+ * Returns the ranks of judged documents in each stage.
+ * @param chunkSeparator from the run settings
+ */
 export function answeredStages(
   { judgments }: GoldenQuery,
   stages: readonly {
@@ -41,7 +44,7 @@ export function answeredStages(
 export interface StagedQuery {
   /** Ids of the relevant documents. */
   readonly relevant: readonly string[];
-  /** By name; empty when the retriever reports none. */
+  /** Ranks by stage name; empty if the retriever reports no stages. */
   readonly stages: ReadonlyMap<string, AnsweredStage>;
   /** Ranks of the returned relevant documents, from 1. */
   readonly answer: ReadonlyMap<string, number>;
@@ -50,9 +53,9 @@ export interface StagedQuery {
 }
 
 /**
- * Skips queries without a relevant document.
+ * Skips queries with no relevant document.
  *
- * @param answers with document ids in the form of the judgments, as are those of `stagesOf`
+ * @param answers with document ids in the form of the judgments, as in `stagesOf`
  * @param stagesOf stages by query id
  */
 export function stagedQueries(
@@ -81,7 +84,7 @@ export function stagedQueries(
   });
 }
 
-/** Returns null when no answer reports a stage. */
+/** Returns null if no answer reports a stage. */
 export function summarizeStages(queries: readonly StagedQuery[], k: number): RunStages | null {
   const reported = queries.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
   if (reported.every(({ hasFailed }) => hasFailed)) return null;
@@ -101,7 +104,10 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
   };
 }
 
-/** Returns, for each query, the share of its relevant documents that each step loses, the answer last; failed queries lose none. */
+/**
+ * Returns, for each query, the share of its relevant documents that each step loses, the final results last; failed
+ * queries lose none.
+ */
 export function lossesByStep(
   queries: readonly StagedQuery[],
   k: number,
@@ -115,7 +121,9 @@ export function lossesByStep(
 
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
-/** Returns the stage names of each step, ordered as in the answer with most stages; parallel stages form one step. */
+/**
+ * Returns the stage names of each step, in the order of the answer with the most stages; parallel stages form one step.
+ */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
   const groups: { readonly isSide: boolean; readonly names: string[] }[] = [];
@@ -128,7 +136,7 @@ function stepNames(queries: readonly StagedQuery[]): string[][] {
   return groups.map(({ names }) => names);
 }
 
-/** Returns the best rank of a document in the stages of a step, or null when none has it. */
+/** Returns the best rank of a document in the stages of a step, or null if no stage has it. */
 function rankAt({ stages }: StagedQuery, names: readonly string[], id: string): number | null {
   const ranks = names.flatMap((name) => stages.get(name)?.ranks[id] ?? []);
   return ranks.length === 0 ? null : Math.min(...ranks);
@@ -223,7 +231,7 @@ function timesOf(latencies: readonly number[]): Pick<StageStep, 'latencyP95Ms' |
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** Returns the time of an answer beyond all of its stages; nothing when a stage does not report its time. */
+/** Returns the time of an answer outside all of its stages; undefined if a stage does not report its time. */
 function timeLeft({ stages, latencyMs, hasFailed }: StagedQuery, groups: readonly string[][]): number[] {
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
   let left = latencyMs;

@@ -17,7 +17,7 @@ import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
 /** A row of a table, with the line it starts on. */
 export interface TableRow extends SourcePlace {
   readonly cells: readonly string[];
-  /** Columns whose JSON value is a list or an object; the cell then holds JSON text. */
+  /** Columns whose JSON value is a list or an object; the cell then contains JSON text. */
   readonly nested?: readonly number[];
 }
 
@@ -25,19 +25,19 @@ type TableRole = Exclude<ColumnRole, 'iteration'> | 'judgments';
 
 export type TableColumns = ReturnType<typeof decideTableColumns>;
 
-/** Returns the role of a column by its name alone; null for a tag, and for `id`, which is ambiguous. */
+/** Returns the role of a column from its name alone; null for a tag, and for `id`, which is ambiguous. */
 export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | null {
   const role = roleOfColumn(name);
   return role === 'iteration' ? null : role;
 }
 
 /**
- * Assigns roles by the names of the columns, the choices of the user, and the values.
+ * Assigns roles based on column names, user choices and values.
  *
  * A column with an unknown name becomes a tag only if it has one value per query, so that it cannot split a query.
  *
- * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` for the choice of a column
- *   that does not exist
+ * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` if the user chose a
+ * column that does not exist
  */
 export function decideTableColumns(header: TableRow, rows: readonly TableRow[], options: ReadGoldenSetOptions) {
   const isGuarded = isGuardedTable(header.cells);
@@ -63,7 +63,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // pandas renames the second of two columns with the same name to this.
+        // pandas renames the second of two columns with the same name to this name.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
@@ -102,14 +102,17 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     /** Column index by role. */
     places,
     tags: tagged,
-    /** In the order of the columns. */
+    /** In column order. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
-    /** True if cells have an apostrophe before what a spreadsheet would execute. */
+    /** True if an apostrophe precedes cells that a spreadsheet would execute. */
     isGuarded,
   };
 }
 
-/** Returns the columns that the user named. @throws RecalldError usage */
+/**
+ * Returns the columns that the user named.
+ * @throws RecalldError usage
+ */
 function choicesOf(
   names: readonly string[],
   { columns = noChoices }: ReadGoldenSetOptions,
@@ -122,7 +125,7 @@ function choicesOf(
     const known = names.filter((name) => name !== '').map(quoted);
     throw new RecalldError(
       'usage',
-      `${file} has no column ${quoted(wanted)} for ${option}; it has ${known.join(', ')}.`,
+      `${file} has no column ${quoted(wanted)} for ${option}; its columns are ${known.join(', ')}.`,
     );
   };
   const roles = new Map<TableRole, number>();
@@ -137,7 +140,7 @@ function choicesOf(
   };
 }
 
-/** Returns the reason to ignore a column without a name; null when it has values, which later fails at the row. */
+/** Returns the reason to ignore a column without a name; null if it has values, which later fails at the row. */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';
@@ -161,7 +164,7 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
 
 function twoColumns(first: string, second: string): string {
   const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
-  return `has two columns for the same thing, ${quoted(first)} and ${quoted(second)}; rename or remove one, or use ${ways.join(' or ')}`;
+  return `has two columns with the same role, ${quoted(first)} and ${quoted(second)}; rename or remove one, or use ${ways.join(' or ')}`;
 }
 
 /** Quotes a name for use in a command if necessary. */
@@ -173,7 +176,7 @@ export function nameOption(name: string): string {
 function missingColumn(what: 'question' | 'document', names: readonly string[]): string {
   const others = names.filter((name) => name !== '' && tableRoleOf(name) === null);
   const option = what === 'question' ? '--query' : '--document';
-  const has = others.length === 0 ? '' : `; it has ${others.map(quoted).join(', ')}`;
+  const has = others.length === 0 ? '' : `; its columns are ${others.map(quoted).join(', ')}`;
   const [only = ''] = others;
   const way = `name it with ${option} ${others.length === 1 ? nameOption(only) : 'COLUMN'}`;
   const noDocuments = what === 'document' ? ', or import one query per line with --format questions' : '';
@@ -191,7 +194,7 @@ function requireColumns(
     return malformed(
       header,
       hasIds
-        ? 'has no column "question", only ids of queries; pass the file with their texts as --queries FILE'
+        ? 'has no column "question", only query ids; pass the file with their texts as --queries FILE'
         : missingColumn('question', names),
     );
   }
@@ -204,7 +207,10 @@ function hasJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 
-/** Rejects a table without a grade column that may have grades in a column with another name. @throws RecalldError file_malformed */
+/**
+ * Rejects a table without a grade column if another column may contain grades.
+ * @throws RecalldError file_malformed
+ */
 function refuseHiddenGrades(
   header: SourcePlace,
   rows: readonly TableRow[],
@@ -219,7 +225,7 @@ function refuseHiddenGrades(
   const option = nameOption(name);
   throw malformed(
     header,
-    `has no grade column, but ${quoted(name)} may have grades; use --grade ${option} if it does, --tags ${option} if it distinguishes queries, or --ignore ${option}`,
+    `has no grade column, but ${quoted(name)} may contain grades; use --grade ${option} if it does, --tags ${option} if it distinguishes queries, or --ignore ${option}`,
   );
 }
 

@@ -12,8 +12,9 @@ import { unguardCell } from './spreadsheet-cell.ts';
 import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './table-columns.ts';
 
 /**
- * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade is
- * skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds nothing.
+ * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade
+ * is skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds
+ * nothing.
  *
  * @throws RecalldError `file_malformed` for a bad value
  */
@@ -62,7 +63,7 @@ export function addTableRow(
   if (isForbidden && gradeText !== '')
     throw malformed(place, 'both forbids and grades a document; leave one of the two cells empty');
   if (documents.length === 0) {
-    if (isForbidden) throw malformed(place, 'is forbidden but has no document; write its id under document');
+    if (isForbidden) throw malformed(place, 'is forbidden but has no document; write the document id under document');
     if (!places.has('judgments')) builder.warnings.count('document_empty', place);
     return;
   }
@@ -105,7 +106,7 @@ function judgmentsOf(cell: string, place: SourcePlace): { readonly document: str
   } catch {
     list = null;
   }
-  if (!Array.isArray(list)) throw malformed(place, 'has no list of judgments, unlike other rows; write one');
+  if (!Array.isArray(list)) throw malformed(place, 'has no list of judgments, unlike other rows; write a list');
   return list.map((one: unknown) => {
     const fields = Object.entries(typeof one === 'object' && one !== null ? one : {});
     const value = (role: string): unknown => fields.find(([key]) => tableRoleOf(key) === role)?.[1];
@@ -119,7 +120,10 @@ function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** Returns the ids of a cell, or the id made from a text; none when both are empty. @throws RecalldError file_malformed */
+/**
+ * Returns the ids in a cell, or the id made from a text; none if both are empty.
+ * @throws RecalldError file_malformed
+ */
 function documentsOf(
   ids: string,
   text: string,
@@ -157,7 +161,7 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
 }
 
 /**
- * Parses the grade of a cell; with a threshold, returns 1 for grades that reach it and 0 for others.
+ * Parses the grade in a cell; with a threshold, returns 1 for grades that reach it and 0 for others.
  *
  * @throws RecalldError file_malformed
  */

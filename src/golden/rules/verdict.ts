@@ -9,10 +9,10 @@ export interface ComparisonSettings {
   readonly minEffect: number | null;
 }
 
-/** For the comparisons stored with each run; checks apply their own level and drop to them. */
+/** Used for the comparisons stored with each run; checks apply their own level and drop to them. */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
-/** 0.03 for hit_rate, which changes by whole queries and so varies more; 0.02 for every other measure. */
+/** 0.03 for hit_rate, which changes by whole queries and so varies more; 0.02 for all other measures. */
 export function defaultMinEffect(measure: Measure): number {
   return measure === 'hit_rate' ? 0.03 : 0.02;
 }
@@ -29,8 +29,8 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
 }
 
 /**
- * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: neither a change that matters nor
- * its absence is shown.
+ * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: a change that matters is
+ * neither shown nor excluded.
  */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
@@ -42,15 +42,15 @@ export interface MeasuredDifference {
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Two-sided p of the difference under no change. */
+  /** Two-sided p of the difference if nothing changed. */
   readonly p: number;
-  /** Number of queries that score higher. */
+  /** Number of queries with a higher score. */
   readonly wins: number;
-  /** Number of queries that score lower. */
+  /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns`: against the mean of the runs that the baseline was pinned with, by their noise. The others are paired, against
-   * the pinned run alone.
+   * `reruns`: against the mean of the runs with which the baseline was pinned, using their noise. The other methods are
+   * paired, against the pinned run alone.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
@@ -61,13 +61,13 @@ const ROUNDING = 1e-12;
 /**
  * Classifies a difference of one metric:
  *
- * - `regression` when the mean dropped by at least the minimum effect, and p < alpha;
- * - `improvement` when it rose by as much, and p < alpha;
- * - `no_change` when no query changed, or when the whole interval is within the minimum effect and the sign test (exact,
+ * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
+ * - `improvement` if it rose by as much, and p < alpha;
+ * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the sign test (exact,
  *   two-sided) shows no common direction: a mean can hide that 43 queries score worse and none better;
  * - `inconclusive` otherwise.
  *
- * `unjudged` is never a regression or an improvement: documents without a judgment may be relevant or not.
+ * `unjudged` is never a regression or an improvement, because documents without a judgment may or may not be relevant.
  */
 export function classifyDifference(measured: MeasuredDifference, settings: ComparisonSettings): ComparisonVerdict {
   const { measure, difference, ciLow, ciHigh, p, wins, losses } = measured;
@@ -82,8 +82,9 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 }
 
 /**
- * True when more queries score lower, or higher, than chance explains: exact, two-sided sign test (McNemar's for hits).
- * Always false against the mean of reruns that varied, since one unusual pinned run would move all queries one way.
+ * True if more queries score lower, or higher, than chance explains: exact, two-sided sign test (McNemar's for hits).
+ * Always false against the mean of reruns that varied, because one unusual pinned run would move all queries in one
+ * direction.
  */
 export function isOneSided(
   { wins, losses, ciMethod, ciLow, ciHigh }: Omit<MeasuredDifference, 'measure'>,
@@ -94,8 +95,8 @@ export function isOneSided(
 }
 
 /**
- * Returns the metric that decides a comparison: the first one with a direction, so that metrics which measure nearly the
- * same, or cannot move, do not reduce its power. `unjudged` decides only if it is the only metric.
+ * Returns the metric that decides a comparison: the first one with a direction, so that metrics which measure nearly
+ * the same, or cannot move, do not reduce its power. `unjudged` decides only if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],
@@ -115,20 +116,20 @@ export interface ComparedRun {
 }
 
 interface Confirmation {
-  /** `unconfirmed_regression` when the last run regressed, but not yet enough consecutive runs. */
+  /** `unconfirmed_regression` if the last run regressed, but not yet enough consecutive runs. */
   readonly verdict: ComparisonVerdict | 'unconfirmed_regression';
-  /** Consecutive regressions at the end of the history; 0 when the last run is none. */
+  /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
   readonly consecutive: number;
 }
 
 /**
- * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other verdict in
- * between, an `inconclusive` one included, restarts the count, and so does another baseline. Other verdicts are returned
- * as they are.
+ * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other
+ * verdict in between, including `inconclusive`, restarts the count, and so does another baseline. Other verdicts are
+ * returned unchanged.
  *
  * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
- * @param runs how many consecutive runs, >= 1
- * @returns null without any run
+ * @param runs number of consecutive runs, >= 1
+ * @returns null if there is no run
  */
 export function confirmRegression(history: readonly ComparedRun[], runs: number): Confirmation | null {
   const last = history.at(-1);

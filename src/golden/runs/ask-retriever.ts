@@ -1,4 +1,4 @@
-/** Sends queries to a retriever with limits on concurrency and rate, and stops when the retriever is down. */
+/** Sends queries to a retriever with limits on concurrency and rate, and stops if the retriever is down. */
 
 import type { Retriever, RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
@@ -12,11 +12,11 @@ import { answeredStages } from '../rules/stages.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Answers are stored in batches of at most this age, so a crash loses at most this much work. */
+/** Maximum age of a batch of answers before it is stored, so that a crash loses no more than this. */
 const FLUSH_MS = 500;
 
 /**
- * Asks every query once and stores the answers that arrive before `signal` aborts.
+ * Sends every query once and stores the answers that arrive before `signal` aborts.
  *
  * @param holder identifies this caller to the throttle that all callers of the retriever share
  */
@@ -67,7 +67,7 @@ export async function answerQueries(
 }
 
 /**
- * Asks every query a second time, under the same limits, and stores nothing.
+ * Sends every query a second time, under the same limits, and stores nothing.
  *
  * @returns the answers in order of arrival
  */
@@ -97,14 +97,16 @@ async function openRunThrottle(context: Context, run: GoldenRun, holder: string)
   return openThrottle(context, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
-/** Returns the 95th percentile of the last completed full run, or null when there is none. */
+/** Returns the 95th percentile of the last completed full run, or null if there is none. */
 async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
   const { pipeline, goldenSet } = run;
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
   return last === undefined ? null : runs.latency95(last.id);
 }
 
-/** This many failures in a row are an outage. Each further failure doubles the wait before the next query. */
+/**
+ * Number of consecutive failures that count as an outage. Each further failure doubles the wait before the next query.
+ */
 const OUTAGE_AFTER = 20;
 const OUTAGE_PATIENCE = 8;
 const OUTAGE_WAIT_MS = 250;
@@ -114,11 +116,11 @@ const OUTAGE_MAX_WAIT_MS = 4000;
 export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
- * Asks every query once and passes each answer, failures included, to `onAnswer`. After 20 failures in a row, counted
- * over all callers of the retriever, it waits before each query. After 8 more, the remaining queries are answered
- * `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of the set.
+ * Sends every query once and passes each answer, including failures, to `onAnswer`. After 20 consecutive failures,
+ * counted over all callers of the retriever, it waits before each query. After 8 more, it records the remaining queries
+ * as `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of the set.
  *
- * Rejects with the reason of `signal` when it aborts; answers passed on before that stay valid.
+ * Rejects with the reason of `signal` when it aborts; answers passed on before that remain valid.
  */
 export async function askRetriever(
   retriever: Retriever,
@@ -147,7 +149,7 @@ export async function askRetriever(
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // The time that a service takes to refuse a request says nothing about its load.
+      // The time that a service needs to refuse a request reveals nothing about its load.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {
@@ -166,7 +168,7 @@ export async function askRetriever(
   try {
     await Promise.all(Array.from({ length: settings.concurrency }, work));
   } finally {
-    // When one worker fails, the others stop too.
+    // If one worker fails, the others stop too.
     isOver = true;
   }
   return hasGivenUp ? 'gave_up' : 'asked_all';
@@ -177,7 +179,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   switch (answer.kind) {
     case 'documents': {
       const outcome = answer.documents.length === 0 ? 'empty' : 'ok';
-      // The texts themselves are not stored.
+      // The texts are not stored.
       const documents = answer.documents.map(({ id, score }) => ({ id, score }));
       const context = contextSize(answer.documents.map(({ text }) => text));
       return {
@@ -222,7 +224,10 @@ export type SampledAnswers =
   | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly warnings: AnswerWarnings }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Asks up to 20 queries spread over the set, one at a time, until the first failure. Rejects only with the reason of `signal`. */
+/**
+ * Sends up to 20 queries from across the set, one at a time, until the first failure. Rejects only with the reason of
+ * `signal`.
+ */
 export async function sampleAnswers(
   pipeline: WatchedPipeline,
   set: string,

@@ -1,10 +1,10 @@
-/** Gives the comparison of answers with the store what a golden run retrieved and missed. */
+/** Passes a golden run's retrieved and missed documents to the comparison with the store. */
 import type { Context } from '../../core/context.ts';
 import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
 
-/** Does nothing for a run that is not complete. Rejects only with the reason of `signal`, and of the database. */
+/** Does nothing for a run that is not complete. Rejects only with the reason of `signal`, or of the database. */
 export async function compareRunWithStore(
   context: Context,
   pipeline: WatchedPipeline,

@@ -1,6 +1,6 @@
 /**
  * Ends golden runs: with scores, stale labels, comparisons and verdicts, or as cancelled or failed. No run stays
- * `running` for ever.
+ * `running` forever.
  */
 
 import { evaluateGoldenRun, historyNeeded } from '../../checks/rules/golden-checks.ts';
@@ -27,11 +27,11 @@ import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts'
 import { readCheckShifts } from './rotate-golden-set.ts';
 import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from './stored-runs.ts';
 
-/** A run younger than this may still be waiting in the queue. */
+/** A run younger than this age may still be waiting in the queue. */
 const GRACE_MS = 5000;
 
 /**
- * Resumes abandoned runs. Fails those past their deadline and those of pipelines that are no longer in the config.
+ * Resumes abandoned runs. Fails runs past their deadline and runs of pipelines that are no longer in the config.
  *
  * @returns the pipelines of the failed runs
  */
@@ -61,7 +61,7 @@ export async function recoverGoldenRuns(context: Context): Promise<readonly stri
 function reasonToFail(run: GoldenRun, now: Date, context: Context): string | null {
   if (now > run.deadlineAt) return `The run did not end by its deadline, ${run.deadlineAt.toISOString()}.`;
   if (findAskedPipeline(context.pipelines, run.pipeline) === null)
-    return `The worker of the run died, and the config no longer has the pipeline "${run.pipeline}".`;
+    return `The worker of the run died, and the pipeline "${run.pipeline}" is no longer in the config.`;
   return null;
 }
 
@@ -83,7 +83,7 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
 }
 
 /**
- * Ends a running run as cancelled; the worker that holds it stops within seconds.
+ * Ends a running run as cancelled; its worker stops within seconds.
  *
  * @throws RecalldError run_unknown, run_not_running
  */
@@ -100,7 +100,7 @@ export async function cancelGoldenRun({ db, clock }: Context, runId: string): Pr
 
 const none: ReadonlySet<string> = new Set();
 
-/** A run that has ended, with what its comparisons need. */
+/** A run that has ended, and the inputs of its comparisons. */
 interface Conclusion {
   readonly context: Context;
   readonly run: GoldenRun;
@@ -112,10 +112,10 @@ interface Conclusion {
 }
 
 /**
- * Computes the end of a run from stored rows alone, so that a resumed run ends the same.
+ * Computes the end of a run from stored rows alone, so that a resumed run ends in the same way.
  *
- * @param asked every query of the run; those without a judgment have no score
- * @param forbidden forbidden documents that the run returned; null when the set forbids none
+ * @param asked every query of the run; queries without a judgment have no score
+ * @param forbidden forbidden documents that the run returned; null if the set forbids none
  */
 export async function finalizeGoldenRun(
   context: Context,
@@ -186,7 +186,7 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Returns the fingerprints of the parts that answer queries; the judge of live queries is not one of them. */
+/** Returns the fingerprints of the parts that answer queries, which exclude the judge of live queries. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
@@ -196,7 +196,7 @@ async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record
   );
 }
 
-/** Returns the comparison with the pinned run, or a sentence that says why there is none. */
+/** Returns the comparison with the pinned run, or a sentence that states why there is none. */
 async function compareWithBaseline(
   conclusion: Conclusion,
   { shadowOf }: WatchedPipeline,
@@ -212,11 +212,11 @@ async function compareWithBaseline(
   const compared = await compareWith(conclusion, 'baseline', baseline, known);
   if (compared !== null) return compared;
   return side.queries.every(({ id }) => stale.has(id))
-    ? 'Every query has a stale label, so this set cannot show how the retriever does.'
+    ? 'Every query has a stale label, so this set cannot measure the retriever.'
     : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/** Compares a run of a shadow with the run of its pipeline that it replays. Documents that the pipeline lost are excluded. */
+/** Compares a shadow run with the pipeline run that it replays. Documents that the pipeline lost are excluded. */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
@@ -234,7 +234,7 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
 }
 
-/** Compares with the last run before a change of the store or the model; null when neither changed. */
+/** Compares with the last run before a change to the store or the model; null if neither changed. */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
@@ -266,9 +266,9 @@ function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
   return `${percentage(share)} of the queries failed, above the error budget of ${percentage(run.settings.errorBudget)}.`;
 }
 /**
- * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for one. Its status is
- * `void` when too many queries failed. `reason` says why it failed, and is null while it passes. Queries whose labels
- * were stale in the last full run are excluded.
+ * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for a full run. Its status
+ * is `void` if too many queries failed. `reason` states why it failed, and is null while it passes. Queries whose
+ * labels were stale in the last full run are excluded.
  */
 async function finalizeSentinel(
   context: Context,
@@ -292,7 +292,7 @@ async function finalizeSentinel(
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
-/** Returns the latest completed full run of the version that the sentinel asks. */
+/** Returns the latest completed full run of the sentinel's version. */
 async function lastFullRun(
   { db }: Context,
   { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,

@@ -1,6 +1,5 @@
 /**
- * Turns ended golden runs into measurements of their retriever: error ratio, latency, overlap with the pinned run, and
- * false answers.
+ * Measures retrievers from finished golden runs: error ratio, latency, overlap with the pinned run, and false answers.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -19,20 +18,20 @@ import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
 export const FALSE_ANSWERS = 'false_answer_ratio';
-/** Recall of the first stage; its details hold what every stage keeps and loses. */
+/** Recall of the first stage; its details list what every stage keeps and loses. */
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
-/** Checks name it with the cutoff: `rbo@10`. */
+/** Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
 /** More runs of a set than can end between two calls. */
 const RECENT = 5;
 
 /**
- * Measures the latest ended runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
- * queries that failed or timed out, the p95 latency of the others, the overlap of their results with the pinned run,
- * and the size of the returned texts. Completed runs add the recall of each stage and the false answer ratio. Cancelled
+ * Measures the latest finished runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
+ * queries that failed or timed out, the p95 latency of the other queries, the overlap of their results with the pinned
+ * run, and the size of the returned texts. Completed runs add each stage's recall and the false answer ratio. Cancelled
  * runs are skipped.
  *
  * @throws as forEachPipeline
@@ -40,7 +39,7 @@ const RECENT = 5;
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // A few statements a set; the checks that follow need all of them.
+  // A few statements per set; the checks that follow need all of them.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -119,7 +118,7 @@ function measureStages(stages: RunStages | null): (Measured & Pick<Measurement, 
   return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
 }
 
-/** Returns nothing when the retriever returns no texts. */
+/** Returns nothing if the retriever returns no texts. */
 function measureContexts(contexts: readonly ContextSize[]): Measured[] {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
@@ -130,13 +129,13 @@ function measureContexts(contexts: readonly ContextSize[]): Measured[] {
   ];
 }
 
-/** @param like a measure with the same range, which selects the method of the interval */
+/** @param like a measure with the same range, which selects the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'): Measured {
   const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
   return { measure, value, n, ciLow, ciHigh, ciMethod };
 }
 
-/** Returns null while no other run is pinned, or when the pinned run shares no query with this one. */
+/** Returns null if no other run is pinned, or if the pinned run shares no query with this run. */
 async function measureStability(
   { db }: Context,
   run: EndedRun,
@@ -171,7 +170,7 @@ async function measureStability(
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
-/** How many of the queries with the most changed results are listed. */
+/** Number of listed queries with the most changed results. */
 const MIN_NAMED = 5;
-/** Takes some milliseconds of the main thread. */
+/** Takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

@@ -11,21 +11,21 @@ export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
 export interface PinRequest {
   readonly note: string | null;
-  /** Runs made for this pin; null uses the runs right before the pinned one. */
+  /** Runs made for this pin; null uses the runs right before the pinned run. */
   readonly reruns: readonly GoldenRun[] | null;
-  /** The person who pins it. */
+  /** The person who pins the run. */
   readonly by: string;
   readonly now: Date;
-  /** Pins the run even if some of its queries failed; they count 0 in the baseline. */
+  /** Pins the run even if some of its queries failed; they count as 0 in the baseline. */
   readonly withFailures?: boolean;
 }
 
 /**
- * Pins a completed run with the noise of its retriever, which is measured on clean runs alone (`chooseCleanRuns`). With
- * fewer than three clean runs the noise stays unknown.
+ * Pins a completed run with the noise of its retriever, measured only on clean runs (`chooseCleanRuns`). With fewer
+ * than three clean runs, the noise remains unknown.
  *
- * @throws RecalldError baseline_has_failures when queries of the run failed; answers_deleted: later runs could not be
- *   compared with it
+ * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted because later runs could not
+ * be compared with it
  */
 export async function pinRun(
   context: Context,
@@ -41,7 +41,7 @@ export async function pinRun(
   if (own.failed > 0 && !withFailures) {
     throw new RecalldError(
       'baseline_has_failures',
-      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out. They would count 0 in the baseline, ` +
+      `${own.failed} of ${run.queriesTotal} queries of the run ${runId} failed or timed out. They would count as 0 in the baseline, ` +
         'which would hide later failures of the same queries. Pin a run without failures, or use --with-failures.',
     );
   }
@@ -56,19 +56,19 @@ export async function pinRun(
   );
   return {
     baseline: { ...pin, excludedRuns: excluded, unpinnedAt: null },
-    /** Runs that measured the noise, the pinned one included; 1 when the noise is unknown. */
+    /** Number of runs that measured the noise, including the pinned run; 1 if the noise is unknown. */
     runs: measured.length,
     isDeterministic,
     /** Sentences to show to the person who pins the run; empty for a clean run. */
     warnings: [
-      ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count 0.`] : []),
+      ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count as 0.`] : []),
       ...own.failedChecks.map((name) => `This run failed the check ${name}.`),
       ...own.incidents.map((id) => `Incident ${id} was open during this run.`),
     ],
   };
 }
 
-/** @throws RecalldError baseline_unknown when none is pinned */
+/** @throws RecalldError baseline_unknown if none is pinned */
 export async function unpin({ db }: Context, pipeline: string, set: string, by: string, now: Date): Promise<void> {
   if (!(await db.golden.baselines.unpin(pipeline, set, by, now))) {
     throw new RecalldError(
@@ -78,12 +78,15 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
   }
 }
 
-/** Ten with the pinned run, the number that the check is calibrated with; more would only make pinning slow. */
+/**
+ * Ten including the pinned run, which is the number that the check is calibrated for; more would only make pinning
+ * slow.
+ */
 const MAX_EARLIER_RUNS = 9;
 
 /**
  * @param runs of one version of one set
- * @returns no noise and no means when there are fewer than two runs
+ * @returns no noise and no means if there are fewer than two runs
  */
 async function measureNoise(
   { db, statistics }: Context,
@@ -98,7 +101,7 @@ async function measureNoise(
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
-/** Returns the completed runs right before this one with the same queries, store and model. */
+/** Returns the completed runs right before this run with the same queries, store and model. */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
   const before = await db.golden.runs.list({

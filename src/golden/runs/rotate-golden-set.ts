@@ -1,4 +1,4 @@
-/** Runs a new version of a golden set beside the old one until it can take over without a jump in the scores. */
+/** Runs a new version of a golden set alongside the old version until it can take over without a jump in the scores. */
 
 import {
   evaluateGoldenRun,
@@ -30,9 +30,9 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
- * Returns the versions of a set that a tick runs: the latest, preceded during a rotation by the version whose scores
- * are exported. A version that the pipeline has never completed begins a rotation if the set runs on a schedule;
- * without a schedule the overlap would never be completed.
+ * Returns the versions of a set to run at a tick: the latest, preceded during a rotation by the version whose scores
+ * are exported. A version that the pipeline has never completed begins a rotation if the set has a schedule; without a
+ * schedule, the overlap would never be completed.
  */
 export async function versionsToRun(
   context: Context,
@@ -65,7 +65,7 @@ async function exportedVersion(runs: GoldenRuns, pipeline: string, goldenSet: st
   return last?.goldenSetVersion ?? null;
 }
 
-/** Returns how far earlier rotations have shifted the checks on the version of a run. */
+/** Returns how far earlier rotations have shifted the checks for the version of a run. */
 export async function readCheckShifts(
   rotations: GoldenRotations,
   { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
@@ -89,7 +89,7 @@ interface CompletedPair {
 const MAX_PAIRS = 100;
 
 /**
- * Returns the ticks at which both versions completed, newest first. A tick is excluded when the new version failed a
+ * Returns the ticks at which both versions completed, newest first. A tick is excluded if the new version failed a
  * stale-labels check that the old version passed: a version with stale labels does not take over.
  */
 export async function overlappingRuns(
@@ -117,10 +117,10 @@ export async function overlappingRuns(
 }
 
 /**
- * Lets the new version take over once enough ticks have a completed run of each. From then on its scores are the
- * exported ones. Thresholds shift with the level of the set, so that the same retriever gets the same verdicts. Changed
- * judgments of the same queries do not shift them, since that would hide a wrong import. The change is recorded as a
- * deployment with the levels on the overlap.
+ * Lets the new version take over once enough ticks have a completed run of both versions. From then on, scores of the
+ * new version are exported. Thresholds shift with the level of the set, so that the same retriever gets the same
+ * verdicts. Changed judgments of the same queries do not shift them, because that would hide a wrong import. The change
+ * is recorded as a deployment with the levels on the overlap.
  */
 export async function advanceRotation(
   context: Context,
@@ -173,7 +173,9 @@ export async function advanceRotation(
   );
 }
 
-/** Returns the scores of the new version by the old judgments of the same queries, or null when none changed. */
+/**
+ * Returns the scores of the new version according to the old judgments of the same queries, or null if none changed.
+ */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,
@@ -221,7 +223,7 @@ async function reevaluateChecks(
     forbidden,
     shifts,
   });
-  // Checks that need neither scores nor a comparison keep their verdict.
+  // Checks that need neither scores nor a comparison keep their verdicts.
   return evaluated.map((check) =>
     check.verdict === 'no_data' ? (before.find(({ name }) => name === check.name) ?? check) : check,
   );

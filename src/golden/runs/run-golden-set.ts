@@ -1,5 +1,5 @@
 /**
- * Executes golden runs. A run starts with a fixed set version and settings. Workers then ask its open queries, batch by
+ * Executes golden runs. A run starts with a fixed set version and settings. Workers then run its open queries, batch by
  * batch or all at once, score them and end the run. Idempotent and resumable.
  */
 
@@ -21,16 +21,16 @@ const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * The rest of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can
- * be ended.
+ * The rest of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can be
+ * ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 
-const BATCH_LOST = new Error('the run has ended or the batch was lost to another worker');
+const BATCH_LOST = new Error('the run has ended, or another worker took over the batch');
 
 /**
- * Claims one batch and asks those of its queries that have no stored answer. If this worker dies, another takes the
- * batch over when its lease expires. When the retriever is down, the rest of the run is answered `not_asked`.
+ * Claims one batch and runs those of its queries that have no stored answer. If this worker dies, another worker takes
+ * over the batch when its lease expires. If the retriever is down, the remaining queries are recorded as `not_asked`.
  *
  * @param lane distinguishes concurrent callers in the same worker
  * @throws the reason of `signal`
@@ -85,7 +85,9 @@ async function askClaimed(
   }
 }
 
-/** Answers all open queries `not_asked`, those that other workers have in flight included; their answers come too late. */
+/**
+ * Records all open queries as `not_asked`, including queries in flight on other workers, whose answers arrive too late.
+ */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const queries = await queriesOfRun(context.db.golden.sets, run);
   const known = await context.db.golden.runs.answered(
@@ -106,12 +108,12 @@ export interface RunProgress {
   readonly total: number;
 }
 
-/** `held_elsewhere`: another worker holds the run, or it had already ended. */
+/** `held_elsewhere`: another worker holds the run, or the run had already ended. */
 type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
 
 /**
- * Claims the run, asks its open queries, and ends it. If this worker dies, the next call continues after the stored
- * answers. When `signal` aborts, the lease is released and the run stays `running`.
+ * Claims the run, runs its open queries, and ends it. If this worker dies, the next call continues after the stored
+ * answers. If `signal` aborts, the lease is released and the run stays `running`.
  *
  * @throws the reason of `signal`
  */
@@ -152,18 +154,18 @@ export async function runGoldenSet(
   }
 }
 
-const LEASE_LOST = new Error('the lease of the run was lost to another worker');
+const LEASE_LOST = new Error('another worker took over the lease of the run');
 
 interface Lease {
   readonly runId: string;
   readonly what: string;
   readonly everyMs: number;
-  /** Resolves to false when the lease is lost. */
+  /** Resolves to false if the lease is lost. */
   renew(): Promise<boolean>;
   readonly lost: Error;
 }
 
-/** Renews until `stop` aborts. Aborts `stop` itself when the lease is lost or the run was cancelled. */
+/** Renews the lease until `stop` aborts. Aborts `stop` if the lease is lost or the run was cancelled. */
 async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortController): Promise<void> {
   while (!stop.signal.aborted) {
     await clock.sleep(lease.everyMs, stop.signal);
@@ -176,7 +178,7 @@ async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortC
   }
 }
 
-/** Returns null when the set forbids no documents. */
+/** Returns null if the set forbids no documents. */
 async function findForbidden(
   context: Context,
   run: GoldenRun,
@@ -222,8 +224,8 @@ export const manualRun: RunReason = {
 };
 
 /**
- * Creates a manual run of the latest version of the set. While that version has not taken over from an older one, the
- * run is shown but not exported.
+ * Creates a manual run of the latest version of the set. Until that version has taken over from an older one, the run
+ * is shown but not exported.
  *
  * @returns the id of the run
  * @throws RecalldError golden_set_unknown, golden_set_empty
@@ -252,15 +254,15 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
   if (set.queries === 0) {
     throw new RecalldError(
       'golden_set_empty',
-      `${set.name} version ${set.version} has no queries left: all were erased. Import a new version.`,
+      `${set.name} version ${set.version} has no queries left, because all were erased. Import a new version.`,
     );
   }
   return set;
 }
 
 /**
- * @param queries how many queries the run will ask
- * @returns null when the tick already has a run, or a run started by a sentinel is still running
+ * @param queries number of queries that the run will send
+ * @returns null if the tick already has a run, or a run started by a sentinel is still in progress
  */
 export async function createGoldenRun(
   context: Context,

@@ -19,7 +19,7 @@ import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
 import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
-/** The fields of the run itself; comparisons are computed only for callers that read them. */
+/** The fields of the run alone; comparisons are computed only for callers that read them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
 const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
@@ -86,16 +86,16 @@ function segmentsOf(scores: readonly SegmentScore[]) {
   return Object.fromEntries(segments.map((segment) => [segment, metricsOf(scores, segment)]));
 }
 
-/** A run without valid scores has no verdict, whatever its checks say. */
+/** A run without valid scores has no verdict, whatever its checks report. */
 function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
   return run.status === 'completed' ? worstVerdict(verdicts) : 'no_data';
 }
 
 export interface RunQuery {
   readonly query: GoldenQuery;
-  /** Null while the query has no answer. */
+  /** Null until the query is answered. */
   readonly answer: QueryAnswer | null;
-  /** By metric key. */
+  /** Scores by metric key. */
   readonly scores: Readonly<Record<string, number>>;
   /** Judged documents that are missing from the store. */
   readonly staleDocuments: readonly string[];
@@ -104,7 +104,7 @@ export interface RunQuery {
 interface RunQuerySelection {
   /** Returns only queries with this outcome. */
   readonly outcome: QueryOutcome | null;
-  /** Sorts by this metric, lowest first, ties by id; null keeps the order of the set. */
+  /** Sorts by this metric, lowest first, ties by id; null uses the order of the set. */
   readonly orderBy: RunMetricKey | null;
   /** Index of the first query of the page. */
   readonly from: number;
@@ -189,7 +189,7 @@ export async function readRunTable(
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 
-/** `queries` is null when both runs ask the same version: the caller has its list already. */
+/** `queries` is null if both runs use the same version, because the caller already has its list. */
 async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&

@@ -1,4 +1,7 @@
-/** Converts scores to the JSON that commands print and the API returns. Its imports stay few: `recalld eval` waits for them. */
+/**
+ * Converts scores to the JSON that commands print and the API returns. Has few imports, because `recalld eval` waits
+ * for them.
+ */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';

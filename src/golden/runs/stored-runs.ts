@@ -29,10 +29,10 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /**
- * Compares over the queries that both set versions share, except those in `stale`.
+ * Compares over the queries that are in both set versions, except the queries in `stale`.
  *
  * @param side the queries and answers of the candidate if the caller has them; null to read them
- * @returns null when the runs share no query or no cutoff, or the answers of the baseline were deleted
+ * @returns null if the runs share no query or no cutoff, or the answers of the baseline were deleted
  */
 export async function compareStoredRuns(
   context: Context,
@@ -55,7 +55,7 @@ export async function compareStoredRuns(
   return context.statistics.compareRuns(before, after, stale, known, signal);
 }
 
-/** Reads the noise and means of a pinned run, for a comparison with a run that ended `at` that time. */
+/** Reads the noise and means of a pinned run, for a comparison with a run that ended at `at`. */
 export async function readBaselineStatistics(
   { db }: Context,
   { noise }: GoldenBaseline,
@@ -68,7 +68,7 @@ export async function readBaselineStatistics(
     : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
-/** Reads the judged queries that a run asked, and their answers. */
+/** Reads the judged queries of a run, and their answers. */
 export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([
     queriesOfRun(context.db.golden.sets, run),
@@ -78,7 +78,7 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * Guards all reads of answers: without this, deleted answers would look like empty ones.
+ * Guards all reads of answers, because deleted answers would otherwise look like empty ones.
  *
  * @throws RecalldError answers_deleted
  */
@@ -89,7 +89,7 @@ export function assertAnswers(run: GoldenRun): void {
 /** The sentence for a run whose answers were deleted. */
 export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   const day = startedAt.toISOString().slice(0, 10);
-  return `The answers of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Answers of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
+  return `The results of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Results of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
 
 /**
@@ -111,7 +111,7 @@ function withNamingOf({ settings: { chunkSeparator } }: GoldenRun, { settings }:
   return chunkSeparator === undefined ? settings : { ...settings, chunkSeparator };
 }
 
-/** Returns the forbidden documents that a run returned; null when the set forbids none, or the run did not test them. */
+/** Returns the forbidden documents that a run returned; null if the set forbids none, or the run did not test them. */
 export async function readForbiddenResults(
   runs: GoldenRuns,
   { id, forbidden }: GoldenRun,
@@ -119,7 +119,7 @@ export async function readForbiddenResults(
   return forbidden === null ? null : { ...forbidden, confirmed: await runs.forbidden(id) };
 }
 
-/** Reads the queries that a run asks: all of its set version, or a chosen subset. */
+/** Reads the queries of a run: its whole set version, or a chosen subset. */
 export async function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
   const { goldenSet, goldenSetVersion, queryIds, settings } = run;
   const queries =
@@ -140,19 +140,19 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
 export interface RunsCompared extends ComparedRuns {
   readonly baseline: GoldenRun;
   readonly candidate: GoldenRun;
-  /** The metric that orders the queries. */
+  /** The metric by which queries are ordered. */
   readonly measure: string;
   /** Most regressed first. */
   readonly queries: readonly ChangedQuery[];
 }
 
 /**
- * Compares two completed runs over the queries whose labels were not stale in the second one, with the noise of the
- * first if it is pinned.
+ * Compares two completed runs over the queries whose labels were not stale in the second run, with the noise of the
+ * first run if it is pinned.
  *
- * @param measure the metric that orders the queries, such as `ndcg@10`
+ * @param measure the metric by which queries are ordered, such as `ndcg@10`
  * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run
- *   if it was with the first one, else over all queries without segments
+ * if it was with the first one, else over all queries without segments
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
  */
 export async function compareRunsById(
@@ -234,10 +234,7 @@ function keyOf(measure: string) {
 export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> {
   const run = await runs.find(id);
   if (run !== null) return run;
-  throw new RecalldError(
-    'run_unknown',
-    `There is no golden run ${id}. \`recalld runs list\` shows the runs that exist.`,
-  );
+  throw new RecalldError('run_unknown', `There is no golden run ${id}. \`recalld runs list\` shows the existing runs.`);
 }
 
 /** Returns a completed run that still has its answers. @throws RecalldError run_unknown, run_not_completed, answers_deleted */
@@ -251,11 +248,11 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
   return run;
 }
 
-/** The measures of the table, at the largest cutoff that all runs have; the first one decides the verdict. */
+/** The measures in the table, at the largest cutoff that all runs have; the first measure decides the verdict. */
 const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
 
 /**
- * Excludes queries with a stale label in any of the runs. When one run compares by document, all do.
+ * Excludes queries with a stale label in any of the runs. If one run compares by document, all runs do.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */

@@ -11,14 +11,14 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
 
-/** More consecutive sentinels than a streak of failures is traced back over. */
+/** More consecutive sentinels than a streak of failures is traced back. */
 const MAX_IN_A_ROW = 300;
 
 /**
- * Starts a full run of the same version after a failed sentinel, quiet hours or not, unless a full run has started since
- * the sentinels began to fail. It may use the reserve of the daily budget.
+ * Starts a full run of the same version after a failed sentinel, even in quiet hours, unless a full run has started
+ * since the sentinels began to fail. It may use the reserve of the daily budget.
  *
- * @returns the id of the full run, or null when none is needed or the budget is used up
+ * @returns the id of the full run, or null if none is needed or the budget is used up
  */
 export async function escalateSentinel(
   context: Context,
@@ -36,7 +36,7 @@ export async function escalateSentinel(
   const size = lastFull?.queriesTotal ?? 0;
   const fields = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
   if (!(await isInBudget(context, pipeline, golden, 'escalation', size, size))) {
-    context.logger.error('a sentinel run failed, but the daily budget leaves no room for a full run', fields);
+    context.logger.error('a sentinel run failed, but the remaining daily budget is too small for a full run', fields);
     return null;
   }
   const cause = `Sentinel run ${sentinel.id} failed: ${sentinel.reason ?? ''}`;
@@ -77,14 +77,14 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
 const LOOK_BACK_MS = DAY_MS;
 /** More concurrent runs of a series than there are versions and requests. */
 const MAX_RUNNING = 20;
-/** Full runs that the choice of sentinel queries is based on. */
+/** Number of full runs on which the choice of sentinel queries is based. */
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the full run of a tick, or one of each version while a new version of the set runs beside the old one. The
- * tick is skipped in quiet hours, while a full run of the set is still running, and when the daily budget is used up.
+ * Starts the full run of a tick, or a run of each version while a new version of the set runs alongside the old one.
+ * The tick is skipped in quiet hours, while a full run of the set is in progress, and if the daily budget is used up.
  *
- * @returns the ids of the runs; empty when another scheduler was first
+ * @returns the ids of the runs; empty if another scheduler was first
  * @throws RecalldError golden_set_unknown
  */
 export async function tickFullRun(
@@ -110,7 +110,7 @@ export async function tickFullRun(
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
     const size = version === latest.version ? latest.queries : await readQueryCount(context, golden.set, version);
     if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
-      // The tick is not skipped if an older version already runs on it.
+      // The tick is not skipped if an older version already has a run for it.
       if (started.length === 0) await skip('daily_budget');
       break;
     }
@@ -164,8 +164,9 @@ export async function tickSentinel(
 }
 
 /**
- * True if another run of the series, from a different tick, is still running: two at once would double the load on the
- * retriever and compete for its rate limit. A run past its deadline is dead and does not count; recovery will fail it.
+ * True if another run of the series, from a different tick, is still in progress: two at once would double the load on
+ * the retriever and compete for its rate limit. A run past its deadline is dead and does not count; recovery will fail
+ * it.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
@@ -174,7 +175,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
     ({ scheduledFor, deadlineAt }) => scheduledFor?.getTime() !== plannedAt.getTime() && deadlineAt > now,
   );
   if (other === undefined) return false;
-  logger.warn('skipped a tick of a golden set: an earlier run is still running', {
+  logger.warn('skipped a tick of a golden set: an earlier run is still in progress', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,
@@ -184,7 +185,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
   return true;
 }
 
-/** True if the rest of the daily budget covers `planned` queries; `full` is the size of a full run. */
+/** True if the remaining daily budget covers `planned` queries; `full` is the size of a full run. */
 export async function isInBudget(
   context: Context,
   pipeline: WatchedPipeline,
@@ -201,13 +202,13 @@ export async function isInBudget(
 }
 
 /**
- * Returns the queries of the last sentinel of the version, so that sentinel runs stay comparable. Chooses them from the
- * last full runs when the version or the number of queries is new.
+ * Returns the queries of the version's last sentinel, so that sentinel runs stay comparable. Chooses new queries from
+ * the last full runs if the version or the number of queries changed.
  */
 async function sentinelQueries(context: Context, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
   const [before] = await context.db.golden.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
-  // Always included, beyond the configured number: the next sentinel finds any leak of a forbidden document.
+  // Always included, beyond the configured number, so that the next sentinel finds any leak of a forbidden document.
   const forbidding = await context.db.golden.sets.withForbidden(goldenSet, version);
   const wanted = Math.min(count, full.queriesTotal - forbidding.length);
   if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;
@@ -232,7 +233,7 @@ async function sentinelQueries(context: Context, full: GoldenRun, count: number)
   return [...chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted), ...forbidding];
 }
 
-/** Records ticks between the last handled one and this one as missed; they are never made up for. */
+/** Records ticks between the last handled tick and this one as missed; they are never made up for. */
 async function noteMissed(context: Context, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
   const last = cron === null ? null : await context.db.golden.ticks.last(series);
   if (cron === null || last === null) return;

@@ -20,7 +20,7 @@ import { measureLiveMix } from './live-mix.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 /**
- * Without a store, an embedder or live queries, the parts that need them say why they are missing.
+ * Without a store, an embedder or live queries, the parts that need them report why they are missing.
  *
  * @param since start of the live traffic to compare with
  */
@@ -75,14 +75,14 @@ export async function checkLatestVersion(
     set,
     queries,
     check,
-    /** Answers of the retriever to some of the queries. */
+    /** The retriever's answers to some of the queries. */
     answers,
-    /** Sentences that say which drops each check can detect. */
+    /** Sentences that state which drops each check can detect. */
     power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
   };
 }
 
-/** True if the set has a problem to fix. Size, depth of answers and live traffic are advice, not problems. */
+/** True if the set has a problem to fix. Size, number of results and live traffic are advice, not problems. */
 export function hasProblems({
   check,
   answers,
@@ -101,12 +101,12 @@ export function hasProblems({
 export interface SetUse {
   readonly pipeline: string;
   readonly schedule: GoldenSchedule;
-  /** From the config; when empty, the default check on nDCG is described. */
+  /** From the config; if empty, the default check on nDCG is described. */
   readonly checks: readonly DropCheck[];
 }
 
 /**
- * Returns a sentence for each check that says which drops it can detect.
+ * Returns a sentence for each check that states which drops it can detect.
  *
  * @param queries number of queries in the set, which may be a newer version than the pinned one
  */

@@ -11,12 +11,12 @@ const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
 /**
- * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first line
- * `sep=;` as Excel writes it. Line ends inside quotes become LF, so that LF and CRLF files mean the same. Rows of empty
- * cells are skipped. Every other row has a cell for each named column, and no text behind the last column.
+ * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first
+ * line `sep=;` as Excel writes it. Line ends inside quotes become LF, so that LF and CRLF files have the same content.
+ * Rows of empty cells are skipped. Every other row has a cell for each named column, and no text after the last column.
  *
- * @param mayStandAlone allows rows that consist of their first cell
- * @throws RecalldError `file_malformed`, and as reading the lines does
+ * @param mayStandAlone allows rows that consist of their first cell only
+ * @throws RecalldError `file_malformed`, and the errors of reading the lines
  */
 export async function* csvRows(
   lines: AsyncIterable<readonly SourceLine[]>,
@@ -57,8 +57,8 @@ function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[
 }
 
 /**
- * Joins lines into rows, each with the line it starts on. A row ends where the number of its double quotes is even.
- * Empty lines between rows are skipped; no batch is empty.
+ * Joins lines into rows, each with the line it starts on. A row ends at a line where the number of its double quotes is
+ * even. Empty lines between rows are skipped; no batch is empty.
  */
 async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
   let open: SourceLine | null = null;
@@ -80,7 +80,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/** Splits rows into cells. The line numbers of the parser are wrong inside quotes, so each row keeps its own. */
+/** Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own. */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {
@@ -113,10 +113,10 @@ function delimiterOf(header: SourceLine): string {
     return best?.delimiter ?? ',';
   }
   const names = [best, other].map(({ delimiter }) => (delimiter === '\t' ? 'tabs' : `"${delimiter}"`));
-  throw malformed(header, `can be read with columns separated by ${names.join(' and by ')}; keep one of the two`);
+  throw malformed(header, `can be read with columns separated by ${names.join(' and by ')}; use only one of them`);
 }
 
-/** Returns the column names of a table, from the beginning of its file. */
+/** Returns the column names of a table from the beginning of its file. */
 export function headerNames(head: string): string[] {
   const lines = head.split(/\r?\n/).filter((line) => line.trim() !== '');
   const [first = '', second = ''] = lines;
@@ -136,9 +136,9 @@ function quotingProblem(code: string): string {
     case 'CSV_QUOTE_NOT_CLOSED':
       return 'starts a row with a double quote that is never closed; close it';
     case 'INVALID_OPENING_QUOTE':
-      return 'has a double quote inside a cell; put the whole cell in double quotes and write the inner one twice';
+      return 'has a double quote inside a cell; put the whole cell in double quotes and double the inner quote';
     case 'CSV_INVALID_CLOSING_QUOTE':
-      return 'has text after a closing double quote; write a double quote inside a cell twice';
+      return 'has text after a closing double quote; double each double quote inside a cell';
     default:
       return `is not valid CSV (${code}); quote the cells as in RFC 4180`;
   }

@@ -1,4 +1,4 @@
-/** Generates queries about the chunks of a store with a chat model, and adds them to a golden set or a review file. */
+/** Generates queries about stored chunks with a chat model, and adds them to a golden set or a review file. */
 
 import { z } from 'zod';
 import type { ChatModel } from '../../connectors/models/chat-model.ts';
@@ -54,7 +54,7 @@ const finishedSchema = z.object({
 type GenerationHead = z.infer<typeof headSchema>;
 type FinishedLine = z.infer<typeof finishedSchema>;
 
-/** Returns null when the first line is not a valid head. Other unreadable lines are skipped. */
+/** Returns null if the first line is not a valid header. Other unreadable lines are skipped. */
 function parseGenerationState(
   values: readonly unknown[],
 ): { readonly head: GenerationHead; readonly finished: readonly FinishedLine[] } | null {
@@ -75,10 +75,10 @@ interface GenerationState {
 }
 
 /**
- * Opens the state file, to start or to resume.
+ * Opens the state file, to start or resume a generation.
  *
- * @throws RecalldError usage when the file exists and `resume` is false, when it belongs to another generation, or when
- *   there is nothing to resume
+ * @throws RecalldError usage if the file exists and `resume` is false, if it belongs to another generation, or if there
+ * is nothing to resume
  */
 async function openGenerationState(path: string, head: GenerationHead, resume: boolean): Promise<GenerationState> {
   const file = createStateFile(path);
@@ -87,7 +87,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     if (values !== null) {
       throw new RecalldError(
         'usage',
-        `${path} holds the state of an interrupted generation. Add --resume to continue it, or remove the file.`,
+        `${path} contains the state of an interrupted generation. Add --resume to continue it, or remove the file.`,
       );
     }
     await file.start([head]);
@@ -95,7 +95,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
   }
   const state = values === null ? null : parseGenerationState(values);
   if (state === null) {
-    throw new RecalldError('usage', `${path} holds no state to resume. Run without --resume to start.`);
+    throw new RecalldError('usage', `${path} contains no state to resume. Run without --resume to start.`);
   }
   const other = (Object.keys(head) as (keyof GenerationHead)[]).find((key) => state.head[key] !== head[key]);
   if (other !== undefined) {
@@ -105,7 +105,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     );
   }
   const finished = state.finished.map(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
-  // Rewrites the file: a truncated last line would corrupt the next one.
+  // Rewrites the file, because a truncated last line would corrupt the next one.
   await file.start([head, ...finished.map(toLine)]);
   return stateOf(file, finished);
 }
@@ -139,7 +139,7 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** Prompts per requested query: many prompts yield no usable query. */
+/** Prompts per requested query, because many prompts yield no usable query. */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
@@ -147,7 +147,7 @@ const MAX_CHUNKS = 20_000;
 const MIN_WORDS = 12;
 
 /**
- * @param prices null when the config has none
+ * @param prices null if the config has none
  * @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable
  */
 export async function generateGoldenSet(
@@ -202,7 +202,7 @@ export async function generateGoldenSet(
   };
   const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
   const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
-  // At the cost cap, the queries that were paid for are returned, and the state stays for a later resume.
+  // At the cost cap, the queries that were paid for are returned, and the state remains for a later resume.
   const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
   const set =
     hasResult && options.out === undefined ? await addToSet(sets, options.set, before, items, model.model) : null;
@@ -220,7 +220,7 @@ export async function generateGoldenSet(
     cost: prices === null ? null : costOf(generation.tokens, prices),
     set,
     out: hasResult ? (options.out ?? null) : null,
-    /** Path of the state file for --resume; null when the generation is complete. */
+    /** Path of the state file for --resume; null if the generation is complete. */
     state: isDone ? null : state.path,
   };
 }
@@ -232,7 +232,7 @@ async function drawChunks(
 ): Promise<Chunk[]> {
   const impossible = (problem: string): RecalldError =>
     new RecalldError('generation_impossible', `Cannot generate queries for "${pipeline}": ${problem}`);
-  if (store === null) throw impossible('the config has no vector_store to draw chunks from; add it.');
+  if (store === null) throw impossible('the config has no vector_store to sample chunks from; add one.');
   const n = Math.min(MAX_CHUNKS, Math.max(MIN_CHUNKS, Math.ceil((PROMPTS_PER_QUERY * queries) / perChunk)));
   const sample = await store.sample({ n, seed, withContent: true }, signal);
   if (sample.kind === 'unsupported') throw impossible(sample.reason);

@@ -1,4 +1,4 @@
-/** Asks a chat model for queries about the chunks of a store, and keeps those that a real user could have asked. */
+/** Asks a chat model for queries about stored chunks, and keeps the queries that a real user could have asked. */
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
 import {
@@ -35,23 +35,23 @@ export interface FinishedChunk {
   /** Number of the prompt about this chunk, from 0. */
   readonly prompt: number;
   readonly outcome: ChunkOutcome;
-  /** The text of the query, or null when it was dropped. */
+  /** The text of the query, or null if it was dropped. */
   readonly query: string | null;
   readonly tokens: Tokens;
 }
 
 export interface GenerateRequest {
   readonly queries: number;
-  /** Prompts per chunk, each in another style; 1 or more. */
+  /** Prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
   /** In prompting order. */
   readonly chunks: readonly Chunk[];
-  /** From an earlier, interrupted call. */
+  /** Prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
   /** Queries that the set already has. */
   readonly known: readonly string[];
-  /** Maximum total cost, earlier calls included; null for no limit. */
+  /** Maximum total cost, including earlier calls; null for no limit. */
   readonly maxCost: number | null;
   readonly prices: TokenPrices | null;
 }
@@ -59,27 +59,27 @@ export interface GenerateRequest {
 export interface Generation {
   readonly finished: readonly FinishedChunk[];
   readonly tokens: Tokens;
-  /** Why it ended. `failing`: the model or the retriever failed repeatedly; `message` is the last error. */
+  /** Why the generation ended. `failing`: the model or the retriever failed repeatedly; `message` is the last error. */
   readonly end:
     | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
     | { readonly kind: 'failing'; readonly message: string };
 }
 
 const AT_ONCE = 4;
-/** Consecutive failures after which it gives up. */
+/** Number of consecutive failures after which it gives up. */
 const FAILURES = 5;
-/** After this many queries of which none retrieved its chunk, the ids of retriever and store must differ. */
+/** If none of this many queries retrieved its chunk, the ids of retriever and store must differ. */
 const NEVER_RETRIEVED = 20;
 
 /**
- * Works through the chunks until there are enough queries. The cost cap is never exceeded: a call is made only if even
- * its repair, at full length, would stay below it. Rejects only with the reason of `signal`; chunks recorded until then
- * can be passed to the next call.
+ * Processes the chunks until there are enough queries. The cost cap is never exceeded: a call is made only if the call
+ * and its repair, at full length, would stay below the cap. Rejects only with the reason of `signal`; chunks recorded
+ * until then can be passed to the next call.
  */
 export async function generateQueries(
   deps: {
     readonly model: ChatModel;
-    /** Called for each chunk as soon as it is finished; the next ones wait for it. */
+    /** Called for each chunk as soon as it is finished; the next chunks wait for it. */
     readonly record: (chunk: FinishedChunk) => Promise<void>;
     readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
   },
@@ -145,7 +145,7 @@ export async function generateQueries(
 }
 
 interface EvaluatedAnswer {
-  /** Null when nothing was charged. */
+  /** Null if nothing was charged. */
   readonly result: FinishedChunk | null;
   readonly failure: string | null;
 }
@@ -179,7 +179,7 @@ function affordable(
   for (const prompt of next) {
     const { messages } = requestFor(prompt.chunk.content, prompt.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
-    // The repair sends the prompt again, with the first answer.
+    // The repair request repeats the prompt and includes the first answer.
     const worst = { input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
@@ -218,9 +218,9 @@ const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
- * Returns a filter that drops a query when it reveals its source (see `queryProblem`), when it is nearly the same as
- * a known one (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), and when the retriever of
- * the pipeline does not return the source chunk among the first 10. If the embedder fails, cosines are not compared.
+ * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
+ * known query (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), or if the pipeline's
+ * retriever does not return the source chunk among the first 10. If the embedder fails, cosines are not compared.
  * Verdicts depend on the queries kept before.
  */
 function createQueryFilter(
@@ -308,7 +308,7 @@ function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   }
 }
 
-/** Returns the usage that the service reports, else an estimate. */
+/** Returns the usage that the service reports, or an estimate. */
 function tokensOf(request: ChatRequest, answer: ChatAnswer): Tokens {
   if (answer.kind === 'failed') return { input: 0, output: 0 };
   if (answer.usage !== null) return answer.usage;

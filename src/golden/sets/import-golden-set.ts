@@ -30,10 +30,10 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** How a file is used, as it enters the content hash. */
+/** The role of a file, which is part of the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
-/** The files of one golden set. Each is read once, so that what is hashed is what was parsed. */
+/** The files of one golden set. Each file is read once, so that the hashed bytes are the parsed bytes. */
 export class SourceFiles {
   readonly #read: { readonly role: SourceRole; readonly hash: Hash }[] = [];
   readonly #signal: AbortSignal | undefined;
@@ -43,10 +43,10 @@ export class SourceFiles {
   }
 
   /**
-   * Reads the lines of a file, see `sourceLines`.
+   * Reads the lines of a file; see `sourceLines`.
    *
-   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of the
-   *   signal when it aborts
+   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of
+   * the signal when it aborts
    */
   lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
     return sourceLines(path, this.seeing(role));
@@ -106,12 +106,12 @@ function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options
 }
 
 /**
- * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a text file of queries without judgments, or
- * an export of Quepid, Ragas, LlamaIndex or OpenSearch.
+ * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a text file of queries without judgments,
+ * or an export from Quepid, Ragas, LlamaIndex or OpenSearch.
  *
  * @param path the file, or for BEIR and TREC the folder
- * @throws RecalldError `usage` when format and path do not fit or the format cannot be detected, `file_unreadable`,
- *   `file_malformed` with file and line, `golden_set_empty`
+ * @throws RecalldError `usage` if format and path do not fit or the format cannot be detected, `file_unreadable`,
+ * `file_malformed` with file and line, `golden_set_empty`
  */
 export async function readGoldenSet(
   path: string,
@@ -170,8 +170,8 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
 }
 
 /**
- * Adds one query with its judgments for each JSON object, one per line or in one list. Objects of other tools are read as
- * rows of a table whose columns are their keys.
+ * Adds one query with its judgments for each JSON object, one per line or in one list. Objects of other tools are read
+ * as rows of a table whose columns are their keys.
  *
  * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
@@ -203,8 +203,8 @@ async function readJsonObjects(
 }
 
 /**
- * Reads queries and judgments from two files, BEIR's or TREC's. Of a corpus only the ids are read, to count the judged
- * documents that it lacks.
+ * Reads queries and judgments from two files, BEIR or TREC. Only ids are read from a corpus, to count judged documents
+ * that are missing from it.
  *
  * @throws RecalldError `file_unreadable`, `file_malformed`
  */
@@ -247,13 +247,13 @@ async function readJudgedQueries(
 
 export interface ImportReport {
   readonly set: GoldenSetVersion;
-  /** False when the latest version already has this content. */
+  /** False if the latest version already has this content. */
   readonly created: boolean;
   readonly warnings: readonly string[];
   readonly summary: ImportSummary;
 }
 
-/** Stores the content of files as a version of a set. Nothing is stored when the signal aborts first. */
+/** Stores the content of files as a version of a set. Nothing is stored if the signal aborts first. */
 export async function importGoldenSet(
   sets: GoldenSets,
   file: GoldenSetFile,
@@ -264,12 +264,12 @@ export async function importGoldenSet(
   return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
 
-/** Part of every content hash. Increase it when the same files come to mean another golden set. */
+/** Part of every content hash. Increase it when the same files should produce a different golden set. */
 const MEANING_VERSION = 2;
 
 /**
- * Imports values in the form of JSONL lines, in batches, and yields to the event loop in between. The same queries in the
- * same order have the same content hash, however their JSON was written.
+ * Imports values in the form of JSONL lines, in batches, and yields to the event loop in between. The same queries in
+ * the same order have the same content hash, however their JSON was written.
  *
  * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored then
  */
@@ -311,7 +311,7 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Queries and judgments that take some milliseconds of the event loop. */
+/** Number of queries and judgments that take a few milliseconds of the event loop. */
 const TURN = 500;
 
 function contentOf({ id, text, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
@@ -376,7 +376,7 @@ export async function findVersion(sets: GoldenSets, name: string, version?: numb
   if (latest === null) {
     throw new RecalldError(
       'golden_set_unknown',
-      `There is no golden set "${name}". \`recalld golden list\` shows the sets that exist.`,
+      `There is no golden set "${name}". \`recalld golden list\` shows the existing sets.`,
     );
   }
   if (version === undefined || version === latest.version) return latest;

@@ -1,4 +1,7 @@
-/** Reads JSON of other tools: objects one per line, in one list, or in one object, each with the line it begins on. */
+/**
+ * Reads JSON from other tools: objects one per line, in one list, or in one object, each with the line on which it
+ * begins.
+ */
 import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
 import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
@@ -47,13 +50,13 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 const ownKeys = ['judgments', 'forbidden', 'no_answer'];
 
 /**
- * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a grade,
- * or a list under a key that recalld does not know.
+ * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a
+ * grade, or a list under a key that recalld does not know.
  */
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
-    // In a table, `relevant` holds objects.
+    // In a table, `relevant` contains objects.
     return Array.isArray(fields?.['relevant']) && fields['relevant'].some((one) => fieldsOf(one) !== null);
   }
   return Object.entries(fields).some(([key, held]) => {
@@ -103,7 +106,7 @@ export async function wholeJson(lines: Lines, path: string) {
   }
   const repeated = repeatedName(text);
   if (repeated !== null) {
-    const what = `repeats the key ${quoted(repeated.name)} in one object; keep one of them`;
+    const what = `repeats the key ${quoted(repeated.name)} in one object; keep only one`;
     throw malformed({ file: path, line: repeated.line }, what);
   }
   const openings = containerLines(text);
@@ -117,7 +120,7 @@ export async function wholeJson(lines: Lines, path: string) {
   const placeOf = (part: unknown): SourcePlace => ({ file: path, line: lineOf.get(part) ?? 1 });
   return {
     value,
-    /** Returns a nested value with the line it begins on. */
+    /** Returns a nested value with the line on which it begins. */
     placed: (part: unknown): Placed => ({ value: part, place: placeOf(part) }),
   };
 }

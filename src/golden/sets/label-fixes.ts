@@ -1,4 +1,4 @@
-/** Finds replacements for missing judged documents, and stores those that people accept. */
+/** Finds replacements for missing judged documents, and stores the replacements that people accept. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -19,15 +19,15 @@ export interface FoundFixes {
   /** Version of the set that was checked. */
   readonly version: number;
   readonly proposals: readonly LabelProposal[];
-  /** One sentence that says why the store could not be searched, or why the search ended early. */
+  /** A sentence that states why the store could not be searched, or why the search ended early. */
   readonly gap: string | null;
   readonly stale: number;
 }
 
-/** How long a person waits for the store and the embedder at most. */
+/** Maximum time that a person waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
-/** For the daemon, where a person reviews proposals on one page and accepts them with the next request. */
+/** For the daemon, in which a person reviews proposals on one page and accepts them with the next request. */
 export function createLabelFixes(context: Context) {
   const { pipelines, db, dbBy } = context;
   const find = async (name: string, goldenSet: string) => {
@@ -59,9 +59,9 @@ export function createLabelFixes(context: Context) {
     /**
      * Adds a version of the set with the accepted proposals.
      *
-     * @param version the version that the proposals were made for
+     * @param version the version for which the proposals were made
      * @param by the person who accepts them, for the audit log
-     * @throws RecalldError golden_set_changed when the proposals no longer apply
+     * @throws RecalldError golden_set_changed if the proposals no longer apply
      */
     async acceptLabelFixes(
       pipeline: string,
@@ -84,9 +84,9 @@ export function createLabelFixes(context: Context) {
 }
 
 /**
- * Adds a version of the set with the accepted proposals. The old version stays as it is.
+ * Adds a version of the set with the accepted proposals. The old version remains unchanged.
  *
- * @throws RecalldError golden_set_changed when the set has a newer version
+ * @throws RecalldError golden_set_changed if the set has a newer version
  */
 export async function repairJudgments(
   sets: GoldenSets,

@@ -1,4 +1,4 @@
-/** Measures how well golden sets represent live traffic, and their scores with the mix of live traffic. */
+/** Measures how well golden sets represent live traffic, and their scores in the live traffic mix. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
@@ -32,9 +32,9 @@ interface UnknownMix {
   readonly message: string;
 }
 
-/** Maximum number of live queries, drawn at random. */
+/** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Larger sets are not embedded: the cost would exceed the benefit. */
+/** Larger sets are not embedded, because the cost would exceed the benefit. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
@@ -47,7 +47,10 @@ export async function measureLiveMix(
 ): Promise<RepresentativenessOutcome> {
   if (embedder === null) return unknown('no_embedder', 'The config has no embedder for golden queries.');
   if (queries.length > GOLDEN_QUERIES) {
-    return unknown('no_vectors', `The set has more than ${GOLDEN_QUERIES} queries, too many to embed for this.`);
+    return unknown(
+      'no_vectors',
+      `The set has more than ${GOLDEN_QUERIES} queries, which is too many to embed for this measure.`,
+    );
   }
   const drawn = await samples.draw({ pipeline: name, since, limit: LIVE_QUERIES });
   const golden = await embedTexts(
@@ -59,7 +62,7 @@ export async function measureLiveMix(
   const dimensions = golden.vectors[0]?.length ?? 0;
   const live = await withVectors(drawn, embedder, dimensions, signal);
   if (live.length === 0) {
-    return unknown('no_vectors', 'No live query has a vector of the embedder, or a text to embed.');
+    return unknown('no_vectors', 'No live query has a vector from the embedder, or a text to embed.');
   }
   const result = measureRepresentativeness({
     live: live.map(({ sample }) => ({ probability: sample.probability, cluster: sample.sessionHash })),
@@ -69,7 +72,9 @@ export async function measureLiveMix(
   return { kind: 'measured', ...result, queries: queries.length, live: live.map(({ sample }) => sample) };
 }
 
-/** Uses the vectors that were sent with live queries if their length matches, and embeds the texts of the others. */
+/**
+ * Uses the vectors that were sent with live queries if their length matches, and embeds the texts of the other queries.
+ */
 async function withVectors(
   drawn: readonly DrawnSample[],
   embedder: ProbedPipeline['embedder'],
@@ -103,14 +108,14 @@ export const REPRESENTATIVENESS = 'golden_representativeness';
 /** Prefix of the reweighted measures; the golden measure follows. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
-/** Measures that are reweighted to the mix of live traffic, at the largest cutoff of the run. */
+/** Measures that are reweighted to the live traffic mix, at the largest cutoff of the run. */
 const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'recall']);
 
 /**
- * Stores the texts of judged documents of every golden set of the pipeline, see `recordJudgedDocuments`.
+ * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable when store or embedder failed, since no measurement records that failure, and
- *   database_unreachable
+ * @throws RecalldError store_unreachable if store or embedder failed, because no measurement records that failure, and
+ * database_unreachable
  */
 export async function recordGoldenDocuments(
   context: Context,
@@ -128,12 +133,11 @@ export async function recordGoldenDocuments(
 }
 
 /**
- * For each golden set of the pipeline measures, over the live queries of the last week:
+ * Measures, for each golden set of the pipeline and the live queries of the last week:
  * - `golden_representativeness`: weighted share of live queries with a similar golden query;
- * - `golden_live_mix_<measure>`: the scores of the latest completed run, with queries weighted so that topics have the
- *   shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details the
- *   share of live traffic whose topic has a golden query.
- * The segment is `golden_set=<name>`.
+ * - `golden_live_mix_<measure>`: the scores of the latest completed run, with queries weighted so that topics have
+ *   their shares of live traffic; `n` is Kish's effective sample size, rounded down, and `represented` in the details
+ *   is the share of live traffic whose topic has a golden query. The segment is `golden_set=<name>`.
  */
 export async function measureGoldenRepresentativeness(
   context: Context,

@@ -1,4 +1,4 @@
-/** Finds out why judged documents are missing from the store: superseded, withdrawn, or lost. */
+/** Determines why judged documents are missing from the store: superseded, withdrawn, or lost. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
@@ -20,11 +20,11 @@ import { recordJudgedDocuments } from './record-judged-documents.ts';
 const NEIGHBOURS = 20;
 
 export interface LostDocuments {
-  /** Candidate replacement chunks by the id of the lost document; empty where none is similar enough. */
+  /** Candidate replacement chunks by the id of the lost document; empty if none is similar enough. */
   readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
   /** Ids of lost documents without a stored text, which cannot be searched for. */
   readonly unknown: readonly string[];
-  /** One sentence that says why the search ended early, else null. */
+  /** A sentence that states why the search ended early, else null. */
   readonly gap: string | null;
 }
 
@@ -67,16 +67,16 @@ export async function findLostDocuments(
   return { anchors, unknown, gap: null };
 }
 
-/** Missing documents that one run searches for; the others are assumed to be like the majority of these. */
+/** Maximum number of missing documents searched per run; the others are assumed to be like the majority of these. */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
- * Classifies missing documents: the manifest deleted them, a chunk of the store has their text, or neither. Rejects only
- * with the reason of `signal`; for what cannot be looked up, `fateOf` decides.
+ * Classifies missing documents: the manifest deleted them, a stored chunk has their text, or neither. Rejects only with
+ * the reason of `signal`; for documents that cannot be looked up, `fateOf` decides.
  *
  * @param missing ids of judged documents that the store does not have
- * @param judged number of judged documents of the set
+ * @param judged number of judged documents in the set
  */
 async function fatesOf(
   documents: GoldenDocuments,
@@ -104,8 +104,8 @@ async function fatesOf(
 
 /**
  * Probes the judged documents of a set: which are in the store, and why the others are missing. Stores the texts of
- * existing documents, so that a later run can tell a lost document from one that has a new id. Rejects only with the
- * reason of `signal`; when the store cannot answer, the result is unknown, with the reason.
+ * existing documents, so that a later run can distinguish a lost document from one that has a new id. Rejects only with
+ * the reason of `signal`; if the store cannot answer, the result is unknown, with the reason.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */

@@ -9,27 +9,27 @@ import { measureLiveMix } from './live-mix.ts';
 export interface PromotionRequest {
   readonly since: Date;
   readonly max: number;
-  /** The queries that the golden set already has. */
+  /** Queries that the golden set already has. */
   readonly golden: readonly GoldenQuery[];
 }
 
 /** A live query with the documents to judge. */
 export interface Promoted extends ChosenQuery {
   readonly judgments: readonly SuggestedJudgment[];
-  /** Texts of the documents, if the retriever returns them. */
+  /** Document texts, if the retriever returns them. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Why the retriever returned no results; null when it did. */
+  /** Why the retriever returned no results; null if it did. */
   readonly gap: string | null;
 }
 
 /** Maximum number of live queries considered. */
 const CANDIDATES = 20_000;
-/** How many ranks of the results are judged. */
+/** Number of result ranks that are judged. */
 const DEPTH = 10;
 
 /**
- * Rejects only with the reason of `signal` and on database errors. A query that the retriever fails has only the documents
- * that users saw.
+ * Rejects only with the reason of `signal` and on database errors. If the retriever fails for a query, the query has
+ * only the documents that users saw.
  */
 export async function promoteLiveQueries(
   context: Context,
@@ -53,7 +53,7 @@ export async function promoteLiveQueries(
   };
 }
 
-/** Returns ids of live queries in topics without a golden query; empty when the live mix is unknown. */
+/** Returns ids of live queries in topics without a golden query; empty if the live mix is unknown. */
 async function uncoveredQueries(
   { db }: Context,
   pipeline: WatchedPipeline,

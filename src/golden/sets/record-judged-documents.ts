@@ -11,15 +11,15 @@ const BATCH = 500;
 
 export interface RecordedDocuments {
   readonly judged: number;
-  /** How many of them have a stored text now. */
+  /** Number of these documents whose text is stored now. */
   readonly known: number;
-  /** The error of the store that ended the pass early, or null. */
+  /** The store error that ended the pass early, or null. */
   readonly problem: string | null;
 }
 
 /**
- * Reads the texts of judged documents that have none stored, by id, and stores them. A store that fails or keeps no texts
- * ends the pass; the next pass continues.
+ * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. A store that fails or has
+ * no texts ends the pass; the next pass continues.
  *
  * @param judged ids of the judged documents of a set
  */
@@ -52,7 +52,7 @@ export async function recordJudgedDocuments(
   return { judged: judged.length, known, problem };
 }
 
-/** Starts at another document each day, so that documents without a text do not block the others. */
+/** Starts at a different document each day, so that documents without a text do not block the others. */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

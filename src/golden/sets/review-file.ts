@@ -18,7 +18,7 @@ interface ReviewItem {
   readonly tags: Readonly<Record<string, string>>;
   readonly judgments: readonly {
     readonly documentId: string;
-    /** Null: unjudged. */
+    /** Null means unjudged. */
     readonly grade: number | null;
   }[];
   /** True if no document answers the query. */
@@ -85,7 +85,7 @@ function parseReviewLine(value: unknown): ReviewLineResult {
   };
 }
 
-/** Fields next to a judgment that help the person who judges. */
+/** Fields next to a judgment that help the reviewer. */
 type JudgmentNotes = Readonly<Record<string, string | number | null>>;
 
 /** Formats a line of a review file. `notes` are for people; the import ignores them. */
@@ -119,9 +119,9 @@ export function reviewLine(
 }
 
 /**
- * Adds the queries with `keep: true` to the latest version of the set, and replaces those it already has. Documents with
- * a null grade stay unjudged. Queries that were erased since the file was written are excluded, and so are queries older
- * than the retention time, whose erasure is no longer on record.
+ * Adds the queries with `keep: true` to the latest version of the set, and replaces existing ones. Documents with a
+ * null grade stay unjudged. Queries that were erased since the file was written are excluded, and so are queries older
+ * than the retention time, because their erasures are no longer on record.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
  */
@@ -189,7 +189,7 @@ export async function importReview(
       ...(refused > 0 ? [`Skipped because keep is false: ${plural(refused, 'query', 'queries')}.`] : []),
       ...(old > 0
         ? [
-            `Skipped because they are older than ${retentionDays} days, the time that erasures are remembered: ${plural(old, 'query', 'queries')}.`,
+            `Skipped because they are older than ${retentionDays} days, the time for which erasures are stored: ${plural(old, 'query', 'queries')}.`,
           ]
         : []),
       ...(report.created && lost > 0
@@ -205,7 +205,7 @@ function originOf(items: readonly ReviewItem[], path: string): GoldenOrigin {
   if (kinds.size > 1) {
     throw new RecalldError(
       'golden_origin_differs',
-      `${path} mixes queries of people and of a model, which must stay apart. Split the file and import two sets.`,
+      `${path} mixes queries from people and from a model, which must stay separate. Split the file and import two sets.`,
     );
   }
   return kinds.has('generated') ? 'generated' : 'human';

@@ -17,7 +17,7 @@ const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid,
 /**
  * Detects the format from the names in a folder, or from the extension and the beginning of a file.
  *
- * @throws RecalldError `usage` when no format or more than one fits
+ * @throws RecalldError `usage` if no format fits, or more than one
  */
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
@@ -28,7 +28,7 @@ function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenForm
   );
 }
 
-/** True for the file names of TREC judgments. qrels.tsv is BEIR's name, unless BEIR's queries are missing. */
+/** True for the file names of TREC judgments. The name qrels.tsv means BEIR, unless BEIR's queries are missing. */
 function isTrecQrels(name: string): boolean {
   return /^qrels$|^qrels([._-].*)?\.(txt|trec|jsonl|ndjson)$|^qrels[._-].*\.(tsv|csv)$|\.qrels?$/i.test(name);
 }
@@ -68,7 +68,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   if (extension === '.txt' || extension === '') {
     if (isJudgmentLike(head)) return 'trec';
     throw usage(
-      `${path} has lines of text but no judgments; --format questions reads one query per line, and a CSV file with the columns question,document,grade holds judgments too`,
+      `${path} has lines of text but no judgments; --format questions reads one query per line, and a CSV file with the columns question,document,grade can contain judgments too`,
     );
   }
   throw usage(
@@ -76,7 +76,10 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   );
 }
 
-/** Accepts a list of objects, or one object per line as Hugging Face datasets write it. @throws RecalldError usage */
+/**
+ * Accepts a list of objects, or one object per line as in Hugging Face datasets.
+ * @throws RecalldError usage
+ */
 function jsonFormat(path: string, head: string): 'jsonl' {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
@@ -97,7 +100,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** True if the first line may be a judgment, or is one that the reader of judgments has an error message for. */
+/** True if the first line may be a judgment, or is a line for which the judgment reader has an error message. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -113,17 +116,17 @@ function isJudgmentLike(head: string): boolean {
 interface GoldenPath {
   readonly path: string;
   readonly isFolder: boolean;
-  /** The path itself, or the folder of the file. */
+  /** The path, or the folder of the file. */
   readonly folder: string;
   /** The files in the folder, without folders, sorted. */
   readonly names: readonly string[];
-  /** Tables in the subfolder `qrels`, where BEIR keeps one per split, sorted. */
+  /** Tables in the subfolder `qrels`, in which BEIR stores one per split, sorted. */
   readonly splits: readonly string[];
   /** The beginning of the file; empty for a folder. */
   readonly head: string;
 }
 
-/** Long enough for a header, or the keys of a first object. */
+/** Long enough for a header, or for the keys of a first object. */
 const HEAD_BYTES = 64 * 1024;
 
 async function headOf(path: string): Promise<string> {
@@ -141,12 +144,12 @@ async function headOf(path: string): Promise<string> {
 /**
  * Reads the head of a file, or the names in a folder.
  *
- * @throws RecalldError `file_unreadable` when the path does not exist or its folder cannot be listed
+ * @throws RecalldError `file_unreadable` if the path does not exist or its folder cannot be listed
  */
 export async function inspectPath(path: string): Promise<GoldenPath> {
   try {
     const isFolder = (await stat(path)).isDirectory();
-    // A file may be readable in a folder that cannot be listed; most formats need only the file.
+    // A file may be readable even if its folder cannot be listed; most formats need only the file.
     if (!isFolder) {
       const folder = dirname(path);
       return {
@@ -184,13 +187,13 @@ interface TableSources {
   readonly path: string;
 }
 
-/** A golden set with its queries and its judgments in two files. */
+/** A golden set with its queries and judgments in two files. */
 export interface JudgedQueriesSources {
   readonly format: 'beir' | 'trec';
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** Says which of several files is used. */
+  /** States which of several files is used. */
   readonly note: string | null;
 }
 
@@ -200,8 +203,8 @@ const testSplit = join('qrels', 'test.tsv');
 /**
  * Returns the files that make up the golden set.
  *
- * @throws RecalldError `usage` when format, path and options do not fit or are ambiguous; `file_unreadable` when a file of
- *   the format is missing
+ * @throws RecalldError `usage` if format, path and options do not fit or are ambiguous; `file_unreadable` if a file of
+ * the format is missing
  */
 export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): TableSources | JudgedQueriesSources {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
@@ -242,7 +245,7 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
     throw usage(`BEIR is a folder with queries.jsonl and qrels, but ${path} is a file; name the folder`);
   }
   if (queriesPath === undefined && !names.includes('queries.jsonl')) {
-    throw missing(`${path} has no queries.jsonl, which BEIR needs; add it or name it with --queries`);
+    throw missing(`${path} has no queries.jsonl, which BEIR requires; add the file or name it with --queries`);
   }
   return {
     format: 'beir',
@@ -262,7 +265,9 @@ function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSourc
   ];
   const [taken, ...others] = found;
   if (taken === undefined) {
-    throw missing(`${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR needs one; add it or name it with --qrels`);
+    throw missing(
+      `${path} has neither qrels.tsv nor qrels/*.tsv, and BEIR requires one; add the file or name it with --qrels`,
+    );
   }
   const note = `Judgments are read from ${taken}, not from ${others.join(', ')}. Use --qrels to choose another file.`;
   return { qrels: join(path, taken), note: others.length === 0 ? null : note };
@@ -294,8 +299,8 @@ function trecSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 
 function theOne({ folder }: GoldenPath, found: readonly string[], option: string, expected: string): string {
   const [name] = found;
-  if (name === undefined) throw missing(`${folder} has no ${expected}; add it or name it with ${option}`);
-  if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; name the one to read with ${option}`);
+  if (name === undefined) throw missing(`${folder} has no ${expected}; add the file or name it with ${option}`);
+  if (found.length > 1) throw usage(`${folder} has ${found.join(' and ')}; name the file to read with ${option}`);
   return join(folder, name);
 }
 

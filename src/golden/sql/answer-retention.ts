@@ -1,12 +1,12 @@
-/** Deletes old answers of golden runs: the fastest growing rows, which are rarely read again. */
+/** Deletes old golden run answers, which are the fastest growing rows and rarely read again. */
 import type { Pool } from 'pg';
 
-/** Runs per statement, so that none takes long. */
+/** Runs per statement, so that no statement takes long. */
 const RUNS_AT_A_TIME = 200;
 
 /**
- * Runs of a set that started before $3 and still have their answers, except those that people return to: current and former
- * baselines, runs of incidents, and the first and last completed run of each day (UTC).
+ * Runs of a set that started before $3 and still have their answers, except runs that people return to: current and
+ * former baselines, runs in incidents, and the first and last completed run of each day (UTC).
  */
 const expiredSql = `
   select r.id from golden_runs r
@@ -40,10 +40,10 @@ const deleteSql = `
    where r.id = expired.id`;
 
 /**
- * Deletes answers of runs that started before a time; scores, comparisons and checks stay.
+ * Deletes the answers of runs that started before `before`; scores, comparisons and checks remain.
  *
  * @returns the number of runs
- * @throws the reason of `signal` when it aborts; what was deleted until then stays deleted
+ * @throws the reason of `signal` when it aborts; earlier deletions remain
  */
 export async function deleteAnswers(
   pool: Pool,

@@ -1,4 +1,4 @@
-/** Reads the facts that may exclude a run from the measurement of noise. */
+/** Reads the facts that may exclude a run from the noise measurement. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { isUnbounded } from '../../math/ir/metric-key.ts';
@@ -7,23 +7,26 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 
-/** Deployments of what answers a query; a new version of a golden set is not one. */
+/** Deployments of parts that answer queries, which a new version of a golden set is not. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-/** Number of failed or timed-out queries of the run `r`, which is kept when its answers are deleted. */
+/** Number of failed or timed-out queries of the run `r`, which remains after its answers are deleted. */
 const failedQueries = `
   case when r.outcomes is null
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
-/** Condition: the incident `i` was open during the run `r`, and is about more than changed measures, which are not yet a fault. */
+/**
+ * Condition: the incident `i` was open during the run `r`, and is about more than changed measures, which alone are not
+ * a fault.
+ */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**
- * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it, except for the checks
- * that the baseline `$3` failed too, and the incidents that were open when the baseline started, at `$4`.
+ * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it. Exceptions: checks
+ * that the baseline `$3` failed too, and incidents that were open when the baseline started, at `$4`.
  */
 export const isCleanBesideBaseline = `
   (${failedQueries}) = 0
@@ -65,7 +68,7 @@ export async function readRunFacts(
   });
 }
 
-/** Shares of unjudged documents are no quality measure, and unbounded gains have no minimum effect. */
+/** Shares of unjudged documents are not quality measures, and unbounded gains have no minimum effect. */
 function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
   return measure !== 'unjudged' && !isUnbounded(measure);
 }

@@ -1,4 +1,4 @@
-/** Pinned baseline runs: at most one for each pipeline and golden set. */
+/** Pinned baseline runs: at most one per pipeline and golden set. */
 
 import type { Pool, PoolClient } from 'pg';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
@@ -14,11 +14,11 @@ export interface GoldenBaseline {
   readonly runId: string;
   readonly note: string | null;
   readonly pinnedAt: Date;
-  /** Null while it is pinned. */
+  /** Null while the run is pinned. */
   readonly unpinnedAt: Date | null;
-  /** Variation between reruns of an unchanged retriever; empty when it was not measured. */
+  /** Variation between reruns of an unchanged retriever; empty if it was not measured. */
   readonly noise: NoiseTable;
-  /** Runs that the noise was not measured on, and why. */
+  /** Runs excluded from the noise measurement, with reasons. */
   readonly excludedRuns: readonly ExcludedRun[];
 }
 
@@ -27,7 +27,7 @@ const selectBaseline = `
          pinned_at, unpinned_at
     from golden_baselines`;
 
-/** Deletes the scores too, since nothing is compared with an unpinned run. */
+/** Deletes the scores too, because nothing is compared with an unpinned run. */
 const unpinSql = `
   with ended as (
     update golden_baselines set unpinned_at = $3::timestamptz
@@ -76,7 +76,7 @@ export function createGoldenBaselines(pool: Pool) {
     /**
      * Pins a run and unpins the previous one.
      *
-     * @param by the person who pins it
+     * @param by the person who pins the run
      * @param means of its queries over the reruns, in the order of the set version; null without reruns
      */
     async pin(
@@ -87,7 +87,7 @@ export function createGoldenBaselines(pool: Pool) {
     ): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
-        // Serializes concurrent pins, so that the second one replaces the first.
+        // Serializes concurrent pins, so that the second pin replaces the first.
         await lockInTransaction(client, 'golden baseline', pipeline, goldenSet);
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;
@@ -109,7 +109,7 @@ export function createGoldenBaselines(pool: Pool) {
       });
     },
 
-    /** Returns false when nothing was pinned. */
+    /** Returns false if no run was pinned. */
     unpin: (pipeline: string, goldenSet: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const before = await unpin(client, pipeline, goldenSet, now);
@@ -119,7 +119,7 @@ export function createGoldenBaselines(pool: Pool) {
         return true;
       }),
 
-    /** Newest first, with those that are no longer pinned. */
+    /** Newest first, including baselines that are no longer pinned. */
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
       return queryRows<GoldenBaseline>(
         pool,

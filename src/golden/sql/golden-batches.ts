@@ -1,6 +1,6 @@
 /**
- * Batches of golden runs, which workers claim one at a time by a lease. They are created with the run. Stored answers alone
- * say what was answered: a worker that takes over a batch asks the queries without one.
+ * Batches of golden runs, which workers claim one at a time with a lease. They are created with the run. Stored answers
+ * alone determine which queries are done: a worker that takes over a batch runs the queries without an answer.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -19,7 +19,7 @@ export function createGoldenBatches(pool: Pool) {
     /**
      * Claims the first batch that is neither held nor done.
      *
-     * @returns its number, or null when there is none, the run has ended, or one worker holds the whole run
+     * @returns its number, or null if there is none, the run has ended, or one worker holds the whole run
      */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
@@ -37,7 +37,7 @@ export function createGoldenBatches(pool: Pool) {
       return rows[0]?.batch ?? null;
     },
 
-    /** Returns false when the run has ended or another worker holds the batch. */
+    /** Returns false if the run has ended or another worker holds the batch. */
     async renew(runId: string, batch: number, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_run_batches b

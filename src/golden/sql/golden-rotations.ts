@@ -1,4 +1,7 @@
-/** Rotations: new versions of golden sets that run beside the old ones. At most one is open per pipeline and golden set. */
+/**
+ * Rotations: new versions of golden sets that run alongside the old ones. At most one is open per pipeline and golden
+ * set.
+ */
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
@@ -13,7 +16,7 @@ export interface GoldenRotation {
   readonly goldenSet: string;
   readonly fromVersion: number;
   readonly toVersion: number;
-  /** Ticks at which both versions must complete. */
+  /** Number of ticks at which both versions must complete. */
   readonly runsNeeded: number;
   readonly startedAt: Date;
   /** Null while both versions run. */
@@ -28,7 +31,7 @@ export interface RotationEnd {
   readonly endedAt: Date;
   readonly levels: Levels;
   readonly shifts: CheckShifts;
-  /** The shifted checks of the last run of the new version; null when none has completed. */
+  /** The shifted checks of the new version's last run; null if none has completed. */
   readonly evaluated: { readonly runId: string; readonly checks: readonly CheckResult[] } | null;
 }
 
@@ -47,7 +50,7 @@ export function createGoldenRotations(pool: Pool) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /** Begins a rotation unless one to that version is open; replaces one to another version. */
+    /** Begins a rotation unless a rotation to that version is open; replaces a rotation to another version. */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
@@ -70,8 +73,8 @@ export function createGoldenRotations(pool: Pool) {
     },
 
     /**
-     * Completes a rotation and replaces the checks of the last run of the new version, in one transaction. Returns false
-     * when the rotation had already ended.
+     * Completes a rotation and replaces the checks of the new version's last run, in one transaction. Returns false if
+     * the rotation had already ended.
      */
     complete(id: string, { endedAt, levels, shifts, evaluated }: RotationEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
@@ -87,7 +90,7 @@ export function createGoldenRotations(pool: Pool) {
       });
     },
 
-    /** Newest first, with the open one. */
+    /** Newest first, including the open rotation. */
     async list(filter: {
       readonly pipeline?: string;
       readonly goldenSet?: string;

@@ -1,8 +1,8 @@
 /**
  * Golden runs and the outcomes of their queries.
  *
- * A worker holds a running run by a lease. Only the holder answers its queries; when the lease expires, any worker may take
- * the run over and continues with the queries that have no answer.
+ * A worker holds a running run by a lease. Only the holder stores answers. When the lease expires, any worker may take
+ * over the run and continue with the queries that have no answer.
  */
 import type pg from 'pg';
 import type { RunStatus } from '../../core/model.ts';
@@ -48,11 +48,11 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by the person who starts and cancels runs, for the audit log; null: recalld itself */
+/** @param by the person who starts and cancels runs, for the audit log; null for recalld itself */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
   const readLatest = createLatestRuns(pool);
   return {
-    /** Returns false when the tick already has its run, or a full run started by a sentinel is still running. */
+    /** Returns false if the tick already has a run, or a full run started by a sentinel is still in progress. */
     create(run: NewRun): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isCreated = await insertRun(client, run);
@@ -61,7 +61,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       });
     },
 
-    /** Claims or renews the lease. Returns false when the run is not running or another worker holds it. */
+    /** Claims or renews the lease. Returns false if the run is not running or another worker holds it. */
     async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_runs
@@ -81,7 +81,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       );
     },
 
-    /** Stores answers; a query that already has one keeps it. */
+    /** Stores answers; existing answers remain unchanged. */
     async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
       if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
@@ -89,7 +89,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     /** In order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
-    /** Returns which of the queries have an answer. */
+    /** Returns the queries that have an answer. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
@@ -98,7 +98,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return new Set(rows.map((row) => row.query_id));
     },
 
-    /** Ends a running run with its scores and checks, in one transaction. Returns false when it had already ended. */
+    /**
+     * Ends a running run with its scores and checks, in one transaction. Returns false if the run had already ended.
+     */
     finish(runId: string, end: RunEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isFinished = await finishRun(client, runId, end);
@@ -124,7 +126,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       readonly status?: RunStatus;
       /** Default: full runs. */
       readonly purpose?: RunPurpose;
-      /** Only runs that started before this one. */
+      /** Only runs that started before this run. */
       readonly before?: GoldenRun;
       /** Default: newest first. */
       readonly order?: 'oldest_first';
@@ -157,14 +159,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     checks: (runId: string) => readChecks(pool, runId),
     outcomes: (runId: string) => readOutcomes(pool, runId),
 
-    /** Why queries failed; null when none did. */
+    /** Why queries failed; null if none failed. */
     failure: (runId: string) => readFailure(pool, runId),
     comparisons: (runId: string) => readComparisons(pool, runId),
 
     /** Forbidden documents that were returned, by rank. */
     forbidden: (runId: string) => readForbidden(pool, runId),
 
-    /** Facts that may exclude these runs of one pipeline and set from the measurement of noise. */
+    /** Facts that may exclude these runs of one pipeline and set from the noise measurement. */
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
     /** Accepted differences from a baseline up to a time. */
@@ -173,11 +175,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     /** Judgments of superseded documents, whose queries are excluded from comparisons. */
     staleLabels: (runId: string) => readStaleLabels(pool, runId),
 
-    /** Baseline comparisons of the latest completed full runs of a pipeline and set, of versions up to one, oldest first. */
+    /**
+     * Baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to `version`,
+     * oldest first.
+     */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
 
-    /** 95th percentile of the latencies of a run in milliseconds, without failures; null without any. */
+    /** 95th percentile latency of a run in milliseconds, without failures; null if there are no latencies. */
     async latency95(runId: string): Promise<number | null> {
       const { rows } = await pool.query<{ p95: number | null }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as p95
@@ -187,7 +192,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       return rows[0]?.p95 ?? null;
     },
 
-    /** Sizes of the returned texts, for answers where every document has a text. */
+    /** Sizes of the returned texts, for answers in which every document has a text. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -219,8 +224,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     },
 
     /**
-     * Returns the state of each pipeline and set that has ever had a full run, for the exporter. During a rotation it is
-     * that of the old version, afterwards that of the new one. Sets that left the config are omitted.
+     * Returns the state of each pipeline and set that has ever had a full run, for the exporter. During a rotation,
+     * returns the state of the old version; afterwards, the state of the new version. Sets that are no longer in the
+     * config are omitted.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
@@ -297,9 +303,9 @@ async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
 }
 
 /**
- * Document lists travel as one JSON array per row, since unnest flattens nested arrays. Rows are inserted in a fixed order,
- * so that two workers with the same answers wait for each other instead of deadlocking; `answered_at` keeps the order of
- * arrival.
+ * Document lists are sent as one JSON array per row, because unnest flattens nested arrays. Rows are inserted in a
+ * fixed order, so that two workers with the same answers wait for each other instead of deadlocking; `answered_at`
+ * records the order of arrival.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(

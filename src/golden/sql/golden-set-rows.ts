@@ -4,7 +4,7 @@ import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
-/** Rows per statement, which takes some milliseconds. */
+/** Rows per statement, which takes a few milliseconds. */
 const ROWS = 2000;
 
 /** Inserts in statements of some thousand rows and checks the signal between them. */
@@ -47,7 +47,7 @@ export async function insertVersion(
   if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
 }
 
-/** @param before number of queries of the version that come before these */
+/** @param before number of queries in the version that precede these */
 async function insertQueries(
   client: pg.PoolClient,
   name: string,

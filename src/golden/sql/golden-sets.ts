@@ -29,15 +29,15 @@ const selectVersions = `
 
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
-/** @param by the person who adds versions, for the audit log; null: recalld itself */
+/** @param by the person who adds versions, for the audit log; null for recalld itself */
 export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
   return {
     /**
-     * Adds a version in one transaction, unless the latest one has the same content hash. Concurrent imports of one name
-     * are serialized. Queries of `origins` whose live query or user was erased since they were asked are excluded. Nothing
-     * is stored when the signal aborts before the commit.
+     * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
+     * name are serialized. Queries in `origins` whose live query or user was erased since they were asked are excluded.
+     * Nothing is stored if the signal aborts before the commit.
      *
-     * @throws RecalldError golden_origin_differs when human and generated queries would be mixed
+     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed
      */
     add(
       set: NewGoldenSet,
@@ -77,8 +77,8 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
     },
 
     /**
-     * Returns the queries of a version with their judgments, in import order. An erased one has the text ERASED_TEXT and no
-     * tags; the latest version has none of these.
+     * Returns the queries of a version with their judgments, in import order. An erased query has the text ERASED_TEXT
+     * and no tags; the latest version contains no erased queries.
      */
     queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
       return readQueries(pool, name, version, null);
@@ -94,7 +94,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       return rows.map(({ id }) => id);
     },
 
-    /** True if a query of any version of the sets has all of these tags with these values. */
+    /** True if a query in any version of the sets has all of these tags with these values. */
     async hasTags(names: readonly string[], tags: GoldenQuery['tags']): Promise<boolean> {
       const { rows } = await pool.query<{ found: boolean }>(
         `select exists (select from golden_queries
@@ -166,7 +166,7 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
   ]);
 }
 
-/** Joins in memory: right after a large import the tables have no statistics, and a join in SQL takes minutes. */
+/** Joins in memory: right after a large import, the tables have no statistics, and a join in SQL takes minutes. */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
@@ -179,8 +179,8 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 }
 
 /**
- * Removes queries whose live query was erased, or whose user was erased after asking. The lock makes later erasures wait
- * until the transaction ends.
+ * Removes queries whose live query was erased, or whose user was erased after asking the query. The lock makes later
+ * erasures wait until the transaction ends.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
@@ -233,8 +233,8 @@ async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
 }
 
 /**
- * Erases the golden queries of the subject from every set. A set that has one gets a new version without it. In old
- * versions its text and tags are overwritten; its id and judgments stay, so that old runs can be read.
+ * Erases the subject's golden queries from every set. A set that contains one gets a new version without it. In old
+ * versions, its text and tags are overwritten; its id and judgments remain, so that old runs can be read.
  *
  * @returns the number of erased golden queries
  */
@@ -290,7 +290,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/** A judged document with its text in the store, by which its replacement is found after re-chunking. */
+/** A judged document with its text in the store, which identifies its replacement after re-chunking. */
 export interface SeenDocument {
   readonly documentId: string;
   readonly content: string;
@@ -319,7 +319,7 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** Returns the documents that the manifest of the pipeline deleted, or no longer lists. */
+    /** Returns the documents that the pipeline's manifest deleted or no longer lists. */
     async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ id: string }>(
         `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,

@@ -1,4 +1,4 @@
-/** Skipped ticks of golden schedules, and the number of queries asked. */
+/** Skipped ticks of golden schedules, and the number of queries sent. */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -25,7 +25,7 @@ export interface SkipTotal extends TickSeries {
 
 export function createGoldenTicks(pool: Pool) {
   return {
-    /** Returns the latest planned time with a run or a recorded skip; null when there is none. */
+    /** Returns the latest planned time with a run or a recorded skip; null if there is none. */
     async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
       const rows = await queryRows<{ last: Date | null }>(
         pool,
@@ -40,8 +40,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Records skipped ticks, and counts those that no other replica recorded before. A tick that has a run, as when a
-     * restarted scheduler makes up for the latest one, is not skipped.
+     * Records skipped ticks, and counts the ticks that no other replica recorded before. A tick that has a run, for
+     * example because a restarted scheduler made up for it, is not skipped.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
@@ -78,7 +78,9 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Number of queries that a pipeline was asked from a set since a time; running runs count with all queries. */
+    /**
+     * Number of queries from a set that were sent to a pipeline since a time; runs in progress count with all queries.
+     */
     async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ queries: number }>(
         pool,

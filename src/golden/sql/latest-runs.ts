@@ -14,9 +14,9 @@ export interface LatestSentinel {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly lastAttemptAt: Date;
-  /** The latest one that completed or is void; it has failed if it has a reason. */
+  /** The latest sentinel that completed or is void; it failed if it has a reason. */
   readonly ended: { readonly finishedAt: Date; readonly hasFailed: boolean } | null;
-  /** The latest one that was scored, that is, whose retriever answered. */
+  /** The latest sentinel that was scored, which means that its retriever answered. */
   readonly completed: { readonly startedAt: Date; readonly finishedAt: Date } | null;
 }
 
@@ -30,12 +30,12 @@ export interface LatestRun {
   readonly ended: {
     readonly durationSeconds: number;
     readonly outcomes: OutcomeCounts;
-    /** Number of forbidden documents that were returned; null when the set forbids none, or the run did not test them. */
+    /** Number of forbidden documents that were returned; null if the set forbids none, or the run did not test them. */
     readonly forbidden: number | null;
-    /** Why queries failed; null when none did. */
+    /** Why queries failed; null if none failed. */
     readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
-    /** One sentence; null when the run did not fail. */
+    /** A sentence; null if the run did not fail. */
     readonly failedBecause: string | null;
     readonly finishedAt: Date;
   } | null;
@@ -45,7 +45,7 @@ export interface LatestRun {
     readonly scores: readonly SegmentScore[];
     readonly segmentsOverflow: number;
     readonly labels: RunLabels;
-    /** Comparison with the pinned baseline; null when none was pinned. */
+    /** Comparison with the pinned baseline; null if none was pinned. */
     readonly baseline: StoredComparison | null;
   } | null;
 }
@@ -53,8 +53,8 @@ export interface LatestRun {
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
- * Full runs, except those of versions that run beside an older one whose scores are exported. Counts are kept on write, and
- * the newest runs are found by index, so that a long history does not slow this down.
+ * Full runs, except runs of versions that run alongside an older one whose scores are exported. Counts are maintained
+ * on write, and the newest runs are found by index, so that a long history does not slow this down.
  */
 const latestSql = `
   with sets as (
@@ -93,8 +93,8 @@ function latestOf(condition: string, order: string): string {
 }
 
 /**
- * Returns a function that reads the latest runs. Outcomes, scores and comparisons of an ended run never change, so they are
- * read once and cached as the same objects. Its checks may be re-evaluated, so they are read each time.
+ * Returns a function that reads the latest runs. Outcomes, scores and comparisons of a finished run never change, so
+ * they are read once and cached as the same objects. Its checks may be re-evaluated, so they are read each time.
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const results = rememberLatest((runId) => readResults(db, runId));
@@ -157,7 +157,7 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   };
 }
 
-/** Reads uncached runs one after the other, and drops the others from the cache. */
+/** Reads uncached runs one by one, and drops all others from the cache. */
 function rememberLatest<T>(
   read: (runId: string) => Promise<T>,
 ): (runIds: readonly string[]) => Promise<ReadonlyMap<string, T>> {

@@ -1,4 +1,4 @@
-/** Streams the runs of a golden set in order, each with what its checks were evaluated on. */
+/** Streams the runs of a golden set in order, each with the inputs of its checks. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { streamRows } from '../../platform/postgres/stream-rows.ts';
@@ -12,9 +12,9 @@ export interface ReplayedRun
   extends Pick<GoldenRun, 'id' | 'goldenSetVersion' | 'status' | 'reason' | 'startedAt' | 'forbidden'> {
   readonly finishedAt: Date;
   readonly labels: RunLabels;
-  /** Over all queries, of the requested measures. */
+  /** Scores over all queries, for the requested measures. */
   readonly scores: readonly SegmentScore[];
-  /** With its baseline, over all queries; null when there was none. */
+  /** Comparison with its baseline, over all queries; null if there was no baseline. */
   readonly comparison: StoredComparison | null;
   /** Forbidden documents that were returned. */
   readonly returned: ForbiddenResults['confirmed'];
@@ -23,7 +23,7 @@ export interface ReplayedRun
 export interface ReplayRequest {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** Bounds of the end of a run: inclusive, and exclusive. */
+  /** Bounds of the run end: inclusive, and exclusive. */
   readonly from: Date;
   readonly until: Date;
   /** Number of completed runs before `from` to start with. */

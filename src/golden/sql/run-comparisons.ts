@@ -107,8 +107,8 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * Accepted differences from a baseline: each day, or each generation of the index, counts by its last clean run, if that was
- * no clear regression. The current period is excluded, and among generations that of the baseline.
+ * Accepted differences from a baseline: each day, or each index generation, counts with its last clean run, if that run
+ * was not a clear regression. The current period is excluded, and so is the baseline's own generation.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (
@@ -137,7 +137,7 @@ const changes = `
    where pipeline = $1::text and kind in ('index', 'embedder')
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
-/** UTC days from that of the baseline on; a hundred are enough to find thirty. */
+/** UTC days since the day of the baseline; a hundred are enough to find thirty. */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
     from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day

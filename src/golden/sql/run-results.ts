@@ -21,13 +21,13 @@ export interface RunEnd {
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
   readonly segmentsOverflow: number;
-  /** Null when the run ended without probing the labels. */
+  /** Null if the run ended without probing the labels. */
   readonly labels: LabelProbe | null;
-  /** Null when the set forbids no documents, or the run did not test them. */
+  /** Null if the set forbids no documents, or the run did not test them. */
   readonly forbidden: ForbiddenResults | null;
-  /** Null when every query of the set has an answer, or the run did not test this. */
+  /** Null if every query in the set has an answer, or the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null when no answer reports a stage. */
+  /** Null if no answer reports a stage. */
   readonly stages: RunStages | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
@@ -60,7 +60,7 @@ const checkTypes = {
   smallestDetectableDrop: 'double precision',
 } as const;
 
-/** Runs within a transaction of the caller. Returns false when the run had already ended. */
+/** Runs within the caller's transaction. Returns false if the run had already ended. */
 export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
   const { rowCount } = await client.query(
     `update golden_runs
@@ -216,9 +216,9 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 }
 
 /**
- * Reads the answers of a run, or of one query, in order of arrival. Lists are read as JSON, which parses many times faster
- * than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster. Scores are finite, since
- * they came as JSON.
+ * Reads the answers of a run, or of one query, in order of arrival. Lists are read as JSON, which parses many times
+ * faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster. Scores are
+ * finite, because they came as JSON.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
@@ -246,11 +246,11 @@ export interface HistoricRun {
   readonly startedAt: Date;
   /** Distinct verdicts of its checks; empty without checks. */
   readonly verdicts: readonly Verdict[];
-  /** Over all queries, at the largest cutoff; empty unless it completed. */
+  /** Scores over all queries, at the largest cutoff; empty unless the run completed. */
   readonly scores: readonly SegmentScore[];
 }
 
-/** One row per score. When there are too many runs, the newest are used. */
+/** One row per score. If there are too many runs, the newest are used. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs
@@ -267,7 +267,7 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** Runs that `lastReturned` reads: a month of a set that runs four times a day. */
+/** Number of runs that `lastReturned` reads: a month for a set that runs four times a day. */
 const SEARCHED_RUNS = 120;
 
 /** The parameters of a function after the pool. */
@@ -308,8 +308,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * Returns, for each of these documents, the newest recent full run of a pipeline that returned it for one of these
-     * queries, or for any query when null; by document id.
+     * Returns, by document id, the newest recent full run of a pipeline that returned the document for one of these
+     * queries, or for any query if null.
      */
     async lastReturned(
       pipeline: string,
@@ -332,7 +332,7 @@ export function createRunReads(pool: pg.Pool) {
       return new Map(rows.map(({ id, ...last }) => [id, last]));
     },
 
-    /** Returns the answer to one query, or null while it has none. */
+    /** Returns the answer to one query, or null until it has one. */
     async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
       return (await readAnswers(pool, runId, queryId))[0] ?? null;
     },

@@ -11,7 +11,7 @@ export interface ScoreTrendRequest {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly from: Date;
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly until: Date;
   readonly measures: readonly Measure[];
   /** Default: the largest cutoff of each run. */
@@ -38,7 +38,9 @@ const trendSql = `
    group by measure, floor((score[2] - extract(epoch from $3::timestamptz)::double precision) / $6::double precision)
    order by measure, min(score[2])`;
 
-/** Returns completed full runs by measure, oldest first: all of them, or the worst and the best of each time bucket. */
+/**
+ * Returns completed full runs by measure, oldest first: all runs, or the worst and the best run of each time bucket.
+ */
 export async function readScoreTrends(
   pool: Pool,
   { pipeline, goldenSet, from, until, measures, k }: ScoreTrendRequest,
@@ -61,7 +63,10 @@ export async function readScoreTrends(
   return trends;
 }
 
-/** Returns the latest completed runs of several sets within a time span, by one measure, oldest first, keyed by `trendKey`. */
+/**
+ * Returns the latest completed runs of several sets within a time span, by one measure, oldest first, keyed by
+ * `trendKey`.
+ */
 export async function readLatestScores(
   pool: Pool,
   sets: readonly SetOfPipeline[],

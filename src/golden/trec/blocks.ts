@@ -11,14 +11,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const NOTHING = Buffer.alloc(0);
 
-/** A block of whole lines of a file. */
+/** A block of whole lines from a file. */
 export class Block {
   readonly bytes: Buffer;
   private readonly isAscii: boolean;
-  /** Decoded text of an ASCII block, from which slicing is faster than decoding each slice. */
+  /** Decoded text of an ASCII block, because slicing it is faster than decoding each slice. */
   private text: string | null = null;
 
-  /** @throws RecalldError `file_malformed` at its line, unless it is UTF-8 text */
+  /** @throws RecalldError `file_malformed` with its line, unless the block is UTF-8 text */
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
@@ -32,7 +32,7 @@ export class Block {
     return Object.assign(block, { bytes, isAscii: false });
   }
 
-  /** The text of `bytes[start, end)`. */
+  /** Returns the text of `bytes[start, end)`. */
   slice(start: number, end: number): string {
     if (!this.isAscii) return this.bytes.toString('utf8', start, end);
     this.text ??= this.bytes.toString('latin1');
@@ -40,7 +40,10 @@ export class Block {
   }
 }
 
-/** Reads the lines of a block; `line` is the number of the first one, from 1. Returns the number of the line after the last. */
+/**
+ * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line after the
+ * last.
+ */
 export type BlockHandler = (block: Block, line: number) => number;
 
 /** Reuses the memory of blocks: touching new memory costs more than reading the file. */
@@ -58,8 +61,8 @@ export class BlockBuffers {
 }
 
 /**
- * Passes every line of a UTF-8 text file to the handler, in order. Besides the blocks that the handler keeps, one block of
- * the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
+ * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, one
+ * block of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
  *
  * @param buffers memory for the blocks
  * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
@@ -83,12 +86,13 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
       const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
       const bytes = buffer.subarray(start, end);
       if (!isLast) {
-        // The next block is read while this one is scanned. It gets its own buffer, since the handler may keep this one.
+        // Reads the next block while this one is scanned. The next block gets its own buffer, because the handler may
+        // keep this one.
         const following = buffers.take();
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;
         reading = readInto(file, path, buffer, kept);
-        // The error is thrown where the promise is awaited, unless the handler throws first.
+        // The error is thrown when the promise is awaited, unless the handler throws first.
         reading.catch(() => undefined);
       }
       line = handle(new Block(bytes, path, line), line);
@@ -99,7 +103,7 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
   }
 }
 
-/** The error `file_malformed` at a line of a file; `what` says what is wrong and how to fix it. */
+/** Returns the error `file_malformed` for a line of a file; `what` states what is wrong and how to fix it. */
 export function malformed(path: string, line: number, what: string): RecalldError {
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
@@ -121,7 +125,7 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
-/** Reads the next bytes of the file into the buffer at `from`; returns their number, 0 at the end. */
+/** Reads the next bytes of the file into the buffer at `from`, and returns their number, 0 at the end. */
 async function readInto(file: FileHandle, path: string, buffer: Buffer, from: number): Promise<number> {
   try {
     return (await file.read(buffer, from, buffer.length - from, null)).bytesRead;

@@ -12,7 +12,7 @@ export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSet
 export type OfflineComparison = Awaited<ReturnType<typeof compareTrecFiles>>;
 
 /**
- * Compares two TREC runs query by query over all judged queries. A query that a run does not answer scores 0.
+ * Compares two TREC runs query by query over all judged queries. A query without results in a run scores 0.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */

@@ -1,4 +1,4 @@
-/** Indexes the lines of a TREC file by query. Document ids stay bytes of the file; only few become strings. */
+/** Indexes the lines of a TREC file by query. Document ids remain bytes of the file; only a few become strings. */
 import { parseScore } from '../../math/ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
@@ -7,7 +7,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 /** Ranks of up to this many digits are exact in 32 bits. */
 export const EXACT_RANK = 9;
 
-/** The arrays grow when lines are shorter on average, or when there are more of them. */
+/** The arrays grow if lines are shorter on average, or if there are more lines. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** The rows of one query. */
@@ -16,7 +16,7 @@ export interface QueryRows {
   readonly ranges: number[];
 }
 
-/** Numbers the lines of a file from 0, and keeps the position of each document id. */
+/** Numbers the lines of a file from 0, and stores the position of each document id. */
 export class DocumentRows {
   readonly queries = new Map<string, QueryRows>();
   /** Hash of the document id of each row. */
@@ -31,7 +31,7 @@ export class DocumentRows {
   private lastIdLength = 0;
   private last: QueryRows | undefined;
 
-  /** @param fileBytes size of the file, which determines the initial room; memory that is not used is never touched */
+  /** @param fileBytes size of the file, which determines the initial capacity; unused memory is never touched */
   constructor(fileBytes: number) {
     const room = Math.min(MAX_ROOM, Math.max(1024, Math.ceil(fileBytes / USUAL_LINE_BYTES)));
     this.blockOf = new Uint32Array(room);
@@ -40,7 +40,10 @@ export class DocumentRows {
     this.hashes = new Int32Array(room);
   }
 
-  /** Removes all rows. @returns their blocks, which are no longer read */
+  /**
+   * Removes all rows.
+   * @returns their blocks, which are no longer read
+   */
   clear(): readonly Block[] {
     this.queries.clear();
     this.count = 0;
@@ -82,7 +85,7 @@ export class DocumentRows {
   }
 
   /**
-   * Replaces all rows by uninitialized ones of these blocks, which the caller fills.
+   * Replaces all rows with uninitialized rows for these blocks, which the caller fills.
    *
    * @returns the columns, each with room for at least `rows`
    */
@@ -109,12 +112,12 @@ export class DocumentRows {
   }
 
   /**
-   * Adds results of a run from `start` on, as long as they belong to the query of the row before and have the usual form:
-   * the six columns of TREC with one separator in between. Most lines of a large run are like that. This single loop over
-   * their bytes allocates nothing per line and takes 60 % of the time of finding the columns first.
+   * Adds results of a run from `start` on, as long as they belong to the query of the previous row and have the usual
+   * form: the six TREC columns with one separator in between. Most lines of a large run have this form. This single
+   * loop over the bytes allocates nothing per line and takes 60 % of the time of finding the columns first.
    *
-   * @param blank the separator beside the tab: a space, or only the tab itself if ids may contain spaces
-   * @param scores set for each row, as is `ranks`
+   * @param blank the separator besides the tab: a space, or the tab again if ids may contain spaces
+   * @param scores set for each row, like `ranks`
    * @returns the start of the first line of another form or query, which the caller reads or rejects
    */
   goOn(block: Block, start: number, blank: number, scores: Float64Array, ranks: Int32Array): number {
@@ -200,7 +203,7 @@ export class DocumentRows {
     return aLength - bLength;
   }
 
-  /** Compares with the query of the line before by bytes first, so that most lines need no string. */
+  /** Compares with the query of the previous line by bytes first, so that most lines need no string. */
   private queryAt(block: Block, start: number, end: number): QueryRows {
     if (this.last !== undefined && this.isOfLastQuery(block, start, end)) return this.last;
     const { bytes } = block;
@@ -262,7 +265,7 @@ export const parts = (bytes: Uint8Array, at: number, blank: number): boolean =>
 /** True inside a column, which may contain spaces if only tabs separate columns. */
 export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean =>
   (bytes[at] ?? 0) > SPACE || (bytes[at] === SPACE && blank !== SPACE);
-/** True inside a word: no separator, line end or control character. */
+/** True inside a word, which contains no separator, line end or control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
 /** Numbers the distinct documents of one query, across files. Its buffers are reused for the next query. */
@@ -280,7 +283,7 @@ export class DocumentSet {
     return this.count;
   }
 
-  /** Empties the set and makes room for this many rows. */
+  /** Empties the set and makes room for this number of rows. */
   empty(room: number): void {
     this.stamp += this.count;
     this.count = 0;
@@ -296,7 +299,7 @@ export class DocumentSet {
     }
   }
 
-  /** Returns the number of the row's document, a new one if it is not in the set. */
+  /** Returns the number of the row's document, a new number if the document is not in the set. */
   add(documents: DocumentRows, row: number): number {
     const { slots, rows, hashes, owners, stamp } = this;
     const hash = documents.hashes[row] ?? 0;

@@ -1,4 +1,4 @@
-/** Reads judgments written in lines (TREC, BEIR, CSV and JSON lines), for evaluations and golden sets alike. */
+/** Reads judgments written in lines (TREC, BEIR, CSV and JSON lines), for both evaluations and golden sets. */
 
 import { RecalldError } from '../../core/errors.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
@@ -20,7 +20,7 @@ import { JudgmentTable } from './tables.ts';
 const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-/** The form of a file is detected from at most this many lines and bytes. */
+/** The format of a file is detected from at most this many lines and bytes. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
 /** Amount of parsed text that is collected before it becomes a block. */
@@ -38,7 +38,7 @@ interface QrelsRequest {
  * Reads relevance judgments for an evaluation.
  *
  * @throws RecalldError as readJudgments; `file_malformed` also for a document judged twice for a query, and for a file
- *   without judgments
+ * without judgments
  */
 export async function readQrels(path: string): Promise<JudgmentTable> {
   const { judgments } = await readJudgments(path);
@@ -55,11 +55,12 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
 }
 
 /**
- * Reads relevance judgments in the form detected from the first lines of the file: TREC (`query-id 0 document-id grade`,
- * separated by blanks), BEIR (three columns, usually with a header), the same with tabs, commas or semicolons, or one JSON
- * object per line. Empty lines are ignored, and in files without a header also lines that start with `#`.
+ * Reads relevance judgments in the format detected from the first lines of the file: TREC (`query-id 0 document-id
+ * grade`, separated by spaces or tabs), BEIR (three columns, usually with a header), the same columns separated by
+ * tabs, commas or semicolons, or one JSON object per line. Empty lines are ignored; in files without a header, lines
+ * that start with `#` are too.
  *
- * Grades are whole numbers (`3.0` is 3, true is 1); a negative one means that the document was not judged.
+ * Grades are whole numbers (`3.0` is 3, true is 1); a negative grade means that the document was not judged.
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line
  */
@@ -131,7 +132,7 @@ function linesIn(reading: LineReading): BlockHandler {
   }
 }
 
-/** Reads lines with columns separated by blanks. */
+/** Reads lines with columns separated by spaces or tabs. */
 function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const addLine = (block: Block, line: number): void => {
@@ -164,7 +165,7 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
   };
 }
 
-/** Reads lines with columns separated by single tabs, so that ids may contain blanks. */
+/** Reads lines with columns separated by single tabs, so that ids may contain spaces. */
 function tabLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, width } = form;
@@ -192,7 +193,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Flushes first, so that rows keep the order of the file.
+      // Flushes first, so that rows stay in file order.
       texts.flush();
       const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
       judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);
@@ -202,7 +203,7 @@ function tabLines(reading: LineReading): BlockHandler {
   };
 }
 
-/** Reads lines of CSV and JSON. */
+/** Reads CSV and JSON lines. */
 function textLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, separator, headerLine } = form;
@@ -243,7 +244,7 @@ function refuseEmpty(isFilled: boolean, { columns }: QrelsForm, index: number, p
   throw malformed(place, `has an empty ${what} id; write the ${what} id`);
 }
 
-/** Collects parsed rows, which are added to the table as blocks of a few thousand. */
+/** Collects parsed rows, which are added to the table in blocks of a few thousand. */
 class TextRows {
   private readonly judgments: JudgmentTable;
   private readonly path: string;

@@ -1,10 +1,10 @@
-/** The results of a run file, or of a part of one, stored as numbers. */
+/** The results of a run file, or of a part of it, stored as numbers. */
 import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** The ranking of a query's results in the order of trec_eval, as the grades by rank. */
+/** The ranking of a query's results in the order of trec_eval, as grades by rank. */
 interface GradedRanking {
   /** Grades, best rank first, -1 without a judgment; valid until the next ranking. */
   readonly grades: Float64Array;
@@ -13,14 +13,14 @@ interface GradedRanking {
   readonly judgedFound: number;
   /** Number of results that repeat a document. */
   readonly duplicates: number;
-  /** Number of results with the same score as the other document right before them. */
+  /** Number of results with the same score as the previous, different document. */
   readonly scoreTies: number;
-  /** Neighbors by score where the better one also has the better rank; `ranksDisagree`: the worse rank. */
+  /** Neighbors by score of which the better one also has the better rank; in `ranksDisagree`, it has the worse rank. */
   readonly ranksAgree: number;
   readonly ranksDisagree: number;
 }
 
-/** Moves per row, on average, before another sort is faster: at first, and when scores are almost sorted. */
+/** Average moves per row before another sort is faster: at first, and if scores are almost sorted. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
@@ -60,7 +60,7 @@ export class ResultTable {
     return this.documents.size;
   }
 
-  /** True if a line with its query id at `[start, end)` has the same query as the last one. */
+  /** True if a line with its query id at `[start, end)` has the same query as the previous line. */
   goesOn(block: Block, start: number, end: number): boolean {
     return this.documents.isOfLastQuery(block, start, end);
   }
@@ -86,7 +86,7 @@ export class ResultTable {
     this.ranks[row] = rank;
   }
 
-  /** Makes room for results that the caller fills in, see `DocumentRows.fill`. */
+  /** Makes room for results that the caller fills in; see `DocumentRows.fill`. */
   fill(blocks: readonly Block[], results: number) {
     const rows = this.documents.fill(blocks, results);
     this.makeRoom();
@@ -105,7 +105,7 @@ export class ResultTable {
     this.ranks = enlarged(new Int32Array(room), this.ranks);
   }
 
-  /** Adds TREC lines from `start` on, see `DocumentRows.goOn`. */
+  /** Adds TREC lines from `start` on; see `DocumentRows.goOn`. */
   goOn(block: Block, start: number, hasTabs: boolean): number {
     return this.documents.goOn(block, start, hasTabs ? TAB : SPACE, this.scores, this.ranks);
   }
@@ -122,7 +122,7 @@ export class ResultTable {
    * Ranks the documents of a query as `orderLikeTrecEval` does, and looks up their grades.
    *
    * @param judgedQuery the query in the judgments
-   * @param collapses true to remove results that repeat a document; else they stay, without a judgment
+   * @param collapses true to remove results that repeat a document; otherwise they stay, without a judgment
    * @param queryId one of `queryIds`
    */
   rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking {
@@ -177,8 +177,8 @@ export class ResultTable {
   }
 
   /**
-   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too long, as for a shuffled
-   * run, the ranks give the order, which the scores then confirm.
+   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too long, for example
+   * for a shuffled run, the ranks provide the order, which the scores then confirm.
    */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
@@ -187,7 +187,10 @@ export class ResultTable {
     if (!this.moveToPlaces(rows, MAX_MOVES)) rows.sort((a, b) => this.compare(a, b));
   }
 
-  /** Moves each row to the index of its rank; returns false and leaves the rows unchanged if ranks repeat or are missing. */
+  /**
+   * Moves each row to the index of its rank; returns false and leaves the rows unchanged if ranks repeat or are
+   * missing.
+   */
   private placeByRank(rows: Int32Array): boolean {
     const { ranks } = this;
     const { length } = rows;
@@ -228,8 +231,8 @@ export class ResultTable {
   }
 
   /**
-   * Sorts by score. The lowest bits of each score are replaced by the index of its row, so that a plain array of doubles is
-   * sorted, without a callback per comparison.
+   * Sorts by score. The lowest bits of each score are replaced with the index of its row, so that a plain array of
+   * doubles is sorted, without a callback per comparison.
    *
    * @returns false if some scores differ only in those bits
    */

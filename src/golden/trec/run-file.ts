@@ -17,12 +17,12 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** The layout is detected from at most this many lines of the first block that has any. */
+/** The layout is detected from at most this many lines of the first block that contains any. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/** Initial room of a batch in bytes per line; it grows for shorter lines. */
+/** Initial capacity of a batch in bytes per line; it grows for shorter lines. */
 const ROOM_BYTES = 60;
 
 interface RunSink {
@@ -37,11 +37,11 @@ interface RunSink {
     score: number,
     rank: number,
   ): void;
-  /** Adds the lines from `start` on that it can read faster; returns the start of the first other line. */
+  /** Adds the lines from `start` on that it can read faster, and returns the start of the first other line. */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
 
-/** Passes the results of a run on in batches of whole queries, if lines of a query are contiguous. */
+/** Passes on the results of a run in batches of whole queries, if the lines of each query are contiguous. */
 export interface RunBatches {
   /** A batch ends with the query that reaches this number of results. */
   readonly results: number;
@@ -50,14 +50,14 @@ export interface RunBatches {
 }
 
 /**
- * Reads a run with contiguous queries: `query-id Q0 document-id rank score tag`, where the tag may be missing, or the
- * columns that the first line names. The separator (blanks, or only tabs, so that ids may contain blanks), the number of
- * columns and the header are detected once per file. As in trec_eval, scores determine the order; a run without scores is
- * ordered by rank. Empty lines are skipped, and lines that start with `#`.
+ * Reads a run with contiguous queries: `query-id Q0 document-id rank score tag`, in which the tag may be missing, or
+ * the columns that the first line names. The separator (spaces and tabs, or only tabs, so that ids may contain spaces),
+ * the number of columns and the header are detected once per file. As in trec_eval, scores determine the order; a run
+ * without scores is ordered by rank. Empty lines and lines that start with `#` are skipped.
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line: other columns, a rank that is not a whole
- *   number, a score that is not a finite decimal number, an ambiguous file, not UTF-8 text, no result. Errors of the
- *   handler pass through.
+ * number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, no result. Errors of
+ * the handler pass through.
  */
 export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
   const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
@@ -82,7 +82,7 @@ export async function readRunInBatches(path: string, { results, handle }: RunBat
 }
 
 /**
- * Reads a run like `readRunInBatches`, but in any order of lines, and passes on whole queries.
+ * Reads a run like `readRunInBatches`, but with lines in any order, and passes on whole queries.
  *
  * @param isJudgedQuery called once per query id; results of other queries are dropped
  */
@@ -96,7 +96,7 @@ export async function readRunByQuery(
   partitions.drain(handle);
 }
 
-/** @param isCopied true if the sink keeps nothing of a block */
+/** @param isCopied true if the sink keeps no part of a block */
 async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, isCopied = false): Promise<void> {
   let layout: RunLayout | null = null;
   let scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
@@ -144,7 +144,7 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
   if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/** Like `parseRank`, but reads plain integers from bytes, since a slice would decode the whole block. */
+/** Like `parseRank`, but reads plain integers from bytes, because a slice would decode the whole block. */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;
@@ -174,7 +174,7 @@ function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[]
   return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
 }
 
-/** Trims spaces around columns, which only tab-separated ones can have. */
+/** Trims spaces around columns, which only tab-separated columns can have. */
 function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
   for (let i = 0; i < count; i++) {
     while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;

@@ -10,11 +10,11 @@ export interface RunLayout {
   readonly columns: readonly string[];
   readonly query: number;
   readonly document: number;
-  /** Null without a rank column. */
+  /** Null if there is no rank column. */
   readonly rank: number | null;
-  /** Null without a score column; the score of a result is then its negated rank. */
+  /** Null if there is no score column; the score of a result is then its negated rank. */
   readonly score: number | null;
-  /** Number of the header line, from 1; null without one. */
+  /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
 }
 
@@ -32,16 +32,16 @@ export function isTrecLayout({ columns, headerLine }: RunLayout): boolean {
   return headerLine === null && columns.length === TREC_COLUMNS.length;
 }
 
-/** The form of a line, for messages. */
+/** The expected form of a line, for messages. */
 export const TREC_LINE: string = TREC_COLUMNS.join(' ');
 
 /**
- * Detects the columns of a run and their separator from its first lines: TREC with or without a tag, or the columns that a
- * header names.
+ * Detects the columns of a run and their separator from its first lines: TREC with or without a tag, or the columns
+ * that a header names.
  *
- * @param lines without empty lines and comments, starting with the first of the file
- * @returns null without a line
- * @throws RecalldError `file_malformed` when the lines are not a run, or fit two layouts
+ * @param lines without empty lines and comments, starting with the first line of the file
+ * @returns null if there is no line
+ * @throws RecalldError `file_malformed` if the lines are not a run, or fit two layouts
  */
 export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLayout | null {
   const [first] = lines;
@@ -61,7 +61,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // Mixed blanks and tabs align columns. Otherwise tabs separate, since an id of a later line may contain a blank.
+    // Mixed spaces and tabs align columns. Otherwise tabs separate them, because an id on a later line may contain a
+    // space.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -93,7 +94,7 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   }
   const rank = layout.rank === null ? null : (cells[layout.rank] ?? '');
   if (rank !== null && Number.isNaN(parseRank(rank))) {
-    const hint = layout.separator === 'blanks' ? '; if ids contain blanks, separate the columns by tabs' : '';
+    const hint = layout.separator === 'blanks' ? '; if ids contain spaces, separate the columns with tabs' : '';
     return `The rank ${quoted(rank)} in column ${(layout.rank ?? 0) + 1} is not a whole number${hint}.`;
   }
   const score = layout.score === null ? null : (cells[layout.score] ?? '');
@@ -114,8 +115,8 @@ function columnHint({ columns, separator, headerLine }: RunLayout, found: number
   if (headerLine !== null && found === columns.length + 1) {
     return '; name every column, or write the file without row numbers (index=False in pandas)';
   }
-  if (separator === 'tabs') return '; the first lines separate columns by tabs, so every line must';
-  return found > columns.length ? '; if ids contain blanks, separate the columns by tabs' : '';
+  if (separator === 'tabs') return '; the first lines separate columns with tabs, so every line must';
+  return found > columns.length ? '; if ids contain spaces, separate the columns with tabs' : '';
 }
 
 /** Parses a whole number such as `7` or `7.0`; NaN for anything else. */
@@ -164,7 +165,10 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/** Rejects files where an id may contain a blank and the tag be missing, so that the last of six columns is the score. */
+/**
+ * Rejects files in which an id may contain a space and the tag be missing, so that the last of six columns is the
+ * score.
+ */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);
@@ -176,7 +180,7 @@ function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunL
     path,
     first.line,
     `The line is ambiguous: either the document is ${quoted(document)} and the last column a tag, or the document is ` +
-      `${quoted(`${document} ${rank}`)} and the last column the score. Separate the columns by tabs.`,
+      `${quoted(`${document} ${rank}`)} and the last column the score. Separate the columns with tabs.`,
   );
 }
 
@@ -193,7 +197,7 @@ const roles = {
   score: [['score', 'similarity', 'sim']],
 } as const;
 
-/** Returns null when the first line is not a header. */
+/** Returns null if the first line is not a header. */
 function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   const separator = text.includes('\t') ? 'tabs' : 'blanks';
   const columns = cellsOf(text, separator);
@@ -217,7 +221,7 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
     throw malformed(path, line, `The header names ${columns.length} columns; keep at most ${MAX_COLUMNS}.`);
   }
   if (rank === null && score === null) {
-    throw malformed(path, line, 'The header names neither a rank nor a score; a run needs one of them.');
+    throw malformed(path, line, 'The header names neither a rank nor a score; a run needs at least one of them.');
   }
   return {
     separator,
@@ -230,7 +234,7 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   };
 }
 
-/** Says what is wrong with the first line of a file that is not a TREC run, and what the file may be. */
+/** Describes what is wrong with the first line of a file that is not a TREC run, and what the file may be. */
 function problemOfFirst(text: string): string {
   const separator = text.includes('\t') ? 'tabs' : 'blanks';
   const cells = cellsOf(text, separator);

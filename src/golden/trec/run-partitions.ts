@@ -18,13 +18,13 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** A partition of this many bytes of a file fits into the cache of a processor while it is scored. */
+/** A partition for this many bytes of a file fits into the processor cache while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
 const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
 /**
- * Stores the document id, score and rank of each result, partitioned by query: results that are scored together are close
- * together in memory, wherever they are in the file.
+ * Stores the document id, score and rank of each result, partitioned by query, so that results that are scored together
+ * are close together in memory, wherever they are in the file.
  */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
@@ -41,13 +41,13 @@ export class RunPartitions {
     hash: 0,
     rank: 0,
   };
-  /** Passes a double between functions as two words, since a number would be boxed. */
+  /** Passes a double between functions as two words, because a number would be boxed. */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
   private count = 0;
 
   /**
-   * @param fileBytes size of the file; 0 when unknown
+   * @param fileBytes size of the file; 0 if unknown
    * @param isJudgedQuery called once per query id; results of other queries are counted but not stored
    */
   constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
@@ -57,7 +57,7 @@ export class RunPartitions {
     this.partitions = Array.from({ length: partitions }, () => new Partition());
   }
 
-  /** Number of results, including those of queries without judgments. */
+  /** Number of results, including results of queries without judgments. */
   get length(): number {
     return this.count;
   }
@@ -80,7 +80,7 @@ export class RunPartitions {
   }
 
   /**
-   * Adds lines from `start` on that have the six columns of TREC with one separator in between.
+   * Adds lines from `start` on that have the six TREC columns with one separator in between.
    *
    * @returns the start of the first line of another form
    */
@@ -190,7 +190,7 @@ interface Piece {
   filled: number;
 }
 
-/** Pieces are allocated in slabs: a million small buffers would keep the garbage collector busy. */
+/** Pieces are allocated in slabs, because a million small buffers would keep the garbage collector busy. */
 const [PIECE_WORDS, SLAB_BYTES] = [8 * 1024, 4 * 2 ** 20] as const;
 const WORD = 4;
 
@@ -214,7 +214,7 @@ class Slabs {
   }
 }
 
-/** Words of a record before the bytes of its document id. */
+/** Words in a record before the bytes of its document id. */
 const HEAD = 6;
 const [QUERY_WORD, LENGTH_WORD, HASH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3, 4] as const;
 const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
@@ -270,7 +270,7 @@ class Partition {
       this.count,
     );
     const { blockOf, starts, ends, hashes, scores, ranks } = columns;
-    // A counting sort by query, whose results are counted already.
+    // A counting sort by query, because the number of results per query is known.
     const next = new Int32Array(queries.size);
     let rows = 0;
     for (let query = first; query < queries.size; query += step) {
@@ -316,7 +316,7 @@ class QueryNumbers {
     return this.count;
   }
 
-  /** Returns the number of an id, a new one if it is unknown. */
+  /** Returns the number of an id, a new number if the id is unknown. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;

@@ -33,20 +33,20 @@ export interface EvaluationCounts {
   readonly queriesWithoutRelevant: number;
   /** Judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /** Judgments of 0 or more whose document was returned for their query. */
+  /** Judgments with a grade of 0 or more whose document was returned for their query. */
   readonly judgedDocumentsFound: number;
   /** Queries of the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
-  /** Results that repeat a document of the same ranking, over judged queries. */
+  /** Results that repeat a document in the same ranking, over judged queries. */
   readonly duplicateDocuments: number;
   /**
-   * Documents with the same score as the other document ranked right before them, over judged queries: ranks that were
-   * decided by document id and not by the retriever.
+   * Documents with the same score as the previous, different document in the ranking, over judged queries. The document
+   * id, not the retriever, decided their order.
    */
   readonly scoreTies: number;
 }
 
-/** The difference of a document that is judged for one query but returned for another. */
+/** How the query ids of a document differ that is judged for one query but returned for another. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why a run shares no document with the judgments. */
@@ -59,9 +59,9 @@ export interface TrecScores {
   /** The file of the run. */
   readonly path: string;
   readonly counts: EvaluationCounts;
-  /** Null when at least one judged document is found, or none is judged. */
+  /** Null if at least one judged document is found, or none is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Neighbors by score where the better one has the better rank (`agree`), or the worse rank (`disagree`). */
+  /** Neighbors by score of which the better one has the better rank (`agree`) or the worse rank (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query. */
   readonly repeat: RepeatedDocument | null;
@@ -79,7 +79,7 @@ interface JudgedQueries {
   readonly judgments: JudgmentTable;
   readonly judgedDocuments: number;
   readonly queriesWithoutRelevant: number;
-  /** Every judged query, in code-point order whatever the order of the file. */
+  /** Every judged query, in code-point order whatever the order in the file. */
   readonly ids: readonly string[];
   /** Index in `ids` by query id. */
   readonly places: ReadonlyMap<string, number>;
@@ -87,7 +87,7 @@ interface JudgedQueries {
 
 /** Scores of a run, or of the lines read so far. */
 interface RunScores {
-  /** One column per key, one value per judged query; 0 for queries that the run does not answer. */
+  /** One column per key, one value per judged query; 0 for queries without results in the run. */
   readonly columns: readonly Float64Array[];
   /** 1 for each judged query with results. */
   readonly answered: Uint8Array;
@@ -99,15 +99,15 @@ interface RunScores {
   ranksAgree: number;
   ranksDisagree: number;
   repeat: RepeatedDocument | null;
-  /** Samples of document ids of shared queries, collected until a judged document is found. */
+  /** Samples of document ids for shared queries, collected until a judged document is found. */
   readonly judgedIds: Set<string>;
   readonly returnedIds: Set<string>;
 }
 
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged query
- * without results scores 0. A run is read in batches of whole queries. If a query is split over two batches, the run is read
- * again, with its results stored by query until its end.
+ * without results scores 0. A run is read in batches of whole queries. If a query is split over two batches, the run is
+ * read again, and its results are stored by query until the end.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
  * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
@@ -198,7 +198,7 @@ const BATCH_RESULTS = 2000;
 /** Thrown while reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split over two batches');
 
-/** Returns null when a query is split over two batches. */
+/** Returns null if a query is split over two batches. */
 async function scoreInBatches(
   judged: JudgedQueries,
   path: string,
@@ -241,7 +241,7 @@ function noScores({ ids }: JudgedQueries, { keys }: ScoringSettings): RunScores 
   };
 }
 
-/** Returns a function that adds the scores of a batch to those of its run. */
+/** Returns a function that adds the scores of a batch to the scores of its run. */
 function scorer(
   { judgments, places }: JudgedQueries,
   path: string,
@@ -272,7 +272,7 @@ function scorer(
   };
 }
 
-/** Numbers of ids, in all and per query, that show how those of judgments and run differ. */
+/** Number of ids, in total and per query, that show how ids in the judgments and in the run differ. */
 const [SAMPLED_IDS, SAMPLED_OF_QUERY] = [2000, 100] as const;
 
 function sampleIds(
@@ -292,7 +292,7 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** Returns the repeat of the first query by id, so that the order of lines does not matter. */
+/** Returns the repeat for the first query by id, so that the order of lines does not matter. */
 function firstRepeat(before: RepeatedDocument | null, batch: ResultTable, queryId: string): RepeatedDocument | null {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
@@ -332,7 +332,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
   const [run] = scores as [TrecScores];
   return {
     run,
-    /** Every judged query, in code-point order of the ids whatever the order of the files. */
+    /** Every judged query, in code-point order of the ids whatever the order in the files. */
     queryIds,
     /** In the order of the requested keys. */
     metrics: request.keys.map((key, i) => {

@@ -74,7 +74,9 @@ export class JudgmentTable {
     return grades;
   }
 
-  /** Fills a set with the documents of a query, with room for more; returns the first row that repeats one, or -1. */
+  /**
+   * Fills a set with the documents of a query, with room for more, and returns the first row that repeats one, or -1.
+   */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
     set.empty(countOf(query) + more);
@@ -87,7 +89,7 @@ export class JudgmentTable {
     return -1;
   }
 
-  /** Returns the first line that judges a document a second time for its query, or null. */
+  /** Returns the first line that judges a document for its query a second time, or null. */
   firstRepeat(): { readonly line: number; readonly queryId: string; readonly documentId: string } | null {
     const set = new DocumentSet();
     let first: readonly [row: number, queryId: string] | null = null;

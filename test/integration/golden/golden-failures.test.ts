@@ -122,7 +122,7 @@ describe('a golden run against', () => {
     expect(labels?.explanation).toContain(`${QUERIES} of ${QUERIES} judged documents`);
     expect(regression).toMatchObject({
       verdict: 'no_data',
-      explanation: 'Every query has a stale label, so this set cannot show how the retriever does.',
+      explanation: 'Every query has a stale label, so this set cannot measure the retriever.',
     });
     expect([state(floorName), state(labelsName)]).toEqual(['critical', 'warning']);
   });

@@ -228,7 +228,7 @@ it('a run with failed queries is pinned on request only, and the report says tha
   await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_has_failures' });
   expect(await store.db.golden.baselines.pinned('failing', 'faq')).toBeNull();
   const report = await pinRun(store, failing, { ...aPin(2), withFailures: true }, never);
-  expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count 0.']);
+  expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count as 0.']);
 });
 
 it('requested reruns may fail the checks that the pinned run fails, since its level is accepted', async () => {

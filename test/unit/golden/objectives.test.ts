@@ -25,7 +25,7 @@ describe('an objective', () => {
   it('of 80 % is refused, since none of its pages could fire', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
-    expect(impossible[1]).toContain('It needs an objective above 83.4 %. Raise it, or remove it from slo.');
+    expect(impossible[1]).toContain('A burn rate alert requires an objective above 83.4 %. Raise it, or remove it from slo.');
   });
 
   it('on a latency between two buckets is refused, with the buckets', () => {
@@ -53,7 +53,7 @@ describe('the burn rates of an objective', () => {
     const { possible, refused } = burnRates(0.9, 30);
     expect(possible.map(({ factor }) => factor)).toEqual([6, 3, 1]);
     expect(refused).toEqual([
-      'The objective of 0.9 cannot be watched at a burn rate of 14.4 over 1h: that would need 144 % of bad queries. It needs an objective above 93.1 %.',
+      'The objective of 0.9 cannot be watched at a burn rate of 14.4 over 1h: that would need 144 % of bad queries. A burn rate alert requires an objective above 93.1 %.',
     ]);
   });
 

@@ -1,4 +1,4 @@
-/** `recalld baselines`: pins the runs that others are compared with. */
+/** `recalld baselines`: pins runs as baselines for later runs. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
@@ -43,18 +43,13 @@ export function baselinesCommand(command: Command, signal: AbortSignal): Command
 function pinCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'pin',
-    'Pin a completed run as the baseline that later runs of its set are compared with.',
+    'Pin a completed run as the baseline for later runs of its set.',
     'recalld baselines pin 20261120T154500Z-3f9a1c2b --reruns 9',
   )
     .argument('<run>', 'id of the run')
     .option('--note <text>', 'a short reason')
-    .option(
-      '--reruns <n>',
-      'repeat the run this many times first, to measure the noise of the retriever',
-      parseReruns,
-      0,
-    )
-    .option('--with-failures', 'pin the run even if some of its queries failed; they count 0 in the baseline')
+    .option('--reruns <n>', 'repeat the run this many times first, to measure retriever noise', parseReruns, 0)
+    .option('--with-failures', 'pin the run even if some of its queries failed; they count as 0 in the baseline')
     .action(async (runId: string, options: PinOptions) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(options.config, signal);
@@ -72,13 +67,10 @@ function pinCommand(signal: AbortSignal): Command {
       for (const warning of warnings) note(warning);
       for (const { runId: other, reason } of baseline.excludedRuns) note(`Excluded run ${other}: ${reason}.`);
       if (runs < MIN_CLEAN_RUNS) {
-        note(
-          `The noise of the retriever is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`,
-        );
+        note(`Retriever noise is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`);
       } else if (isDeterministic)
-        note(`The retriever returned the same in ${plural(runs, 'run')}, so any difference is a change.`);
-      else
-        note(`The noise of the retriever, measured on ${plural(runs, 'run')}, is taken into account in comparisons.`);
+        note(`The retriever returned the same results in ${plural(runs, 'run')}, so any difference is a change.`);
+      else note(`Comparisons account for the retriever noise measured on ${plural(runs, 'run')}.`);
       for (const sentence of power) note(sentence);
     });
 }
@@ -115,7 +107,7 @@ function unpinCommand(signal: AbortSignal): Command {
     'Unpin the baseline; runs are then no longer compared.',
     'recalld baselines unpin --pipeline support-docs --set support-faq',
   )
-    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--set <name>', 'golden set')
     .action(async (options: ConfiguredOptions & { readonly pipeline: string; readonly set: string }) => {
       const { pipeline, set } = options;
@@ -129,7 +121,7 @@ function unpinCommand(signal: AbortSignal): Command {
 
 function listCommand(signal: AbortSignal): Command {
   return configuredCommand('list', 'List baselines, newest first.', 'recalld baselines list')
-    .option('--pipeline <name>', 'only baselines of this pipeline')
+    .option('--pipeline <name>', 'list only baselines of this pipeline')
     .option('--limit <n>', 'maximum number of baselines', parseCount, 20)
     .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
       const { pipeline, limit } = options;

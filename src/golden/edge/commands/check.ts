@@ -1,4 +1,4 @@
-/** `recalld golden check`: checks a golden set, and repairs the judgments that a person accepts. */
+/** `recalld golden check`: checks a golden set, and applies the fixes to judgments that a person accepts. */
 
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
@@ -23,7 +23,7 @@ import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
-/** Smaller sets have little value for comparisons. */
+/** Smaller sets are of little value for comparisons. */
 const MIN_QUERIES = 100;
 const SHOWN = 20;
 
@@ -65,12 +65,14 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   if (lost.unknown.length > 0) {
     lines.push(
       `No proposal for ${plural(lost.unknown.length, 'document')}, whose text was never stored. ` +
-        'The daemon stores the texts of judged documents while it runs.',
+        'The daemon stores texts of judged documents while it runs.',
     );
   }
   if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
   section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
-    likeness === 'equal' ? `${first} = ${second}` : `${first} ~ ${second} (${percentage(similarity)} of their words)`,
+    likeness === 'equal'
+      ? `${first} = ${second}`
+      : `${first} ~ ${second} (${percentage(similarity)} of their words in common)`,
   );
   section(
     lines,
@@ -183,7 +185,7 @@ function representativenessLines(live: RepresentativenessOutcome): string[] {
   const { value, ciLow, ciHigh } = live.covered;
   const lacking = live.topics.filter(({ golden }) => golden === 0);
   return [
-    `Live traffic: ${percentage(value)} of the live queries of the last week have a similar golden query ` +
+    `Live traffic: ${percentage(value)} of the live queries in the last week have a similar golden query ` +
       `(${interval(ciLow, ciHigh, 'share')}, ${plural(live.live.length, 'query', 'queries')}).`,
     ...shown(
       lacking.map(
@@ -203,7 +205,7 @@ function shown(lines: readonly string[]): string[] {
   return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
 }
 
-/** File with accepted proposals: the output of `golden check --json` without the rejected ones. */
+/** A file of accepted proposals: the output of `golden check --json` without the rejected proposals. */
 const proposalSchema = z.object({
   query_id: z.string(),
   from: z.string(),
@@ -239,18 +241,21 @@ export function checkCommand(signal: AbortSignal): Command {
   )
     .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
-    .option('--fix', 'add a version with the proposals for stale labels that you accept', false)
-    .option('--accept <which>', '`all`, or a file: the output of --json with the accepted proposals')
-    .addHelpText('after', '\nExit code 1: problems with labels, judgments, queries or the ids of answers.')
+    .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
+    .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
+    .addHelpText('after', '\nExit code 1: problems with labels, judgments, queries or result ids.')
     .action((options: CheckOptions) => check(commandSettings(options.config, signal), options));
 }
 
 async function check(settings: CommandSettings, options: CheckOptions): Promise<void> {
   if (options.accept !== undefined && !options.fix) {
-    throw new RecalldError('usage', '--accept needs --fix.');
+    throw new RecalldError('usage', '--accept requires --fix.');
   }
   if (options.fix && options.accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new RecalldError('usage', '--fix needs a terminal to ask. Use --accept all or --accept FILE instead.');
+    throw new RecalldError(
+      'usage',
+      '--fix requires a terminal for its prompts. Use --accept all or --accept FILE instead.',
+    );
   }
   await withCommandStore(settings, async (store) => {
     const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
@@ -282,11 +287,11 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${accept} accepts ${plural(unknown.length, 'proposal')} that no longer apply (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} no longer apply (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
   );
 }
 
-/** `y` accepts one, `a` it and all that follow, `q` quits; everything else rejects. */
+/** `y` accepts one proposal, `a` accepts it and all that follow, `q` quits; everything else rejects. */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];
@@ -311,7 +316,7 @@ async function readAcceptances(path: string): Promise<Acceptance[]> {
   if (parsed !== null) return parsed;
   throw new RecalldError(
     'file_malformed',
-    `${path} is not the output of \`golden check --json\`. Keep its form and remove the proposals that you reject.`,
+    `${path} is not the output of \`golden check --json\`. Keep its format and remove the proposals that you reject.`,
   );
 }
 

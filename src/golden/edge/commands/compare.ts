@@ -1,4 +1,4 @@
-/** `recalld compare`: compares TREC runs, and formats comparisons for people. */
+/** `recalld compare`: compares TREC runs, and formats comparisons for the terminal. */
 
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -22,7 +22,10 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 
 const MAX_QUERIES = 10;
 
-/** Yields a table of the metrics, the verdict and its rule, the queries that lost most, and advice on the size of the set. */
+/**
+ * Yields a table of the metrics, the verdict and its rule, the queries with the largest losses, and advice on the size
+ * of the set.
+ */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
   const { comparison } = compared;
   yield `${metricsTable(comparison.metrics)}\n\n`;
@@ -34,7 +37,7 @@ function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSett
   if (advice.length > 0) yield `\n${advice.join('\n')}\n`;
 }
 
-/** Formats one line per metric, with its interval and the smallest detectable difference. */
+/** Formats one line per metric, with its interval and smallest detectable difference. */
 export function metricsTable(metrics: readonly MetricComparison[]): string {
   return tableText(metrics, [
     ['metric', ({ key }) => formatMetricKey(key)],
@@ -58,13 +61,13 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
   return [
     `Verdict on ${primary}: ${verdict}.`,
     `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
-      'an improvement a rise of at least as much.',
+      'an improvement is a rise of at least as much.',
     ...(metrics.length === 1
       ? []
-      : ['The first of --metrics decides; the others are context, each at the same level.']),
+      : ['The first metric in --metrics decides; the others are context, each tested at the same level.']),
     ...(context.length === 0 || verdict === 'regression'
       ? []
-      : [`${context.join(' and ')} regressed too, which does not affect the verdict.`]),
+      : [`${context.join(' and ')} regressed too, but that does not affect the verdict.`]),
   ];
 }
 
@@ -74,12 +77,12 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
     `Judged queries: ${comparison.n}. Without results: ${baseline.counts.missing} in the baseline, ` +
       `${candidate.counts.missing} in the candidate.`,
     `Judged documents: ${baseline.counts.judgedDocuments}. Found in the baseline and the candidate: ${found}.`,
-    // Notes on the judgments are the same for both.
+    // Notes on the judgments apply to both runs.
     ...new Set([baseline, candidate].flatMap(notesOf)),
   ];
 }
 
-/** For the first metric that regressed, else for the first one in which a query lost. */
+/** Reports on the first metric that regressed, else on the first one in which a query lost. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -93,10 +96,10 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
     ['candidate', (query) => value(query.candidate, 'score'), 'number'],
     ['difference', ({ difference }) => value(difference, 'difference'), 'number'],
   ]);
-  return `Queries that lost most in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
+  return `Queries with the largest losses in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
 }
 
-/** Unknown without any change, since it depends on the spread of the differences. */
+/** Unknown without any change, because it depends on the spread of the differences. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);
@@ -116,23 +119,23 @@ interface CompareOptions extends TrecOptions {
  * regression.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files, `nothing_matches` for a run without any judged document.
+ * `file_malformed` for the files, `nothing_matches` for a run with no judged document.
  *
- * @param output stream of the report
+ * @param output stream for the report
  */
 export function compareCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
   return withTrecOptions(
     command,
     [
-      ['--baseline <file>', 'TREC run to compare with'],
+      ['--baseline <file>', 'TREC run that is the baseline'],
       [
         '--candidate <file...>',
-        'TREC run to compare; with several runs, all pairs are compared, with p adjusted by Holm',
+        'TREC run to compare with the baseline; with several runs, all pairs are compared, with p adjusted by Holm',
       ],
     ],
     DEFAULT_METRICS,
   )
-    .option('--alpha <level>', 'level of the two-sided test', '0.05')
+    .option('--alpha <level>', 'significance level of the two-sided test', '0.05')
     .option('--min-effect <difference>', 'smallest difference that matters (default: 0.02, and 0.03 for hit_rate)')
     .addHelpText('after', HELP)
     .action(async (options: CompareOptions) => {

@@ -1,4 +1,4 @@
-/** `recalld eval`: scores a TREC run, and formats the result as JSON or as tables for people. */
+/** `recalld eval`: scores a TREC run, and formats the result as JSON or as tables for the terminal. */
 
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
@@ -16,12 +16,12 @@ import {
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
-/** Rows per write: neither one huge string nor one write per row. */
+/** Rows per write, to avoid both one huge string and one write per row. */
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * Yields the report as one JSON document in pieces. An object would reorder query ids that look like numbers and lose one
- * called `__proto__`. A missing bound (dcg of one query) is null.
+ * Yields the report as one JSON document, in pieces. An object would reorder query ids that look like numbers and lose
+ * one called `__proto__`. A missing bound (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
@@ -42,7 +42,10 @@ function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean):
   yield '\n}\n';
 }
 
-/** Yields the report for a terminal: a table of means, the counts, and if requested a line of tab-separated values per query. */
+/**
+ * Yields the report for a terminal: a table of means, the counts, and if requested a line of tab-separated values per
+ * query.
+ */
 function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
   yield `${summaryTable(metrics)}\n\n${[describeCounts(run.counts), ...notesOf(run)].join('\n')}\n`;
@@ -93,9 +96,9 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,u
  * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` does, without a database.
  *
  * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files, and, after the report, `nothing_matches` for a run without any judged document.
+ * `file_malformed` for the files, and, after the report, `nothing_matches` for a run with no judged document.
  *
- * @param output stream of the report
+ * @param output stream for the report
  */
 export function evalCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
   return withTrecOptions(

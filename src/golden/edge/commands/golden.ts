@@ -1,4 +1,4 @@
-/** `recalld golden`: makes, checks and runs golden sets. */
+/** `recalld golden`: creates, checks and runs golden sets. */
 
 import { type Command, InvalidArgumentError } from 'commander';
 import {
@@ -44,18 +44,18 @@ import { exportCommand, importCommand, listCommand, parseSetName, showCommand } 
 function generateCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'generate',
-    'Generate queries about the chunks of the store with a chat model, into a golden set of their own.',
+    'Generate queries about stored chunks with a chat model, as a separate golden set.',
     'recalld golden generate --pipeline support-docs --set support-generated --queries 300 --max-cost 2',
   )
-    .requiredOption('--pipeline <name>', 'pipeline whose store the chunks are drawn from')
+    .requiredOption('--pipeline <name>', 'pipeline from whose store chunks are sampled')
     .requiredOption('--set <name>', 'golden set of generated queries, new or existing', parseSetName)
     .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
-    .option('--per-chunk <n>', 'queries per chunk, each in another style', parseCount, 1)
-    .option('--max-cost <usd>', 'stop before the model has cost more than this', parseCost)
-    .option('--out <file>', 'write a review file instead of the set')
+    .option('--per-chunk <n>', 'queries per chunk, each in a different style', parseCount, 1)
+    .option('--max-cost <usd>', 'stop before the model cost exceeds this amount', parseCost)
+    .option('--out <file>', 'write a review file instead of changing the set')
     .option('--resume', 'continue an interrupted generation', false)
     .option('--seed <n>', 'seed for the choice of chunks and styles', parseSeed, 1)
-    .option('--force', 'replace the file if it is there', false)
+    .option('--force', 'overwrite the file if it exists', false)
     .addHelpText('after', '\nExit code 1: fewer queries were generated than requested.')
     .action((options: ConfiguredOptions & GenerateOptions) =>
       generate(commandSettings(options.config, signal), options),
@@ -87,12 +87,12 @@ function languageModel({ llm }: Config, { maxCost }: GenerateOptions) {
   if (maxCost === undefined || prices !== null) return { model, prices };
   throw new RecalldError(
     'usage',
-    '--max-cost needs the prices of the model; add llm.price_per_million_tokens: {input, output}.',
+    '--max-cost requires the model prices; add llm.price_per_million_tokens: {input, output}.',
   );
 }
 
 function failingLine({ kept }: GenerationReport, message: string): string {
-  return `${message} ${plural(kept, 'query', 'queries')} generated so far. Fix the problem, then run again with --resume.`;
+  return `${message} ${plural(kept, 'query', 'queries')} generated so far. Fix the problem, then rerun with --resume.`;
 }
 
 function estimateLine({ tokens, cost }: CostEstimate, maxCost: number | undefined): string {
@@ -121,9 +121,9 @@ function endLine({ end }: GenerationReport): string | null {
     case 'cost_cap':
       return 'Stopped: the next query could exceed --max-cost.';
     case 'no_more_chunks':
-      return 'Stopped: all drawn chunks are used up. Use another --seed to draw others.';
+      return 'Stopped: all sampled chunks are used up. Use another --seed to sample others.';
     case 'never_retrieved':
-      return 'Stopped: the retriever never returned the source chunk of a query. Check that it returns the ids of the store.';
+      return 'Stopped: the retriever never returned the source chunk of a query. Check that the retriever returns the ids of the store.';
     case 'complete':
     case 'failing':
       return null;
@@ -155,7 +155,7 @@ interface PromoteRequest {
   readonly force: boolean;
 }
 
-/** Maximum length of a document text in a review file. */
+/** Maximum length of document texts in a review file. */
 const SHOWN_TEXT = 600;
 
 /** @throws RecalldError text_not_stored, pipeline_unknown, file_unwritable */
@@ -169,7 +169,8 @@ export async function promoteToFile(
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
   return withPipeline(settings, request.pipeline, async (pipeline) => {
     const { privacy } = config.pipelines.find(({ name }) => name === request.pipeline) ?? {};
-    if (privacy?.text === 'hash') throw noText(request.pipeline, 'keeps no texts of live queries (privacy.text: hash)');
+    if (privacy?.text === 'hash')
+      throw noText(request.pipeline, 'does not store texts of live queries (privacy.text: hash)');
     const latest = await store.db.golden.sets.latest(request.set);
     if (latest !== null && latest.origin === 'generated') {
       throw originMismatch(request.set, latest.origin);
@@ -253,15 +254,15 @@ type PromoteOptions = ConfiguredOptions & PromoteRequest;
 function promoteCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'promote',
-    'Write live queries with feedback or poor grades to a review file for a person to judge. Import it with `golden import --format review`.',
+    'Write live queries with feedback or poor grades to a review file, for a person to judge. Import the file with `golden import --format review`.',
     'recalld golden promote --pipeline support-docs --since 14d --set support-faq --out review.jsonl',
   )
-    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--since <when>', 'a date such as 2026-11-01, or a number of days such as 14d', parseSince)
-    .requiredOption('--set <name>', 'golden set to add the queries to', parseSetName)
+    .requiredOption('--set <name>', 'golden set that the queries are added to', parseSetName)
     .requiredOption('--out <file>', 'review file to write')
     .option('--queries <n>', 'maximum number of queries', parseCount, 50)
-    .option('--force', 'replace the file if it is there', false)
+    .option('--force', 'overwrite the file if it exists', false)
     .action((options: PromoteOptions) => promote(commandSettings(options.config, signal), options));
 }
 
@@ -276,7 +277,7 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
       `${plural(report.suggested, 'document')} with a suggested grade, ${report.open} to judge.`,
   );
   if (report.failed > 0)
-    printLine(`The retriever failed ${report.failed} of them; they have only the documents that users saw.`);
+    printLine(`The retriever failed ${report.failed} of these queries; they list only the documents that users saw.`);
   printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
 }
 

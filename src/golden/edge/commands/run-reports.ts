@@ -19,7 +19,7 @@ interface Trend {
   readonly values: readonly (number | null)[];
 }
 
-/** Formats the metrics at the largest cutoff, the segments that changed, and the queries that lost most. */
+/** Formats the metrics at the largest cutoff, the changed segments, and the queries with the largest losses. */
 export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQueries: number): string {
   const { baseline, candidate, differences } = compared;
   const all = segmentOf(differences);
@@ -53,7 +53,7 @@ function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: Gold
   return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}, ${startedAt.toISOString()}`;
 }
 
-/** Lists the nDCG of the segments that changed, worst first. */
+/** Lists nDCG for the segments that changed, worst first. */
 function segmentLines(shown: readonly RunDifference[]): string[] {
   const moved = shown
     .filter(({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0)

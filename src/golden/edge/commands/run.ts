@@ -1,4 +1,7 @@
-/** `recalld golden run` and `recalld golden cancel`: runs a golden set in this process, or enqueues it for a daemon. */
+/**
+ * `recalld golden run` and `recalld golden cancel`: runs a golden set in this process, or enqueues the run for a
+ * daemon.
+ */
 
 import type { Command } from 'commander';
 import {
@@ -51,14 +54,17 @@ interface RunOptions extends ConfiguredOptions {
 export function runCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'run',
-    'Run a golden set against the retriever of a pipeline, now.',
+    'Run a golden set against the retriever of a pipeline now.',
     'recalld golden run --pipeline support-docs --set support-faq',
   )
-    .requiredOption('--pipeline <name>', 'pipeline of the config')
+    .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--set <name>', 'name of the golden set')
-    .option('--wait', 'run it in this process and wait for its end', true)
-    .option('--no-wait', 'enqueue it for a running daemon and return at once')
-    .option('--debug <query-id>', 'run this one query and show its request, response, ranks and scores; stores nothing')
+    .option('--wait', 'run the set in this process and wait until it ends', true)
+    .option('--no-wait', 'enqueue the run for a running daemon and return at once')
+    .option(
+      '--debug <query-id>',
+      'run only this query and show its request, response, ranks and scores; stores nothing',
+    )
     .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
 }
 
@@ -90,25 +96,25 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
     throw new RecalldError(
       'retriever_unreachable',
-      `The retriever of pipeline "${summary.pipeline}" answered no query: ${failure.explanation} ${fixOf(failure.code)}`,
+      `The retriever of pipeline "${summary.pipeline}" failed every query: ${failure.explanation} ${fixOf(failure.code)}`,
     );
   }
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns what to check in the config, by the code of the failure. */
+/** Returns what to check in the config for this failure code. */
 function fixOf(code: string): string {
   const option = misreadingOption(code);
   if (option !== null) return `Check ${option}.`;
   return /^(connection_|dns_|host_|timeout)/.test(code)
-    ? 'Start it, or correct its address under `retriever`.'
+    ? 'Start the retriever, or correct its address under `retriever`.'
     : 'Check `retriever` in the config, and the service behind it.';
 }
 
 export function cancelCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'cancel',
-    'Cancel a running golden run. Its worker stops within seconds.',
+    'Cancel a running golden run. The worker stops within seconds.',
     'recalld golden cancel 20261120T154500Z-3f9a1c2b',
   )
     .argument('<id>', 'id of the run')
@@ -125,7 +131,7 @@ interface GoldenRunRequest {
 }
 
 /**
- * Runs a golden set to its end. When interrupted, marks the run as cancelled.
+ * Runs a golden set until the run ends. If interrupted, marks the run as cancelled.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
  */
@@ -202,17 +208,17 @@ function cancelRunNow(store: CommandStore, runId: string): Promise<GoldenRun> {
   return cancelGoldenRun(store, runId);
 }
 
-/** Maximum length shown of a text that a service sent. */
+/** Maximum displayed length of a text from a service. */
 const MAX_TEXT = 2000;
 
 export interface DebuggedQuery {
   readonly query: GoldenQuery;
-  /** Requests to services and their responses, in order of the responses; secrets are removed. */
+  /** Requests to services and their responses, in response order; secrets are removed. */
   readonly exchanges: readonly { readonly request: string; readonly answer: string }[];
   readonly outcome: string;
   readonly error: string | null;
   readonly latency_ms: number | null;
-  /** The documents read from the response, best first; the grade is null for an unjudged document. */
+  /** The documents parsed from the response, best first; the grade is null for an unjudged document. */
   readonly documents: readonly {
     readonly rank: number;
     readonly id: string;
@@ -221,7 +227,7 @@ export interface DebuggedQuery {
   }[];
   /** Relevant documents that were not returned. */
   readonly missed: readonly string[];
-  /** By metric key. */
+  /** Scores by metric key. */
   readonly scores: Readonly<Record<string, number>>;
 }
 
@@ -302,7 +308,7 @@ function formatDebuggedQuery(debugged: DebuggedQuery): string {
     `query      ${query.id}: ${query.text}`,
     `judged     ${judgments}`,
     ...(exchanges.length === 0
-      ? ['request    not over HTTP: the retriever is a command or searches the store itself']
+      ? ['request    not over HTTP: the retriever is a command or searches the store directly']
       : exchanges.flatMap(({ request, answer }) => [`request    ${request}`, `response   ${answer}`])),
     `outcome    ${outcome}${latencyMs === null ? '' : `, ${Math.round(latencyMs)} ms`}${error === null ? '' : `: ${error}`}`,
     '',

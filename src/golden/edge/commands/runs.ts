@@ -50,7 +50,7 @@ export function runsCommand(command: Command, signal: AbortSignal): Command {
     configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
       .option('--pipeline <name>', 'only runs of this pipeline')
       .option('--set <name>', 'only runs of this golden set')
-      .option('--sentinels', 'list sentinels instead of full runs', false)
+      .option('--sentinels', 'list sentinel runs instead of full runs', false)
       .option('--limit <n>', 'maximum number of runs', parseCount, 20)
       .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
   );
@@ -63,11 +63,11 @@ export function runsCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     configuredCommand(
       'compare',
-      'Compare golden runs query by query. With more than two, compares every pair, with p adjusted by Holm.',
+      'Compare golden runs query by query. With more than two runs, compare every pair, with p adjusted by Holm.',
       'recalld runs compare 20261119T154500Z-1b7c0d9e 20261120T154500Z-3f9a1c2b',
     )
-      .argument('<baseline>', 'id of the run to compare with')
-      .argument('<candidates...>', 'ids of the runs to compare')
+      .argument('<baseline>', 'id of the baseline run')
+      .argument('<candidates...>', 'ids of the runs to compare with it')
       .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cutoff)')
       .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
       .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {

@@ -118,7 +118,7 @@ interface ImportOptions extends ConfiguredOptions {
 export function importCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'import',
-    'Import a golden set. A changed file becomes a new version.',
+    'Import a golden set. A changed file creates a new version.',
     'recalld golden import faq.csv --set support-faq --dry-run\n  recalld golden import labels.csv --set support-faq --document filename --grade label --ignore page\n  recalld golden import ./beir/scifact --set scifact --format beir\n  recalld golden import review.jsonl --set support-faq --format review',
   )
     .argument('<path>', 'file, or folder for BEIR and TREC')
@@ -139,13 +139,13 @@ export function importCommand(signal: AbortSignal): Command {
       parseThreshold,
     )
     .option('--documents-separator <text>', 'tables: separator of several documents in a cell, such as ","')
-    .option('--skip-own-document', 'skip judgments of a document whose id is that of its query')
-    .option('--rows-as-queries', 'tables: make every row a query of its own, even if query and tags repeat', false)
-    .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not a usual one')
-    .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not a usual one')
-    .option('--dry-run', 'show how the files are read, and store nothing')
+    .option('--skip-own-document', 'skip judgments whose document id equals the query id')
+    .option('--rows-as-queries', 'tables: treat every row as a separate query, even if query and tags repeat', false)
+    .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not standard')
+    .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not standard')
+    .option('--dry-run', 'show how the files are read, but store nothing')
     .action((path: string, options: ImportOptions) =>
-      // A dry run needs no config and no store.
+      // A dry run requires no config and no store.
       options.dryRun === true
         ? tryImport(path, options, signal)
         : importSet(commandSettings(options.config, signal), path, options),
@@ -159,7 +159,7 @@ function parseColumns(text: string, before: readonly string[] = []): readonly st
     .map((name) => name.trim())
     .filter((name) => name !== '');
   if (columns.length > 0) return [...before, ...columns];
-  throw new InvalidArgumentError('Write names of columns, separated by commas.');
+  throw new InvalidArgumentError('Write column names, separated by commas.');
 }
 
 function parseThreshold(text: string): number {
@@ -194,8 +194,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds hints: a warning when no pipeline uses it, and `power`, sentences that say which drops the set
- * can detect, for each check of each pipeline that runs it.
+ * Imports a set and adds hints: a warning if no pipeline uses the set, and `power`, sentences that state which drops
+ * the set can detect, for each check of each pipeline that runs it.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -248,7 +248,7 @@ async function tryImport(path: string, options: ImportOptions, signal: AbortSign
   if (options.format === 'review') {
     throw new RecalldError(
       'usage',
-      '--dry-run does not support review files, which are merged with the stored set. Remove it.',
+      '--dry-run does not support review files, because they are merged with the stored set. Remove --dry-run.',
     );
   }
   const file = await readGoldenSet(path, readOptions(options.format, options), signal);
@@ -305,14 +305,14 @@ type ExportOptions = ConfiguredOptions & ExportRequest;
 export function exportCommand(signal: AbortSignal): Command {
   return configuredCommand(
     'export',
-    'Write a golden set to files. Importing them gives the same set.',
+    'Write a golden set to files. Importing them recreates the same set.',
     'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
   )
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--version <n>', 'version of the set (default: the latest)', parseCount)
     .addOption(new Option('--format <format>', 'format of the files').choices(goldenFormats).makeOptionMandatory())
     .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
-    .option('--drop-tags', 'TREC: drop the tags, which it cannot express', false)
+    .option('--drop-tags', 'TREC: drop the tags, which the format cannot express', false)
     .option('--force', 'overwrite existing files', false)
     .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
 }

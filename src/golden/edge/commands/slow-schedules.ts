@@ -1,4 +1,4 @@
-/** Warns in `recalld config check` of golden schedules that are faster than the last runs. */
+/** Warns in `recalld config check` if golden schedules are shorter than recent runs. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
@@ -14,17 +14,17 @@ export interface SlowSchedule {
   readonly purpose: RunPurpose;
   /** Shortest time between two ticks. */
   readonly intervalSeconds: number;
-  /** Median duration of the last runs. */
+  /** Median duration of the latest runs. */
   readonly medianRunSeconds: number;
   /** Number of these runs. */
   readonly runs: number;
 }
 
-/** Number of runs whose durations count; more are read, since some may have been cancelled. */
+/** Number of runs whose durations count; more are read, because some may have been cancelled. */
 const COUNTED = 5;
 const RECENT = 10;
 
-/** Reads the schedules that are faster than their last runs. */
+/** Reads the schedules that are shorter than their latest runs. */
 export function readSlowSchedules(
   settings: CommandSettings,
   pipelines: readonly WatchedPipeline[],
@@ -59,7 +59,7 @@ export async function slowSchedules(
   return found;
 }
 
-/** Returns the durations of the latest runs in seconds, newest first; a running one counts with its age. */
+/** Returns the durations of the latest runs in seconds, newest first; a running run counts with its age. */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },
@@ -84,9 +84,9 @@ export function slowScheduleInWords({
   const remedy =
     purpose === 'full'
       ? 'run it less often, or raise `concurrency` or `max_per_second`'
-      : 'run it less often, or ask fewer `queries`';
+      : 'run it less often, or use fewer `queries`';
   return (
     `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(intervalSeconds)}, but takes ${duration(medianRunSeconds)} ` +
-    `(median of the last ${plural(runs, 'run')}). Ticks are skipped while a run is still running: ${remedy}.`
+    `(median of the last ${plural(runs, 'run')}). Ticks are skipped while a run is in progress: ${remedy}.`
   );
 }

@@ -1,4 +1,4 @@
-/** Options that `eval` and `compare` share: judgments, metrics and how rankings are read. */
+/** Options shared by `eval` and `compare`: judgments, metrics and how rankings are read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
@@ -18,7 +18,7 @@ export interface TrecOptions {
 /**
  * Adds the options of all commands that compare runs with judgments.
  *
- * @param runOptions flag and meaning of the options that name a run file
+ * @param runOptions flag and description of each option that names a run file
  */
 export function withTrecOptions(
   command: Command,
@@ -31,7 +31,7 @@ export function withTrecOptions(
     .option('--metrics <list>', 'metric keys, separated by commas', defaultMetrics)
     .option('--relevance-level <grade>', 'minimum grade that counts as relevant', '1')
     .addOption(
-      new Option('--duplicates <policy>', 'what to do with a document that a ranking repeats')
+      new Option('--duplicates <policy>', 'how to treat a document that a ranking repeats')
         .choices(duplicatePolicies)
         .default('collapse'),
     )
@@ -67,7 +67,7 @@ function parseMetricList(list: string): MetricKey[] {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   if (names.length === 0) {
-    throw new RecalldError('usage', '--metrics names no metric. Write a list such as ndcg@10,map.');
+    throw new RecalldError('usage', '--metrics contains no metric. Write a list such as ndcg@10,map.');
   }
   const keys = names.map(parseMetricKey);
   return [...new Map(keys.map((key) => [formatMetricKey(key), key])).values()];

@@ -1,4 +1,4 @@
-/** Counts, notes and errors about a run that `eval` and `compare` share. */
+/** Counts, notes and errors about a run, shared by `eval` and `compare`. */
 
 import { RecalldError } from '../../../core/errors.ts';
 import { toDocument } from '../../../core/text/names.ts';
@@ -15,10 +15,10 @@ export function mismatchJson({ mismatch }: TrecScores) {
   return mismatch && { ...mismatch, differences: [...mismatch.differences] };
 }
 
-/** Ratio of disagreeing to agreeing neighbors from which the order counts as reversed. */
+/** Ratio of disagreeing to agreeing neighbors at which the order counts as reversed. */
 const REVERSED = 9;
 
-/** Returns sentences on what the counts alone do not explain, the most important first. */
+/** Returns sentences about what the counts alone do not explain, most important first. */
 export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): string[] {
   const notes: string[] = [];
   if (mismatch === null && counts.missing > 0) {
@@ -30,7 +30,7 @@ export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): 
   if (counts.queriesWithoutRelevant > 0) {
     const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
     notes.push(
-      `${counts.queriesWithoutRelevant} ${queries} no document of the relevance level, so no result can be relevant; ` +
+      `${counts.queriesWithoutRelevant} ${queries} no document at the relevance level, so no result can be relevant; ` +
         'they count in the means.',
     );
   }
@@ -39,7 +39,7 @@ export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): 
   }
   if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
     notes.push(
-      `The scores of ${path} rise with the rank, so the order by score is the reverse of the order by rank. If ` +
+      `The scores in ${path} rise with the rank, so the order by score is the reverse of the order by rank. If ` +
         'they are distances, negate them.',
     );
   }
@@ -53,7 +53,7 @@ export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): 
   return notes;
 }
 
-/** @throws RecalldError `nothing_matches` for the first run without any judged document */
+/** @throws RecalldError `nothing_matches` for the first run with no judged document */
 export function refuseMismatch(qrelsPath: string, runs: readonly TrecScores[]): void {
   for (const { path, counts, mismatch } of runs) {
     if (mismatch === null) continue;

@@ -1,4 +1,6 @@
-/** Grafana tables from PostgreSQL: the queries, labels and changes behind a number. They show ids, never texts. */
+/**
+ * Grafana tables from PostgreSQL: the queries, labels and changes behind a number. The tables show ids, never texts.
+ */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';
@@ -6,7 +8,9 @@ import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts'
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
 
-/** The latest completed full run of each selected pipeline and golden set that ended within the dashboard's time range. */
+/**
+ * The latest completed full run of each selected pipeline and golden set that ended within the dashboard time range.
+ */
 const latestRuns = `
 select distinct on (pipeline, golden_set) *
 from golden_runs
@@ -14,8 +18,8 @@ where status = 'completed' and purpose = 'full' and ${chosenSets} and $__timeFil
 order by pipeline, golden_set, finished_at desc`;
 
 /**
- * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of some runs. A
- * repeated document counts once, at its first rank; a query without an answer scores 0.
+ * nDCG at the selected cutoff (gain = grade) and the rank of the first relevant document, for each query of the runs. A
+ * repeated document counts once, at its first rank; a query without results scores 0.
  */
 export function scoredQueries(runs: string): string {
   return `
@@ -70,7 +74,7 @@ export function mostRegressedTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Most regressed queries since the baseline',
     description:
-      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Those with a stale label are marked: update their judgments first.',
+      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Queries with a stale label are marked: update their judgments first.',
     width,
     sql: `
 with latest as (${latestRuns}),
@@ -102,7 +106,7 @@ limit 50`,
 export function staleLabelsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Stale labels of the latest run',
-    description: 'Judged documents that are missing from the vector store, the highest grades first.',
+    description: 'Judged documents that are missing from the vector store, highest grades first.',
     width,
     sql: `
 with latest as (${latestRuns})
@@ -154,7 +158,7 @@ limit 60`,
 export function verdictsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest check results',
-    description: 'The latest result of each check of golden runs within the time range, and its reason.',
+    description: 'The latest result and reason of each golden check within the time range.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `
@@ -170,7 +174,7 @@ order by r.pipeline, c.name, c.severity, r.finished_at desc`,
 export function deploymentsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Deployments',
-    description: 'Changes of the index, the embedder, the retriever and the golden sets, reported or detected.',
+    description: 'Reported or detected changes to the index, embedder, retriever and golden sets.',
     width,
     sql: `
 select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",

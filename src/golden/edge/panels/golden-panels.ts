@@ -26,7 +26,7 @@ function ofWorstSet(name: ScoreMetric): string {
   return `min(${maxBy(['pipeline', 'golden_set'], name, { segment: 'all', k: '$k' })})`;
 }
 
-/** Score thresholds of a measure at the selected cutoff, by the names of the checks. */
+/** Score thresholds for a measure at the selected cutoff, by check name. */
 function floors(measure: GoldenMeasure): PromQuery {
   const check = { like: `${measure}@$k below .* on $golden_set` };
   return {
@@ -38,7 +38,7 @@ function floors(measure: GoldenMeasure): PromQuery {
 export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count 0. Dashed: the thresholds of the checks, which apply to all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0. Dashed lines: check thresholds, which apply to all queries.`,
     unit: 'none',
     min: 0,
     max: 1,
@@ -55,14 +55,14 @@ export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel
 }
 
 /**
- * The lowest score among the golden sets of a pipeline, one graph per pipeline. The lowest mean is between the lowest
+ * The lowest score among a pipeline's golden sets, one graph per pipeline. The lowest mean is between the lowest
  * bounds, and the lowest upper bound decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest score among the selected golden sets, with the lowest bounds of their 95 % CIs. Dashed: the thresholds of the checks. A check is critical when even the upper bound is below its threshold.',
+      'The lowest score among the selected golden sets, with the lowest bounds of their 95 % CIs. Dashed lines: check thresholds. A check is critical if even the upper bound is below its threshold.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -79,7 +79,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   });
 }
 
-/** Distance of the latest scores from the highest threshold of their measure, if there is one. */
+/** Distance of the latest scores from the highest threshold for their measure, if any. */
 export function floorMargins(): PromQuery[] {
   return goldenMeasures.map((measure) => {
     const on = ['pipeline', 'golden_set', 'k'] as const;
@@ -102,7 +102,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   return graph({
     title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
-      'Mean difference from the pinned run, query by query, over the queries without stale labels, with its 95 % CI. Dashed: the drop that a check watches for. A drop counts when it is that large, significant, and confirmed by the number of consecutive runs that the check requires.',
+      'Mean difference from the pinned run, query by query, over queries without stale labels, with its 95 % CI. Dashed line: the drop that a check detects. A check fails if the drop is that large, significant, and confirmed by the required number of consecutive runs.',
     unit: 'none',
     width,
     queries: [
@@ -121,13 +121,13 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   });
 }
 
-/** Overlap with the results of the pinned run; empty while none is pinned. */
+/** Overlap with the results of the pinned run; empty if no run is pinned. */
 export function stabilityGraph(): Builder<Panel> {
   const overlap = 'recalld_golden_rbo';
   return graph({
     title: 'Stability of results',
     description:
-      'Rank-biased overlap with the results of the pinned baseline, with its 95 % CI: 1 means the same documents in the same order. Needs no judgments. A drop means that results changed, not that they got worse.',
+      'Rank-biased overlap with the results of the pinned baseline, with its 95 % CI: 1 means the same documents in the same order. Needs no judgments. A drop means that results changed, not that they became worse.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -151,7 +151,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Coverage of live traffic',
       description:
-        'Share of the live queries of the last week with a similar golden query, with its 95 % CI, and the share on topics with any golden query. `recalld golden check` lists the topics without one.',
+        'Share of live queries in the last week with a similar golden query, with its 95 % CI, and the share on topics with any golden query. `recalld golden check` lists the topics without a golden query.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -168,7 +168,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'The latest run with its queries weighted by the traffic on their topics, at its largest cutoff, with its 95 % CI. If it is far below the plain score, users ask more of what works worse.',
+        'nDCG of the latest run at its largest cutoff, with queries weighted by the traffic on their topics, and its 95 % CI. If it is far below the plain score, users ask more about topics with worse results.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -182,7 +182,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Effective queries of the live mix',
       description:
-        'Number of equally weighted queries with the same information. If it is far below the size of the set, most of its queries are on topics that few users ask about.',
+        'Number of equally weighted queries that would carry the same information. If it is far below the size of the set, most golden queries are on topics that few users ask about.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -196,7 +196,7 @@ export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Number of skipped runs between two points of the graph, by reason.',
+      description: 'Skipped runs between two points of the graph, by reason.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -209,7 +209,8 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Time until a run is overdue',
-      description: 'By the schedule alone. Below 0, no run has completed in time, even if no scheduler is running.',
+      description:
+        'According to the schedule alone. Below 0, no run has completed in time, even if no scheduler is running.',
       unit: 's',
       width: 8,
       queries: [
@@ -233,7 +234,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Sentinel',
-      description: 'Status of the sentinel: exactly one of the states is 1. When it fails, a full run starts.',
+      description: 'Sentinel status: exactly one of the states is 1. If the sentinel fails, a full run starts.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -242,7 +243,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Time since the latest sentinel',
-      description: 'After 3 intervals, the state of the sentinel is no_data.',
+      description: 'After 3 intervals, the sentinel status is no_data.',
       unit: 's',
       min: 0,
       width: 12,

@@ -1,4 +1,4 @@
-/** Dashboard of one golden set of one pipeline, from its scores down to single queries. */
+/** Dashboard for one golden set of one pipeline, from its scores to single queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
@@ -39,7 +39,7 @@ function glance(): Builder<Panel>[] {
     ),
     stat({
       title: 'Queries (n)',
-      description: 'Judged queries behind every mean of the segment.',
+      description: 'Judged queries behind each mean of the segment.',
       unit: 'short',
       width: 3,
       queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
@@ -60,7 +60,7 @@ function glance(): Builder<Panel>[] {
     }),
     stat({
       title: 'Interval',
-      description: 'Longest gap between two runs by the schedule.',
+      description: 'Longest scheduled gap between two runs.',
       unit: 's',
       width: 3,
       queries: [{ expr: maxBy([], 'recalld_golden_run_interval_seconds') }],
@@ -75,7 +75,8 @@ function segments(): Builder<Panel>[] {
   return [
     graph({
       title: 'nDCG at $k by segment',
-      description: 'All segments of the golden set. Small ones vary by chance; the table beside shows their 95 % CI.',
+      description:
+        'All segments of the golden set. Small segments vary by chance; the adjacent table shows their 95 % CI.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -119,7 +120,7 @@ function baseline(): Builder<Panel>[] {
     stabilityGraph(),
     graph({
       title: 'p of the differences',
-      description: 'Two-sided p of a difference from the baseline under no change, which decides regressions.',
+      description: 'Two-sided p of a difference from the baseline if nothing changed; it decides regressions.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -129,7 +130,7 @@ function baseline(): Builder<Panel>[] {
     graph({
       title: 'Queries compared',
       description:
-        'Queries behind the differences, without those with a stale label, and queries behind the stability of results.',
+        'Queries behind the differences (those without a stale label), and queries behind the result stability.',
       unit: 'short',
       min: 0,
       width: 12,
@@ -159,7 +160,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Loss by stage',
       description:
-        'Mean share of the relevant documents that each stage of the retriever loses, stacked; the rest up to 1 is found. Empty when the retriever reports no stages.',
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked; the remainder up to 1 is found. Empty if the retriever reports no stages.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -170,7 +171,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Recall by stage',
       description:
-        'Mean share of the relevant documents that each stage passes on, with its 95 % CI. The first stage limits all that follow.',
+        'Mean share of the relevant documents that each stage passes on, with its 95 % CI. The first stage limits all later stages.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -183,7 +184,7 @@ function stageGraphs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries moved by a stage',
-      description: 'Queries that a stage such as a reranker moved into or out of a hit in the first k.',
+      description: 'Queries that a stage, such as a reranker, moved into or out of a hit in the first k.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -196,8 +197,8 @@ function stageGraphs(): Builder<Panel>[] {
       ],
     }),
     graph({
-      title: 'Time of a stage',
-      description: '95th percentile of the own time of each stage; absent when the retriever does not report it.',
+      title: 'Stage duration',
+      description: "95th percentile of each stage's own time; absent if the retriever does not report it.",
       unit: 's',
       min: 0,
       width: 8,
@@ -211,7 +212,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Length of the context',
       description:
-        'Mean number of characters in the retrieved texts of a query, with its 95 % CI; an English token is about four. Empty when the retriever returns no texts.',
+        'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token is about four. Empty if the retriever returns no texts.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -220,7 +221,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Repeated context',
       description:
-        'Mean share of the retrieved text that an earlier document of the same answer repeats, with its 95 % CI.',
+        'Mean share of the retrieved text that repeats an earlier document of the same query, with its 95 % CI.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -253,7 +254,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Forbidden documents',
       description:
-        'Forbidden documents that were returned, confirmed by a second request; absent when the set forbids none. One is too many.',
+        'Forbidden documents that were returned, confirmed by a second request; absent if the set forbids none. Any forbidden result is a failure.',
       unit: 'none',
       min: 0,
       width: 8,
@@ -262,7 +263,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'False answers',
       description:
-        'Share of the queries without an answer that were answered or failed, with its 95 % CI; absent when the set has none.',
+        'Share of unanswerable queries that were answered or failed, with its 95 % CI; absent if the set has none.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -272,7 +273,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
-      description: 'A drop means new documents without a judgment, not necessarily worse ones.',
+      description: 'A drop means new, unjudged documents, not necessarily worse ones.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -281,7 +282,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries by outcome',
-      description: 'Queries of the latest ended run by outcome.',
+      description: 'Queries of the latest finished run by outcome.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -289,8 +290,8 @@ function labelsAndRuns(): Builder<Panel>[] {
       queries: [{ expr: maxBy(['outcome'], 'recalld_golden_queries'), legend: '{{outcome}}' }],
     }),
     graph({
-      title: 'Duration of a run',
-      description: 'Duration of the latest ended run.',
+      title: 'Run duration',
+      description: 'Duration of the latest finished run.',
       unit: 's',
       min: 0,
       width: 8,
@@ -298,7 +299,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Stored runs by status',
-      description: 'Stored runs: void ones exceeded the error budget, failed ones did not end.',
+      description: 'Stored runs: void runs exceeded the error budget, failed runs did not finish.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -321,7 +322,7 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.golden,
       title: 'recalld: golden set',
-      description: 'One golden set of one pipeline: scores, segments, the baseline, labels, single queries.',
+      description: 'A golden set of a pipeline: scores, segments, the baseline, labels, single queries.',
       variables: [
         onePipeline(),
         oneGoldenSet(),

@@ -62,7 +62,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs is scheduled but has never run; three of its intervals are 30m 0s. Import the golden set, or start a process with the role scheduler.',
+    says: 'faq on docs has a schedule but has never run. Three of its intervals are 30m 0s. Import the golden set, or start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',
@@ -74,7 +74,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m % 5 === 0 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'Runs of faq on docs start, but none has completed for 15m 0s (three scheduled intervals) or longer. Check the retriever and the workers.',
+    says: 'Runs of faq on docs start, but no run has completed for at least 15m 0s (three scheduled intervals). Check the retriever and the workers.',
   },
   {
     alert: 'RecalldGoldenRunFailed',
@@ -86,14 +86,14 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m === 30 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores are from an earlier run. Run the set again.',
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Run the set again.',
   },
   {
     alert: 'RecalldRetrieverNotAnswering',
     labels: faq,
     breaching: queries({ ok: 20, empty: 0, error: 50, timeout: 30 }),
     healthy: hourlyRuns,
-    says: '80% of the 100 queries of the latest run of faq on docs failed or timed out; 50 % or more is an outage. Fix the retrieval service.',
+    says: '80% of the 100 queries in the latest run of faq on docs failed or timed out; 50 % or more is an outage. Fix the retrieval service.',
   },
   {
     alert: 'RecalldRetrieverErrors',
@@ -101,7 +101,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
     // What comes to an outage is told by another.
     healthy: queries({ ok: 40, empty: 0, error: 50, timeout: 10 }),
-    says: '10% of the 100 queries of the latest run of faq on docs failed or timed out (limit 5 %). Each counts 0, so scores drop.',
+    says: '10% of the 100 queries in the latest run of faq on docs failed or timed out (limit 5 %). Each failed query counts as 0, so scores drop.',
   },
   {
     alert: 'RecalldScoresWithheld',
@@ -175,7 +175,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
     healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
-    says: '10% of the judged documents of faq on docs are missing from the vector store (limit 2 %), and nothing replaced them. They count 0 in every score and comparison. Re-run the indexing job for the missing documents.',
+    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as 0 in every score and comparison. Re-run the indexing job for the missing documents.',
   },
   {
     alert: 'RecalldStaleLabels',

@@ -94,13 +94,13 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: { ...docs, slo: 'success' },
     breaching: traffic({ ok: 80, error: 20 }),
     healthy: calm,
-    says: '20% of the live queries of docs failed or timed out within the longer window. At this rate the objective of 99 % over 30 days will be missed.',
+    says: '20% of the live queries of docs failed or timed out within the longer window. At this rate, the objective of 99 % over 30 days will be missed.',
   },
   {
     alert: 'RecalldErrorBudgetSlowBurn',
     labels: { ...docs, slo: 'success' },
     breaching: traffic({ ok: 96, error: 4 }),
     healthy: calm,
-    says: '4% of the live queries of docs failed or timed out within the longer window. At this rate the objective of 99 % over 30 days will be missed.',
+    says: '4% of the live queries of docs failed or timed out within the longer window. At this rate, the objective of 99 % over 30 days will be missed.',
   },
 ];

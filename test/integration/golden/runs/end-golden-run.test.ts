@@ -84,7 +84,7 @@ describe('a golden run without a worker', () => {
     expect(isResumed).toBe(false);
     expect(run).toMatchObject({
       status: 'failed',
-      reason: 'The worker of the run died, and the config no longer has the pipeline "gone".',
+      reason: 'The worker of the run died, and the pipeline "gone" is no longer in the config.',
     });
   });
 });

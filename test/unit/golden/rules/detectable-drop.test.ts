@@ -74,13 +74,13 @@ describe('the detectable drop of a golden set', () => {
 describe('the description of the detectable drop', () => {
   it('states its assumption before the first rerun', () => {
     expect(describePower(null, 100, check, 24)).toBe(
-      'ndcg@10: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). For a retriever that always returns the same, the check reports every drop of 0.02 or more within 2 runs.',
+      'ndcg@10: the detectable drop is unknown until a run is pinned with reruns, which measure the noise of the retriever (`recalld baselines pin RUN --reruns 9`). For a retriever that always returns the same results, the check reports every drop of at least 0.02 within 2 runs.',
     );
   });
 
   it('is certain for a retriever that always answered identically', () => {
     expect(describePower(constant, 100, check, 24)).toBe(
-      'ndcg@10: reports every drop of 0.02 or more within 2 runs, since the retriever returned the same in 10 runs.',
+      'ndcg@10: reports every drop of at least 0.02 within 2 runs, because the retriever returned the same in 10 runs.',
     );
   });
 

@@ -29,7 +29,7 @@ describe('an exported golden set', () => {
     [
       'csv',
       { tags: { Score: '1' } },
-      'CSV cannot express the query "q1": its tag "Score" is the name of a column of the format; use --format jsonl or beir.',
+      'CSV cannot express the query "q1": its tag "Score" has the name of a column in this format; use --format jsonl or beir.',
     ],
     [
       'csv',

@@ -45,7 +45,7 @@ describe('the difference between judged ids and returned ids', () => {
   });
 
   it('is described in words', () => {
-    expect(differenceInWords([])).toBe('have no form in common');
+    expect(differenceInWords([])).toBe('have nothing in common');
     expect(differenceInWords(['case'])).toBe('differ in case');
     expect(differenceInWords(['case', 'blanks', 'zeros'])).toBe('differ in case, blanks and zeros');
   });

@@ -17,7 +17,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'two question columns',
       'question,text,document\n',
-      'Line 1 of set.csv has two columns for the same thing, "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
+      'Line 1 of set.csv has two columns with the same role, "question" and "text"; rename or remove one, or use --ignore question or --ignore text.',
     ],
     ['two tags of one name', 'question,document,a,a\nWhy?,d1,p,q\n', 'has two columns "a"; rename one.'],
     ['a tag with =', 'question,document,a=b\nWhy?,d1,x\n', 'has "=" in the tag name "a=b"; rename the tag.'],
@@ -49,7 +49,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     [
       'a forbidden document without an id',
       'question,document,forbidden\nWhy?,,true\n',
-      'Line 2 of set.csv is forbidden but has no document; write its id under document.',
+      'Line 2 of set.csv is forbidden but has no document; write the document id under document.',
     ],
     [
       'a question without an answer that names a document',
@@ -155,7 +155,7 @@ describe('a bad CSV file is refused with its line number and a fix', () => {
     const content = 'qid,question,document\nq1#2,How?,d1\nq1,Why?,d1\nq1,Why?,d1\n';
     const error = await refusal({ 'set.csv': content }, 'set.csv', { rowsAsQueries: true });
     expect(error.message).toBe(
-      'Line 4 of set.csv needs the query id "q1#2", which line 2 of set.csv uses; rename that one.',
+      'Line 4 of set.csv needs the query id "q1#2", which line 2 of set.csv uses; rename that id.',
     );
   });
 });

@@ -189,7 +189,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
 
   it('unknown column names are reported as such', async () => {
     const { message } = await refusal(beir('TOPIC ITERATION DOCUMENT# RELEVANCY\n1 0 d1 1\n'), '.');
-    expect(message).toContain('seems to be a header of unknown columns, "TOPIC"');
+    expect(message).toContain('seems to be a header with unknown columns, "TOPIC"');
   });
 });
 

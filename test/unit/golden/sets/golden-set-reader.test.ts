@@ -51,7 +51,7 @@ describe('the same golden set in every format', () => {
     expect((await read(fixture('trec'))).warnings).toEqual([]);
     expect((await read(fixture('support.jsonl'))).warnings).toEqual([]);
     expect((await read(fixture('support.csv'))).warnings).toEqual([
-      `Merged rows with the query and tags of an earlier row: 2 (first: line 3 of ${fixture('support.csv')}). Use --rows-as-queries to keep each row as a query.`,
+      `Merged rows with the query and tags of an earlier row: 2 (first: line 3 of ${fixture('support.csv')}). Use --rows-as-queries to treat each row as a query.`,
     ]);
   });
 });

@@ -39,12 +39,12 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'a relevant document that is forbidden',
       '{"text": "a", "relevant": ["b/1"], "forbidden": ["b/*"]}',
-      'Line 3 of set.jsonl forbids the document "b/1", but the same query judges it relevant; keep one of the two.',
+      'Line 3 of set.jsonl forbids the document "b/1", but the same query judges it relevant; keep only one.',
     ],
     [
       'a question without an answer that has one',
       '{"text": "a", "relevant": ["d1"], "no_answer": true}',
-      'Line 3 of set.jsonl says that the query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep one of the two.',
+      'Line 3 of set.jsonl says that the query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep only one.',
     ],
     ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [

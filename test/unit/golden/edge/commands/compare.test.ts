@@ -240,7 +240,7 @@ describe('recalld compare --json', () => {
   it('reports a regression of a metric that does not decide the verdict', async () => {
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'recall@5,hit_rate@1');
-    expect(text).toContain('hit_rate@1 regressed too, which does not affect the verdict.');
+    expect(text).toContain('hit_rate@1 regressed too, but that does not affect the verdict.');
   });
 
   it('takes the relevance level and the policy for duplicates like eval', async () => {
@@ -267,7 +267,7 @@ describe('recalld compare in a terminal', () => {
     expect(text).toContain('The first of --metrics decides');
     expect(text).toContain('Judged queries: 120. Without results: 0 in the baseline, 1 in the candidate.\n');
     expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and counts in the means\.$/m);
-    expect(text).toMatch(/^Queries that lost most in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
+    expect(text).toMatch(/^Queries with the largest losses in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
     expect(text).not.toContain('\u001b');
     expect(exitCode).toBe(1);
   });

@@ -184,7 +184,7 @@ describe('recalld eval in a terminal', () => {
 describe('recalld eval refuses', () => {
   it.each([
     ['an unknown metric', ['--metrics', 'map,err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    ['no metric', ['--metrics', ' , '], 'usage', '--metrics names no metric. Write a list such as ndcg@10,map.'],
+    ['no metric', ['--metrics', ' , '], 'usage', '--metrics contains no metric. Write a list such as ndcg@10,map.'],
     [
       'a level of 0',
       ['--relevance-level', '0'],

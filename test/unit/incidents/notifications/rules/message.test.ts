@@ -37,7 +37,7 @@ describe('the message of an incident', () => {
         closed_because: null,
       },
       summary: 'docs: retriever down (HTTP 503)',
-      description: '100.0 % of the queries of the latest run of faq failed or timed out.',
+      description: '100.0 % of the queries in the latest run of faq failed or timed out.',
       diagnosis: expect.stringMatching(/^Likely cause: the retriever is down \(high confidence\)\. \w/) as string,
       console_url: link,
       runbook_url: 'https://recalld.example.org/runbooks/RecalldRetrieverNotAnswering',
