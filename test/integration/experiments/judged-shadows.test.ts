@@ -1,4 +1,4 @@
-/** Drawn live queries that a shadow is asked too, over a real database and a judge behind a real endpoint. */
+/** Live queries selected for judging and sent to a shadow, with a real database and a judge behind a real endpoint. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
@@ -29,10 +29,10 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** What users got. */
+/** Results of users. */
 const same = (question: string): Brings =>
   Array.from({ length: DEPTH }, (_, at) => documentOf(question, at + 1)).map(({ id, text }) => ({ id, text }));
-/** What users got, and before it a document that answers. */
+/** Results of users, preceded by a document that answers. */
 const better = (question: string): Brings => [
   { id: `${question}/best`, text: `It says of ${question}: quality 3.` },
   ...same(question),
@@ -91,7 +91,7 @@ const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s
 const pairs = (where: string): Promise<number> => world.count(`shadow_answers where purpose = 'judged' and ${where}`);
 
 describe('a shadow of a judged pipeline', () => {
-  it('is asked each drawn query once, and what it shares with users is graded and paid for once', async () => {
+  it('receives each selected query once, and documents that users got too are graded and paid for once', async () => {
     const shadow = aJudgedShadow(better);
     await world.hourOf(world.samples(80));
     await world.round();
@@ -103,7 +103,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(shadow.asked.every(({ withText, k }) => withText === true && k === DEPTH)).toBe(true);
     expect(await pairs('baseline is not null')).toBe(drawn);
     expect(world.judge.requests.length).toBe(paid + drawn);
-    // Each with its chance of being kept and drawn.
+    // Each with its probability of being sampled and selected.
     expect(
       await world.count(
         'shadow_answers join judged_queries using (pipeline, query_id) where shadow_answers.probability <> judged_queries.probability',
@@ -113,7 +113,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs('candidate > baseline')).toBeGreaterThan(drawn / 2);
   });
 
-  it('that brings the same is alike to the last digit, and its days are written when they are over', async () => {
+  it('with identical results has a difference of exactly 0, and its days are written when they end', async () => {
     const shadow = aJudgedShadow(same);
     await world.hourOf(world.samples(40));
     await world.round();
@@ -130,7 +130,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(day?.sums['baseline']?.[1]).toBeGreaterThan(0);
   });
 
-  it('asks the judge for no more money than the day has', async () => {
+  it('does not exceed the daily budget of the judge', async () => {
     const shadow = aJudgedShadow(better);
     await world.hourOf(world.samples(40));
     await world.round();
@@ -142,7 +142,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs('baseline is not null')).toBe(await world.count('judged_queries'));
   });
 
-  it('is held to its budget of calls, and left alone when it fails', async () => {
+  it('stays within its call limit, and gets no queries while it fails', async () => {
     await world.hourOf(world.samples(80));
     await world.round();
     await aJudgedShadow(better, { maxCallsPerDay: 7 }).round();
@@ -153,7 +153,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs('true')).toBeLessThan(10);
   });
 
-  it('is credited where users got nothing, for as many queries as a judge can be asked about', async () => {
+  it('gets credit when users got no results, for as many queries as the judge may grade', async () => {
     const empty = world.samples(100, { outcome: 'empty', results: [], probability: 1 }).map((one, i) => ({
       ...one,
       id: `empty ${i}`,
@@ -168,7 +168,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(found).toBeLessThan(20);
   });
 
-  it('whose texts cannot be read is not held against users, and erasure reaches it', async () => {
+  it('is not penalized if its texts cannot be read, and erasure deletes its results', async () => {
     const shadow = aJudgedShadow((question) => [...same(question).slice(1), { id: 'unknown', text: null }]);
     await world.hourOf(world.samples(40));
     await world.round();
@@ -179,7 +179,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(await pairs(`query_id = '${rows[0]?.id}'`)).toBe(0);
   });
 
-  it('is reported to a colleague, to a terminal and to Prometheus, from days with what they came to', async () => {
+  it('is reported by the API, on the terminal and to Prometheus, from days with their sums', async () => {
     const { shadow, saveDay, readFrom } = aJudgedShadow(better);
     const [pipeline] = readFrom.pipelines;
     if (pipeline === undefined) throw new Error('there is no pipeline');

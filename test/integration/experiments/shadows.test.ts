@@ -1,4 +1,7 @@
-/** A shadow beside a pipeline over a real database: asked after the pipeline, within its limits, and told what it is. */
+/**
+ * A shadow next to a pipeline, with a real database: queries are sent after the pipeline's run, within limits, and
+ * results are compared.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { followWithShadows } from '../../../src/experiments/ask-golden.ts';
@@ -83,7 +86,7 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
       world.moveTo(next);
     },
     importSet: () => world.importSet({ queries: goldenQueries(QUESTIONS) }),
-    /** A run of the pipeline, and then whatever it has asked of its shadow. */
+    /** A run of the pipeline, followed by its shadow runs. */
     async day(): Promise<string | null> {
       const [run] = await world.full(now);
       if (run === undefined) throw new Error('there is no run');
@@ -100,11 +103,11 @@ function aShadowWorld(parts: Partial<Shadow> = {}) {
   };
 }
 
-/** Every third question finds nothing. */
+/** Every third query finds nothing. */
 const worse: Answers = (text) => (Number(text.replaceAll(/\D/g, '')) % 3 === 0 ? ['wrong'] : right(text));
 
-describe('on the golden set a shadow', () => {
-  it('is asked once a day beside the pipeline, as a run of its own that checks and baselines never see', async () => {
+describe('a shadow on the golden set', () => {
+  it('runs once a day after the pipeline, as a separate run that checks and baselines ignore', async () => {
     const world = aShadowWorld();
     await world.importSet();
     const run = await world.find((await world.day()) ?? '');
@@ -123,7 +126,7 @@ describe('on the golden set a shadow', () => {
     expect(latest.map(({ pipeline }) => pipeline)).toEqual(Array(3).fill(world.pipeline.name));
   });
 
-  it('that is worse is called at the first test, and stays called', async () => {
+  it('that is worse is a regression at the first test, and remains one', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith(worse);
@@ -146,7 +149,7 @@ describe('on the golden set a shadow', () => {
     expect(late.filter(({ name }) => name === 'recalld_experiment_difference')).toEqual([]);
   });
 
-  it('that fails more than a few questions is no evidence', async () => {
+  it('that fails more than a few queries is not evidence', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith((text) => (text.endsWith('0') ? null : right(text)));
@@ -157,14 +160,14 @@ describe('on the golden set a shadow', () => {
     });
   });
 
-  it('is held to its budget of a day', async () => {
+  it('stays within its daily limit', async () => {
     const world = aShadowWorld({ maxCallsPerDay: QUESTIONS - 1 });
     await world.importSet();
     expect(await world.day()).toBeNull();
     expect((await world.report()).calls).toMatchObject({ today: 0, max_live_per_day: QUESTIONS - 1 });
   });
 
-  it('of other chunks is compared by document', async () => {
+  it('with other chunks is compared by document', async () => {
     const world = aShadowWorld({ chunkSeparator: '#' });
     await world.importSet();
     world.answerWith((text) => right(text)?.map((id) => `${id}#new`) ?? null);
@@ -176,7 +179,7 @@ describe('on the golden set a shadow', () => {
     });
   });
 
-  it('that answers otherwise under the same name begins anew', async () => {
+  it('with other results under the same name starts a new comparison', async () => {
     const world = aShadowWorld();
     await world.importSet();
     world.answerWith(worse);
@@ -186,7 +189,7 @@ describe('on the golden set a shadow', () => {
   });
 });
 
-describe('on live queries a shadow', () => {
+describe('a shadow on live queries', () => {
   async function liveDay(world: ReturnType<typeof aShadowWorld>, count: number): Promise<void> {
     const traffic = createLiveTraffic(database.pool, 'me');
     await traffic.createPartitions(NOON);
@@ -205,7 +208,7 @@ describe('on live queries a shadow', () => {
     await traffic.record({ samples, counts: [], levels: [] });
   }
 
-  it('is asked each kept one once, and says how much it would change, by itself', async () => {
+  it('receives each sampled query once, and its overlap is reported without judgments', async () => {
     const world = aShadowWorld();
     await liveDay(world, 40);
     world.answerWith(worse);
@@ -220,7 +223,7 @@ describe('on live queries a shadow', () => {
     expect(page.shadows[0]?.changed[0]).toMatchObject({ documentIds: ['wrong'], overlap: 0 });
   });
 
-  it('is asked a share of them, and no more than its budget', async () => {
+  it('receives a share of the sampled queries, within its limit', async () => {
     const some = aShadowWorld({ liveRate: 0.5 });
     await liveDay(some, 200);
     await askShadows(some.deps, signal);
@@ -233,7 +236,7 @@ describe('on live queries a shadow', () => {
     expect((await few.report()).live.asked).toBe(10);
   });
 
-  it('that fails is left alone until the next turn, and the failures are counted', async () => {
+  it('that fails gets no queries until the next round, and its failures are counted', async () => {
     const world = aShadowWorld();
     await liveDay(world, 100);
     world.answerWith(() => null);

@@ -1,4 +1,7 @@
-/** Days of live queries with a variant, in a real database: what was kept by chance and by rule, clicked, said and graded. */
+/**
+ * Days of live queries with a variant, in a real database: sampled by chance and by rule, with clicks, feedback and
+ * grades.
+ */
 import { beforeEach, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
 import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
@@ -44,8 +47,8 @@ function aPlan(parts: Partial<VariantPlan> = {}): VariantPlan {
 }
 
 /**
- * A day of sessions of one query each, half of them of either arm, kept with `RATE` by their draw, or because somebody said
- * that they were bad. The share of those who do, and who click, is that of the arm.
+ * A day of sessions with one query each, half of them in each arm, sampled with `RATE` by their random number, or
+ * because of negative feedback. The shares with negative feedback and with clicks depend on the arm.
  */
 async function aDay(
   day: number,
@@ -56,7 +59,7 @@ async function aDay(
   }: {
     readonly bad?: Readonly<Record<string, number>>;
     readonly clicks?: Readonly<Record<string, number>>;
-    /** Share of the sessions of `next` that never come. */
+    /** Share of the sessions of `next` that are missing. */
     readonly lost?: number;
   },
 ): Promise<void> {
@@ -65,7 +68,7 @@ async function aDay(
   const feedback: StoredFeedback[] = [];
   for (let i = 0; i < SESSIONS; i++) {
     const variant = i % 2 === 0 ? 'current' : 'next';
-    // Neither what they think nor what they click goes with the draw.
+    // Neither feedback nor clicks depend on the random number.
     const [draw, opinion, click] = [i / SESSIONS, (i * 0.618_034) % 1, (i * 0.414_214) % 1];
     const isBad = opinion < (bad[variant] ?? 0);
     if ((draw >= RATE && !isBad) || (variant === 'next' && (i * 0.732_051) % 1 < lost)) continue;
@@ -106,13 +109,13 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
     variantPlans: [plan],
   });
   return {
-    /** At noon so many days later. */
+    /** Noon of the day with this index. */
     async sumAfter(days: number): Promise<void> {
       clock.set(new Date(NOON.getTime() + days * DAY_MS));
       await sumDays(context, plan, signal);
     },
     report: async () => readVariants(context, plan),
-    /** Words of the page. */
+    /** Text of the page. */
     async page(): Promise<string> {
       const data = await readExperimentsPage(context, 'docs', true);
       const range = readTimeRange({ range: '7d' }, NOON);
@@ -120,7 +123,7 @@ function aWorld(parts: Partial<VariantPlan> = {}) {
       const html = renderPage(frame, experimentsPage(data));
       return html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     },
-    /** Those that are not 0, with what tells them apart, so many days later. */
+    /** The nonzero samples with their labels, this many days later. */
     async gauges(days: number): Promise<Record<string, number>> {
       const at = new Date(NOON.getTime() + days * DAY_MS);
       const samples = (await readExperimentGauges(context))(at).filter(({ value }) => value !== 0);
@@ -138,7 +141,7 @@ beforeEach(() =>
   database.pool.query('truncate live_queries, feedback, judged_queries, judgments, interim_analyses cascade'),
 );
 
-it('a worse variant is called by what its users say, weighed by the chance that their queries were kept with', async () => {
+it('a worse variant is a regression by user feedback, weighted by inverse sampling probability', async () => {
   const world = aWorld();
   for (let day = 0; day < 5; day++)
     await aDay(day, { bad: { current: 0.1, next: 0.4 }, clicks: { current: 0.3, next: 0.3 } });
@@ -146,7 +149,7 @@ it('a worse variant is called by what its users say, weighed by the chance that 
   const { split, arms, first_day, last_day } = await world.report();
   expect(first_day).toBe(NOON.toISOString().slice(0, 10));
   expect(last_day).toBe(new Date(NOON.getTime() + 4 * DAY_MS).toISOString().slice(0, 10));
-  // Those that were kept because they were bad are no part of it.
+  // Sessions sampled because of negative feedback are excluded.
   expect(split).toMatchObject({ verdict: 'as_declared', arms: [{ sessions: 750 }, { sessions: 750 }] });
   expect(arms[0]).toMatchObject({ name: 'next', verdict: 'regression' });
   const [feedback, clicks, relevance] = arms[0]?.comparisons ?? [];
@@ -169,13 +172,13 @@ it('a worse variant is called by what its users say, weighed by the chance that 
     'difference next traffic positive_feedback': (feedback?.candidate ?? 0) - (feedback?.baseline ?? 0),
   });
   expect(gauges['difference_ci_high next traffic positive_feedback']).toBeLessThan(0);
-  // What was called stays called; of what it is like now nothing is known.
+  // The verdict remains; current values are unknown.
   const late = await world.gauges(9);
   expect(late).toMatchObject({ 'verdict next traffic positive_feedback regression': 1 });
   expect(late).not.toHaveProperty('difference next traffic positive_feedback');
 });
 
-it('a day is summed once, when it has been over for a while: what comes later changes nothing', async () => {
+it('a day is summed once, some time after it ends, and later data changes nothing', async () => {
   const world = aWorld();
   await aDay(0, {});
   await world.sumAfter(0.7);
@@ -186,12 +189,12 @@ it('a day is summed once, when it has been over for a while: what comes later ch
   await database.pool.query(`update feedback set sentiment = 'negative'`);
   await world.sumAfter(1.5);
   expect(await world.report()).toEqual(before);
-  // Another start is another comparison.
+  // Another start date begins another comparison.
   const anew = aWorld({ fingerprint: 'c2', since: new Date('2026-01-01T00:00:00Z') });
   expect((await anew.report()).first_day).toBeNull();
 });
 
-it('sessions that are missing are said first, and nothing else is', async () => {
+it('missing sessions are reported first, and no arms are compared', async () => {
   const world = aWorld();
   for (let day = 0; day < 3; day++) await aDay(day, { bad: { current: 0.1, next: 0.5 }, lost: 0.4 });
   await world.sumAfter(3);
@@ -205,7 +208,7 @@ it('sessions that are missing are said first, and nothing else is', async () => 
   expect(Object.keys(gauges).filter((name) => /^(difference|verdict)/.test(name))).toEqual([]);
 });
 
-it('an arm that is sampled more by the config is still split as declared', async () => {
+it('an arm with a higher configured sampling rate still has the declared split', async () => {
   const world = aWorld({ rates: { rate: RATE, segments: { 'variant=next': 1 } } });
   await aDay(0, { bad: {} });
   await database.pool.query(
@@ -224,7 +227,7 @@ it('an arm that is sampled more by the config is still split as declared', async
   });
 });
 
-it('grades of the judge are compared where there are any', async () => {
+it('grades of the judge are compared if there are any', async () => {
   const world = aWorld();
   await aDay(0, {});
   await database.pool.query(

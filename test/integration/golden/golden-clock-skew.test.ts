@@ -1,4 +1,4 @@
-/** Schedulers whose clocks differ, over one database: each tick has one run, and none counts as missed. */
+/** Schedulers with different clocks on one database: each tick has one run, and none counts as missed. */
 
 import { describe, expect, it } from 'vitest';
 import { tickFullRun } from '../../../src/golden/runs/tick-golden-set.ts';
@@ -18,7 +18,7 @@ describe('two schedulers, one of them with a wrong clock', () => {
   const database = useDatabase();
 
   it.each([-95, -5, -0.5, 0.5, 5, 95])(
-    'by %s minutes, come to one run per tick, also while one of them is down',
+    'by %s minutes, start one run per tick, even while one of them is down',
     async (skewMinutes) => {
       const world = aGoldenWorld(database.pool, NOON, {
         cron: { expression: '0 * * * *', timezone: 'UTC' },

@@ -1,4 +1,4 @@
-/** Failures around a golden set: the verdict, the sentence and the metric of each, from the retriever to the export. */
+/** Failures around a golden set: the verdict, the message and the metric of each, from the retriever to the export. */
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../src/core/model.ts';
 import { aGoldenQuery, aRunSettings, goldenChecks, goldenQueries } from '../../support/builders.ts';
@@ -112,7 +112,7 @@ describe('a golden run against', () => {
     expect(state(regressionName)).toBe('critical');
   });
 
-  it('an empty store reports a regression and stale labels, and says to repair the labels first', async () => {
+  it('an empty store reports a regression and stale labels, and advises repairing the labels first', async () => {
     const { next, store } = await aFailure();
     store.hold([]);
     const { run, ndcg, labels, regression, gauge, state } = await next(() => []);

@@ -19,7 +19,7 @@ const REGRESSION = {
 const floorName = (set: string): string => `ndcg@10 below 0.8 on ${set}`;
 const regressionName = (set: string): string => `ndcg@10 regression by 0.02 on ${set}`;
 
-/** The first n queries have their document at the first rank, all others at the third. */
+/** The first n queries have their document at rank 1, all others at rank 3. */
 const rightUpTo =
   (easy: number): Answers =>
   (text) => {
@@ -59,7 +59,7 @@ async function aRotation(rotationRuns = 3) {
 }
 
 describe('a new version of a golden set', () => {
-  it('runs beside the old version, replaces it after its runs, and causes no alert', async () => {
+  it('runs alongside the old version, replaces it after its runs, and causes no alert', async () => {
     const { world, set } = await aRotation();
     const seen: { readonly ndcg: number | undefined; readonly left: number | undefined }[] = [];
     for (let at = 2; at < 8; at += 1) {
@@ -101,7 +101,7 @@ describe('a new version of a golden set', () => {
     );
   });
 
-  it('moves the floors with the level, and a real regression is still detected', async () => {
+  it('shifts the thresholds with the level, and a real regression is still detected', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2));
     expect((await world.gauges())('recalld_threshold', { check: floorName(set) })).toBeCloseTo(0.55, 9);
@@ -135,7 +135,7 @@ describe('a new version of a golden set', () => {
     }
   });
 
-  it('without queries in common with the pinned baseline is not compared to it, and the reason says what to pin', async () => {
+  it('without queries in common with the pinned baseline is not compared, and the reason names the run to pin', async () => {
     const { world, set } = await aRotation(1);
     await world.importSet({ contentHash: 'v3', queries: goldenQueries(120).slice(80) });
     await world.full(hour(2));
@@ -152,7 +152,7 @@ describe('a new version of a golden set', () => {
     expect(check?.explanation).toMatch(/shares no query or no cutoff with its baseline .*Pin a run of version 3/);
   });
 
-  it('starts its overlap again when a newer version is imported, and the old version stays the exported one', async () => {
+  it('restarts its overlap when a newer version is imported, and the old version remains exported', async () => {
     const { world, set } = await aRotation(2);
     await world.full(hour(2));
     await world.importSet({ contentHash: 'v3', queries: goldenQueries(70).slice(30) });
@@ -172,7 +172,7 @@ describe('a new version of a golden set', () => {
     expect((await world.gauges())('recalld_golden_ndcg', { segment: 'all', k: '10' })).toBe(0.75);
   });
 
-  it('starts one overlap, and one run a tick, whatever the number of schedulers', async () => {
+  it('starts one overlap, and one run per tick, whatever the number of schedulers', async () => {
     const { world, set } = await aRotation(1);
     await world.full(hour(2), 5);
     expect(await world.rotations.list({ goldenSet: set })).toHaveLength(1);

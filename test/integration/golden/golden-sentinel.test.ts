@@ -134,7 +134,7 @@ describe('a sentinel', () => {
     expect(gauge('recalld_golden_sentinel_state', { state: 'no_data' })).toBe(1);
   });
 
-  it('runs once a tick, and starts one full run, whatever the number of schedulers', async () => {
+  it('runs once per tick, and starts one full run, whatever the number of schedulers', async () => {
     const world = await aWatchedSet();
     world.answerWith(wrong);
     expect(await world.sentinel(minute(5), 5)).toHaveLength(1);

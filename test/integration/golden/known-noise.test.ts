@@ -1,4 +1,4 @@
-/** A pinned run with its reruns, the generations of the index after it, and the noise by which later runs are judged. */
+/** A pinned run with its reruns, later index generations, and the noise with which later runs are evaluated. */
 
 import { expect, it } from 'vitest';
 import type { Context } from '../../../src/core/context.ts';
@@ -86,7 +86,7 @@ const aPin = (minute: number) => ({ note: null, reruns: null, by: 'me', now: min
 const ndcgOf = (compared: Awaited<ReturnType<typeof compareRunsById>>) =>
   compared.differences.find(({ key, segment }) => key.measure === 'ndcg' && segment === 'all');
 
-it('for a retriever that answered identically in every rerun, one sufficient query is a regression', async () => {
+it('for a retriever with identical results in every rerun, one query with a sufficient drop is a regression', async () => {
   const { store, run } = await aWorld('still');
   const before = [await run(0), await run(2)];
   const pinned = await run(4);
@@ -151,7 +151,7 @@ it('the variance between index generations is estimated from the last run of eac
   };
   await run(6, [], against(pinned, -0.5));
   await rebuild(8, 'retriever');
-  // The index is that of the baseline, regardless of other deployments.
+  // The index generation is that of the baseline, regardless of other deployments.
   expect((await knownAt(9))?.accepted).toEqual({ unit: 'day', differences: {} });
 
   const levels = [0.01, -0.02, 0.03];
@@ -169,7 +169,7 @@ it('the variance between index generations is estimated from the last run of eac
   await rebuild(50);
   await rebuild(60);
   await run(62, [], against(pinned, 0.05));
-  // The current one does not count as evidence for itself.
+  // The current generation does not count as evidence for itself.
   const unit = 'generation';
   expect((await knownAt(70))?.accepted).toEqual({ unit, differences: { all: { 'ndcg@10': [...levels, doubtful] } } });
   await rebuild(80);
@@ -179,7 +179,7 @@ it('the variance between index generations is estimated from the last run of eac
   });
 });
 
-it('a baseline estimates its noise from clean runs alone and says which runs it excluded, and why', async () => {
+it('a baseline estimates its noise only from clean runs, and reports which runs it excluded and why', async () => {
   const { store, run, rebuild } = await aWorld('clean');
   const released = await run(0, [1, 2]);
   await rebuild(3, 'retriever');
@@ -222,7 +222,7 @@ it('the noise is unknown with fewer than three clean runs', async () => {
   expect(await store.db.golden.baselines.means(pinned.id)).toBeNull();
 });
 
-it('a run with failed queries is pinned on request only, and the report says that they count as 0', async () => {
+it('a run with failed queries is pinned only on request, and the report states that they count as 0', async () => {
   const { store, run } = await aWorld('failing');
   const failing = await run(0, [], {}, [1, 2]);
   await expect(pinRun(store, failing, aPin(2), never)).rejects.toMatchObject({ code: 'baseline_has_failures' });
@@ -231,7 +231,7 @@ it('a run with failed queries is pinned on request only, and the report says tha
   expect(report.warnings).toEqual(['2 of 40 queries of this run failed; they count as 0.']);
 });
 
-it('requested reruns may fail the checks that the pinned run fails, since its level is accepted', async () => {
+it('requested reruns may fail the checks that the pinned run fails, because its level is accepted', async () => {
   const { store, run } = await aWorld('accepted');
   const low = { checks: [{ ...floor, verdict: 'warning' as const, isBeyond: true }] };
   const pinned = await run(0, [1], low);

@@ -45,7 +45,7 @@ describeWithRedis('a golden run shared by workers over Redis', () => {
 function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, backend: () => BackendSettings): void {
   const runs = () => createGoldenRuns(database().pool);
 
-  /** A retriever that is always right after a moment, and counts its concurrent requests. */
+  /** A retriever that is always right after a short delay, and counts its concurrent requests. */
   async function aRetriever() {
     let inFlight = 0;
     let mostAtOnce = 0;
@@ -165,7 +165,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(await runs().outcomes(run.id)).toEqual({ ok: 300, empty: 0, error: 0, timeout: 0 });
     const asked = server.requests.map(textOf);
     expect(new Set(asked).size).toBe(300);
-    // Answers of half a second that were not stored yet, and those in flight.
+    // Answers from half a second that were not stored yet, and answers in flight.
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 

@@ -1,4 +1,4 @@
-/** A tick during a run of the set. */
+/** A tick during a run of the same set. */
 import { describe, expect, it } from 'vitest';
 import { tickFullRun, tickSentinel } from '../../../src/golden/runs/tick-golden-set.ts';
 import { goldenQueries } from '../../support/builders.ts';
@@ -59,21 +59,21 @@ describe('a tick of a golden set', () => {
     expect(await world.skipped('full')).toBe(0);
   });
 
-  it('is not counted as skipped when the run in progress is its own, as after a restart of the scheduler', async () => {
+  it('is not counted as skipped if the run in progress is its own, as after a scheduler restart', async () => {
     const world = await aSlowSet();
     await world.start(tickFullRun, START);
     expect(await world.start(tickFullRun, START)).toEqual([]);
     expect(await world.skipped('full')).toBe(0);
   });
 
-  it('is not counted as over the budget when its own run used the budget up', async () => {
+  it('is not counted as over budget if its own run used up the budget', async () => {
     const world = await aSlowSet({ maxQueriesPerDay: 3 });
     await world.full(START);
     expect(await world.full(START)).toEqual([]);
     expect(await world.skipped('full', 'daily_budget')).toBe(0);
   });
 
-  it('of a sentinel is skipped while the previous sentinel is in progress; a full run does not count as one', async () => {
+  it('of a sentinel is skipped while the previous sentinel is in progress, but not during a full run', async () => {
     const world = await aSlowSet({ sentinel });
     await world.full(START);
     await world.start(tickSentinel, minute(5));

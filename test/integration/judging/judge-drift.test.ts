@@ -46,7 +46,7 @@ it('grades the same pairs once a day, and reports an unchanged judge as steady',
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toEqual([]);
 });
 
-it('records a changed judge as one deployment, and keeps its grades apart', async () => {
+it('records a changed judge as one deployment, and stores its grades separately', async () => {
   world.judge.respondWith(judgeWithBias(1));
   days(1);
   await world.round();
@@ -58,7 +58,7 @@ it('records a changed judge as one deployment, and keeps its grades apart', asyn
     { kind: 'judge', source: 'detected', changes: [{ trait: 'grades', before: 'as of 2026-11-20' }] },
   ]);
   expect(await samples('recalld_judge_changed_timestamp_seconds')).toHaveLength(1);
-  // Grades of the old judge are not mixed with those of the new one.
+  // Grades of the old judge and the new judge are not mixed.
   expect((await world.latest('live_ndcg_uncorrected'))?.gap).not.toBeNull();
   // The grades of that day are the new judge's first ones.
   days(1);

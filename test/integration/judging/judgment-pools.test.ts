@@ -10,7 +10,7 @@ import { chatAnswer, documentOf, JudgingWorld, judgeWithBias, promptOf } from '.
 import type { Outage } from '../../support/outage.ts';
 import { pgvectorService } from '../../support/pgvector.ts';
 
-/** Documents of the store that users did not get: their quality, and whether they are near the query. */
+/** Stored documents that users did not get: their quality, and whether they are near the query. */
 const BETTER = 3;
 const SEARCHED = 8;
 const QUESTION = 'question 3';
@@ -158,7 +158,7 @@ it('grades nothing twice after a worker is killed, and another worker continues'
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });
 
-it('leaves out a query when the judge fails on a document, and counts it', async () => {
+it('excludes a query when the judge fails on a document, and counts it', async () => {
   world.judge.respondWith(
     when((request) => promptOf(request).includes('answers in full'), chatAnswer('no'), judgeWithBias(0)),
   );

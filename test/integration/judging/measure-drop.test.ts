@@ -105,7 +105,7 @@ it('is not detected while the judge may have changed', async () => {
   expect(await states()).toEqual([]);
 });
 
-it('is unknown without two weeks of baseline days, or when people alone grade', async () => {
+it('is unknown without two weeks of baseline days, or when only people grade', async () => {
   await world.hourOf(answered('good', 1));
   await world.round();
   world.clock.set(new Date(midnight() + DAY_MS + HOUR_MS));

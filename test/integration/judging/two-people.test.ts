@@ -34,7 +34,7 @@ const stored = async (query: ReviewedQuery | undefined): Promise<string[]> => {
 };
 
 describe('queries for people', () => {
-  it('go to one person each, and a share of them also to a second one who does not see the grades', async () => {
+  it('are assigned to one person each, and a share of them also to a second person who does not see the grades', async () => {
     const drawn = await next('ann');
     expect(drawn.length).toBeGreaterThan(50);
     expect(await next('ben')).toHaveLength(drawn.length);
@@ -55,7 +55,7 @@ describe('queries for people', () => {
     expect([await next('ben'), await next('carl')]).toEqual([[], []]);
   });
 
-  it('store withdrawn and changed grades of both, and never two of one person', async () => {
+  it('store withdrawn and changed grades from both, and never two from one person', async () => {
     const forTwo = (await next('ann'))[0];
     await database.pool.query('update judged_queries set needs_second_human = (query_id = $1)', [forTwo?.id]);
     await give('ann', forTwo, 3);
@@ -90,7 +90,7 @@ describe('queries for people', () => {
   });
 });
 
-it('measures the agreement of two people on the documents that both graded', async () => {
+it('measures the agreement between two people on documents that both graded', async () => {
   await world.peopleGrade('ann');
   await world.round();
   expect((await world.latest('human_agreement'))?.gap?.reason).toBe('too_few_judgments');

@@ -38,7 +38,7 @@ describe('stored measurements', () => {
       expect(await seriesOf('twice')).toEqual([measurement]);
     });
 
-    it('is the last measured of its window, in whatever order the measurements arrive', async () => {
+    it('is the last measured value of its window, in whatever order the measurements arrive', async () => {
       const pipeline = 'again';
       const first = aMeasurement({ pipeline });
       const second = aMeasurement({ pipeline, measuredAt: hours(1), value: 0.25, n: 50 });
@@ -84,7 +84,7 @@ describe('stored measurements', () => {
       expect(read).toEqual([measurement]);
     });
 
-    it('is not stored when another value of the same call is not finite', async () => {
+    it('is not stored when another value in the same call is not finite', async () => {
       const pipeline = 'refused';
       const good = aMeasurement({ pipeline });
       const bad = aMeasurement({ pipeline, segment: 'lang=en', value: Number.NaN });
@@ -118,7 +118,7 @@ describe('stored measurements', () => {
       ]);
     });
 
-    it('is a gap alone when there never was a value', async () => {
+    it('is only a gap if there never was a value', async () => {
       const pipeline = 'reason';
       const gap = aGap({ pipeline, details: { have: 1, need: 2 } });
       await store().record([gap]);

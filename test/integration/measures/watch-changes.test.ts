@@ -80,7 +80,7 @@ describe('the gauges of watched measures', () => {
     });
   });
 
-  it('are absent for measures with an alert of their own, and while there is too little history', async () => {
+  it('are absent for measures that have an alert, and while there is too little history', async () => {
     expect(shown(await gaugesOf([...usual.map(() => 0.01), 0.9], 'error_ratio'))).toEqual({});
     const checks = [{ measure: 'context_repeated_ratio' }];
     const config = { pipelines: [{ name: 'docs', live: { window: '1h' }, checks }] } as unknown as Config;

@@ -17,7 +17,7 @@ it('drops the same third of the ids, whatever their order', () => {
   );
 });
 
-it('drops 80 of the 240 demo documents across articles, and others for another seed', async () => {
+it('drops 80 of the 240 demo documents across articles, and different ones for another seed', async () => {
   const ids = (await readDemoDocuments()).map((document) => document.id);
   const dropped = chooseDroppedIds(ids);
   expect(dropped).toHaveLength(80);

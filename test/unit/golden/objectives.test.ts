@@ -7,7 +7,7 @@ const problemsOf = (...objectives: readonly Objective[]) =>
   objectiveProblems({ pipelines: [{ name: 'docs', goldenSets: [], objectives }], latencyBuckets: [0.5, 1, 2.5] });
 
 describe('an objective', () => {
-  it('whose pages can fire has no problem', () => {
+  it('has no problem if its pages can fire', () => {
     expect(
       problemsOf(
         { slo: 'success', target: 0.99, windowDays: 30 },
@@ -25,7 +25,9 @@ describe('an objective', () => {
   it('of 80 % is refused, since none of its pages could fire', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
-    expect(impossible[1]).toContain('A burn rate alert requires an objective above 83.4 %. Raise it, or remove it from slo.');
+    expect(impossible[1]).toContain(
+      'A burn rate alert requires an objective above 83.4 %. Raise it, or remove it from slo.',
+    );
   });
 
   it('on a latency between two buckets is refused, with the buckets', () => {
@@ -49,7 +51,7 @@ describe('the burn rates of an objective', () => {
     });
   });
 
-  it('exclude those that an objective of 90 % makes impossible, with the reason', () => {
+  it('exclude rates that an objective of 90 % makes impossible, with the reason', () => {
     const { possible, refused } = burnRates(0.9, 30);
     expect(possible.map(({ factor }) => factor)).toEqual([6, 3, 1]);
     expect(refused).toEqual([

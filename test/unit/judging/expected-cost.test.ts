@@ -30,14 +30,14 @@ it('estimates the daily cost of queries and drift panel, well below the upper bo
   );
 });
 
-it('warns about a daily limit that is too low, and says what to change', () => {
+it('warns about a daily limit that is too low, and states what to change', () => {
   const cost = expectedCost(plan(judge, 0.1));
   expect(cost === null ? '' : describeCost(cost)).toMatch(
     /Warning: judged\.max_cost_per_day is \$0\.1, so only about \d\d % of them are graded\. Raise it, or lower judged\.queries_per_day/,
   );
 });
 
-it('estimates no cost when people alone grade', () => {
+it('estimates no cost when only people grade', () => {
   expect(expectedCost(plan(null, 2))).toBeNull();
 });
 

@@ -59,7 +59,7 @@ describe('a golden run without a worker', () => {
     expect(run?.status).toBe('running');
   });
 
-  it('is left alone while its job may still be in the queue', async () => {
+  it('is unchanged while its job may still be in the queue', async () => {
     expect((await recover({}, 4)).isResumed).toBe(false);
     expect((await recover({}, 5)).isResumed).toBe(true);
   });
@@ -90,7 +90,7 @@ describe('a golden run without a worker', () => {
 });
 
 describe('a golden run with a worker', () => {
-  it('is left alone, even past its deadline', async () => {
+  it('is unchanged, even past its deadline', async () => {
     const { isResumed, run } = await recover({ deadlineAt: NOON }, 60, { holder: 'worker' });
     expect(isResumed).toBe(false);
     expect(run?.status).toBe('running');
@@ -98,7 +98,7 @@ describe('a golden run with a worker', () => {
 });
 
 describe('a golden run that has ended', () => {
-  it('is left alone', async () => {
+  it('is unchanged', async () => {
     const { isResumed, run } = await recover({}, 60, { hasEnded: true });
     expect(isResumed).toBe(false);
     expect(run?.status).toBe('completed');

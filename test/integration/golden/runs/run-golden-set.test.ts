@@ -37,7 +37,7 @@ interface Setting {
   readonly settings?: Partial<RunSettings>;
   /** The answers that an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
-  /** By the number of the query, from 1; a perfect answer by default. */
+  /** Answer by query number, from 1; correct by default. */
   readonly reply?: (query: number) => Reply;
 }
 
@@ -96,7 +96,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
 const answersTo = (...queries: readonly number[]): QueryAnswer[] =>
   queries.map((n) => anAnswer({ queryId: `q${n}`, documents: documents(`d${n}`) }));
 
-/** Every fifth query fails, every third of the others has its document in the second place. */
+/** Every fifth query fails; a third of the others have their document at rank 2. */
 function mixed(query: number): Reply {
   if (query % 5 === 0) return 'error';
   return query % 3 === 0 ? ['x', `d${query}`] : [`d${query}`];
@@ -230,7 +230,7 @@ describe('a golden run of another worker', () => {
     expect(await start()).toBe('ended');
   });
 
-  it('keeps its lease by renewals, however long it takes', async () => {
+  it('keeps its lease through renewals, however long it takes', async () => {
     const { id, worker, start, holder } = await aRun({ queries: 2000 });
     const failure = failureOf(start());
     const until = new Set<number>();
@@ -247,7 +247,7 @@ describe('a golden run of another worker', () => {
     await failure;
   });
 
-  it('stops when the lease was lost: it ends nothing and takes nothing from the new worker', async () => {
+  it('stops when another worker took over its lease, and changes nothing of that worker', async () => {
     const { id, runs, worker, start, holder, end } = await aRun({ queries: 2000 });
     const done = start();
     await waitFor(() => worker.retriever.asked.length > 0);
@@ -321,7 +321,7 @@ describe('a golden run with an error budget', () => {
     });
   });
 
-  it('completes within the budget, and scores the failed queries 0', async () => {
+  it('completes within the budget, and scores failed queries as 0', async () => {
     const { start, end } = await aRun({
       queries: 20,
       settings: { onError: 'void', errorBudget: 0.1 },

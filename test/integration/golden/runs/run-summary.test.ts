@@ -114,11 +114,11 @@ describe('the summary of a golden run', () => {
     expect((await summaryOf(endOf(verdicts))).verdict).toBe(verdict);
   });
 
-  it.each(['void', 'failed', 'cancelled'] as const)('of a run that is %s has no verdict', async (status) => {
+  it.each(['void', 'failed', 'cancelled'] as const)('that is %s has no verdict', async (status) => {
     expect((await summaryOf(endOf([], { status, scores: [] }))).verdict).toBe('no_data');
   });
 
-  it('of a run in progress has no end and no verdict', async () => {
+  it('in progress has no end and no verdict', async () => {
     expect(await summaryOf(null)).toMatchObject({
       status: 'running',
       finished_at: null,
@@ -133,7 +133,7 @@ describe('scores as JSON', () => {
     expect(metricJson(aScore())).toEqual({ mean: 0.9, n: 40, ci_low: 0.85, ci_high: 0.95, ci_method: 'bca' });
   });
 
-  it('are keyed as on the command line, with the scores of segments separate from those of all queries', () => {
+  it('have the keys of the command line, with segment scores separate from scores over all queries', () => {
     const scores = [aScore(), aScore({ measure: 'mrr', k: 1, mean: 0.5 }), aScore({ segment: 'lang=en', mean: 0.1 })];
     expect(Object.keys(metricsOf(scores))).toEqual(['ndcg@10', 'mrr@1']);
     expect(metricsOf(scores, 'lang=en')['ndcg@10']?.mean).toBe(0.1);

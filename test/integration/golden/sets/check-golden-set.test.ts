@@ -83,7 +83,7 @@ describe('golden check', () => {
     );
   });
 
-  it('proposes the chunk that replaces a rechunked document when its text is known', async () => {
+  it('proposes the chunk that replaces a re-chunked document if its text is known', async () => {
     const { deps, watched } = setUp();
     const before = aStore([chunk('a', oldText), chunk('b', 'Invoices are under Account.')]);
     await checkGoldenSet(deps, watched({ store: before, embedder }), queries, settings, never);
@@ -110,7 +110,7 @@ describe('golden check', () => {
     expect(check.lost.unknown).toEqual(['a']);
   });
 
-  it('says why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {
+  it('reports why it cannot check without a store or an embedder, or when the store fails or has no texts', async () => {
     const { deps, documents, name, watched } = setUp();
     const lookAt = (parts: Parameters<typeof aWatchedPipeline>[0]) =>
       checkGoldenSet(deps, watched(parts), queries, settings, never);
@@ -148,7 +148,7 @@ describe('the texts of judged documents', () => {
     expect(reads).toBe(2);
   });
 
-  it('fail the job when the store fails, since no measurement reports it; those already read are stored', async () => {
+  it('fail the job when the store fails, because no measurement reports it; texts read before are stored', async () => {
     const { deps, watched, documents, name } = setUp();
     const many = Array.from({ length: 600 }, (_, i) =>
       aGoldenQuery({ id: `q${i}`, judgments: [{ documentId: `d${i}`, grade: 1 }] }),
@@ -170,7 +170,7 @@ describe('the texts of judged documents', () => {
     expect((await documents.seen(name, ['d0', 'd499', 'd500'])).size).toBe(2);
   });
 
-  it('of a document of several chunks are all stored', async () => {
+  it('are all stored for a document with several chunks', async () => {
     const { deps, documents, name, watched } = setUp();
     const store = scriptedStore({
       chunks: () => ok(['One.', 'Two.'].map((content) => ({ id: 'a', content, version: null }))),
@@ -179,7 +179,7 @@ describe('the texts of judged documents', () => {
     expect((await documents.seen(name, ['a'])).get('a')?.content).toBe('One.\nTwo.');
   });
 
-  it('are read of different documents of a large set each day', async () => {
+  it('are read for different documents of a large set each day', async () => {
     const { clock, deps, watched } = setUp();
     const many = Array.from({ length: 5000 }, (_, i) => `d${i}`);
     const asked = new Set<string>();

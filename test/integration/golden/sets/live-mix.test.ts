@@ -61,7 +61,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
   const name = `docs ${(pipelines += 1)}`;
   const run = aRun({ pipeline: name, settings: aRunSettings() });
   await runs.create(run);
-  // Right for every query on paying, wrong for all others.
+  // Right for every query about paying, wrong for all others.
   await runs.saveAnswers(
     run.id,
     queries.map(({ id }) => anAnswer({ queryId: id, documents: [{ id: 'pay', score: 1 }] })),
@@ -79,7 +79,7 @@ async function measure(samples: readonly DrawnSample[], parts: Parameters<typeof
 }
 
 describe('the golden scores weighted by the mix of live traffic', () => {
-  it('follow what users search for, by the weight of the samples', async () => {
+  it('follow the queries of users, weighted by the samples', async () => {
     // 25 samples of a tenth each represent 250 queries on shipping, next to 50 on paying.
     const latest = await measure([...live('pay', 50, 1), ...live('ship', 25, 0.1)]);
     const score = latest.get('golden_live_mix_ndcg')?.newest;

@@ -54,7 +54,7 @@ describe('the answers of old golden runs', () => {
     expect(await world.forget()).toBe(0);
   });
 
-  it('are kept for baselines, also former ones, and for runs of incidents', async () => {
+  it('are kept for baselines, including former ones, and for runs in incidents', async () => {
     const { stores, pipeline, ids, forget, withAnswers } = await aDayOfRuns(6);
     for (const place of [1, 2]) {
       const pin = {
@@ -79,7 +79,7 @@ describe('the answers of old golden runs', () => {
     expect(await withAnswers()).toEqual([0, 1, 2, 3, 5]);
   });
 
-  it('are deleted without the scores and the counts of the outcomes', async () => {
+  it('are deleted, but the scores and the outcome counts remain', async () => {
     const { stores, forget, run } = await aDayOfRuns(3);
     const before = await summarizeRun(stores.runs, await run(1));
     await forget();

@@ -24,7 +24,7 @@ describe('a pinned baseline', () => {
     expect(await open().baselines.unpin('never-pinned', 'faq', 'ada', minutes(1))).toBe(false);
   });
 
-  it('is pinned with its noise, for its pipeline and set alone', async () => {
+  it('is pinned with its noise, only for its pipeline and set', async () => {
     const pin = await aPin('pinned');
     await open().baselines.pin(pin, 'ada');
     expect(await open().baselines.pinned('pinned', 'faq')).toEqual({ ...pin, excludedRuns: [], unpinnedAt: null });

@@ -25,7 +25,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.counts(id)).toEqual({ free: 3, held: 0, done: 0 });
   });
 
-  it('are each taken by one worker, and taken over when the lease has expired', async () => {
+  it('are each claimed by one worker, and taken over when the lease has expired', async () => {
     const { id, batches } = await aRunOf(101);
     const taken = await Promise.all(Array.from({ length: 8 }, (_, i) => batches.claim(id, `w${i}`, 60)));
     const got = taken.filter((batch) => batch !== null);
@@ -44,7 +44,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.renew(id, 1, 'heir', 60)).toBe(true);
   });
 
-  it('are not given out while one worker holds the whole run, or after it has ended', async () => {
+  it('cannot be claimed while one worker holds the whole run, or after it has ended', async () => {
     const { id, runs, batches } = await aRunOf(60);
     await runs.hold(id, 'command', 60);
     expect(await batches.claim(id, 'w', 60)).toBeNull();
@@ -55,7 +55,7 @@ describe('the batches of a golden run', () => {
     expect(await batches.claim(id, 'w', 60)).toBeNull();
   });
 
-  it('keep their run from counting as abandoned while one is in progress', async () => {
+  it('keep their run from being treated as abandoned while one is in progress', async () => {
     const { id, runs, batches } = await aRunOf(60);
     const isAbandoned = async (): Promise<boolean> => (await runs.abandoned()).some((run) => run.id === id);
     expect(await isAbandoned()).toBe(true);
@@ -65,7 +65,7 @@ describe('the batches of a golden run', () => {
     expect(await isAbandoned()).toBe(true);
   });
 
-  it('are not given out again once completed', async () => {
+  it('cannot be claimed again once completed', async () => {
     const { id, batches } = await aRunOf(101);
     await batches.claim(id, 'w', 60);
     await batches.complete(id, 0);

@@ -6,7 +6,7 @@ import { useDatabase } from '../../../support/database.ts';
 const database = useDatabase();
 
 describe('the texts of judged documents', () => {
-  it('are stored by pipeline, the newest of each, up to a maximum length, with any characters', async () => {
+  it('are stored by pipeline: the newest text of each document, up to a maximum length, with any characters', async () => {
     const documents = createGoldenDocuments(database.pool);
     await documents.record('docs', [{ documentId: 'a', content: 'old' }], NOON);
     await documents.record(

@@ -52,7 +52,7 @@ describe('a new run', () => {
     expect(await runs().find('no-such-run')).toBeNull();
   });
 
-  it('is created once a tick, however many schedulers tick at once', async () => {
+  it('is created once per tick, however many schedulers tick at once', async () => {
     await importSet(open(), 'faq');
     const tick = { pipeline: 'ticking', trigger: 'schedule', scheduledFor: nine } as const;
     const created = await Promise.all(Array.from({ length: 20 }, () => runs().create(aRun(tick))));
@@ -84,13 +84,13 @@ describe('the lease of a run', () => {
     expect(await runs().hold(id, 'worker-a', 60)).toBe(true);
   });
 
-  it('is taken by exactly one of many concurrent workers', async () => {
+  it('is claimed by exactly one of many concurrent workers', async () => {
     const { id } = await create();
     const held = await Promise.all(Array.from({ length: 10 }, (_, index) => runs().hold(id, `worker-${index}`, 60)));
     expect(held.filter(Boolean)).toHaveLength(1);
   });
 
-  it('is taken over when it has run out, and then refused to the one who had it', async () => {
+  it('is taken over when it has expired, and then refused to the previous holder', async () => {
     const { id } = await create();
     await runs().hold(id, 'worker-a', -1);
     expect(await runs().hold(id, 'worker-b', 60)).toBe(true);
@@ -352,7 +352,7 @@ describe('the end of a run', () => {
 });
 
 describe('abandoned runs', () => {
-  it('are the running ones without a lease, oldest first', async () => {
+  it('include only running runs without a lease, oldest first', async () => {
     const mine = { pipeline: 'abandoned' };
     const young = await create({ ...mine, startedAt: minutes(5) });
     const old = await create({ ...mine, startedAt: minutes(1) });

@@ -130,7 +130,7 @@ describe('a golden set', () => {
     expect(set.version).toBe(1);
   });
 
-  it('keeps queries of people and generated queries separate', async () => {
+  it('keeps human and generated queries separate', async () => {
     const [people, model] = [aSet(), aSet({ origin: 'generated', note: 'Asked of a model.' })];
     await store().add(people, monday);
     const { set } = await store().add(model, monday);
@@ -145,7 +145,7 @@ describe('a golden set', () => {
     }
   });
 
-  it('remembers the origin of its queries over all versions, and the first origin is final', async () => {
+  it('remembers the origin of its queries in all versions, and the first origin is final', async () => {
     const origin: QueryOrigin = {
       queryId: 'q2',
       kind: 'live',

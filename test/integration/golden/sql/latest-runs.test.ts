@@ -94,7 +94,7 @@ describe('the latest run of a pipeline and set', () => {
     },
   );
 
-  it('skips runs that were cancelled: they say nothing about the retriever', async () => {
+  it('skips cancelled runs, because they reveal nothing about the retriever', async () => {
     const pipeline = 'later-cancelled';
     const good = await create({ pipeline });
     await runs().finish(good.id, anEnd());

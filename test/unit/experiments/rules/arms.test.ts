@@ -14,7 +14,7 @@ const design: ArmsDesign = {
   difference: 0.02,
 };
 
-/** So many sessions of one query of each arm, of which so many clicked. */
+/** Sessions with one query each in each arm, of which this number clicked. */
 function aDay(day: number, clicks: readonly [current: number, next: number], of: readonly [number, number]): SummedDay {
   const sumsOf = (place: 0 | 1) => {
     const [n, k] = [of[place], clicks[place]];
@@ -31,7 +31,7 @@ const clicksOf = (days: readonly SummedDay[]) =>
   compareArms(days, design).arms[0]?.comparisons.find(({ measure }) => measure === 'clicked_queries');
 
 describe('two arms', () => {
-  it('are undecided within chance, alike once no difference that matters is left, and say the day of a call', () => {
+  it('are inconclusive within chance, no_change once no difference that matters remains possible, and report the day of a verdict', () => {
     expect(clicksOf([aDay(1, [200, 205], [500, 500])])).toMatchObject({ verdict: 'inconclusive', calledOn: null });
     expect(clicksOf([aDay(1, [40_000, 40_010], [100_000, 100_000])])).toMatchObject({ verdict: 'no_change' });
     expect(clicksOf([aDay(1, [200, 200], [500, 500]), aDay(2, [2000, 1500], [5000, 5000])])).toMatchObject({
@@ -40,18 +40,18 @@ describe('two arms', () => {
     });
   });
 
-  it('stay called, whatever later days say', () => {
+  it('keep their verdict, whatever later days show', () => {
     const called = aDay(1, [2000, 2600], [5000, 5000]);
     const turned = Array.from({ length: 9 }, (_, i) => aDay(2 + i, [2600, 2000], [5000, 5000]));
     expect(clicksOf([called, ...turned])).toMatchObject({ verdict: 'improvement', calledOn: '2026-11-01' });
   });
 
-  it('are not told apart while few sessions differ from the others', () => {
+  it('are not compared while few sessions differ from the others', () => {
     expect(clicksOf([aDay(1, [0, 12], [5000, 5000])])).toMatchObject({ verdict: 'no_data', difference: null });
     expect(compareArms([], design).arms[0]).toMatchObject({ verdict: 'no_data' });
   });
 
-  it('are worse where any measure is, and turn over where their names do', () => {
+  it('are worse if any measure is, and swap verdicts when their names are swapped', () => {
     assert(
       property(array(integer({ min: 0, max: 400 }), { minLength: 2, maxLength: 8 }), (clicks) => {
         const days = clicks.map((count, i) => aDay(1 + i, [200, count], [400, 400]));
@@ -111,11 +111,11 @@ const queries = array(
   { minLength: 2, maxLength: 60 },
 );
 
-describe('sums over sessions', () => {
-  it('give the ratio, its variance and degrees of freedom as `sessionRatio` has them, over any parts', () => {
+describe('session sums', () => {
+  it('have the ratio, variance and degrees of freedom of `sessionRatio`, however they are divided', () => {
     assert(
       property(queries, (drawn) => {
-        // A session lies in one part.
+        // A session is in one part.
         const half = (session: number): number => session % 2;
         const parts = [0, 1].map((which) =>
           sumArms(
@@ -145,14 +145,14 @@ describe('sums over sessions', () => {
     );
   });
 
-  it('know no spread where all sessions are alike', () => {
+  it('have an unknown variance if all sessions are equal', () => {
     const alike = [0.1, 0.2, 0.3].map((cluster) => aQuery({ cluster, probability: cluster, isClicked: true }));
     const { sums } = sumArms('2026-11-20', ['a'], alike, []);
     expect(ratioOf(sums['a clicked_queries'] ?? [])).toMatchObject({ value: 1, degreesOfFreedom: 0 });
     expect(ratioOf(sums['a positive_feedback'] ?? [])).toBeNull();
   });
 
-  it('weigh an opinion by the chance of its query, so that what is always kept does not count more', () => {
+  it('weight feedback by the probability of its query, so that rule-sampled queries do not count more', () => {
     const { sums } = sumArms(
       '2026-11-20',
       ['a'],
@@ -167,7 +167,7 @@ describe('sums over sessions', () => {
 });
 
 describe('sessions', () => {
-  it('of several arms count for none, and those of a value that is no arm are reported', () => {
+  it('exclude sessions with several arms, and report sessions whose value is not an arm', () => {
     const day = sumArms(
       '2026-11-20',
       ['a', 'b'],
@@ -183,7 +183,7 @@ describe('sessions', () => {
     expect(Object.keys(day.sums)).toEqual(['b clicked_queries']);
   });
 
-  it('that a rule kept are no part of the split: a variant that fails more would have more of them', () => {
+  it('exclude rule-sampled sessions from the split, because a variant that fails more would have more of them', () => {
     const day = sumArms(
       '2026-11-20',
       ['a'],

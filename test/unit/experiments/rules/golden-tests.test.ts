@@ -33,19 +33,19 @@ function aTest(parts: Partial<GoldenTest> = {}): GoldenTest {
 }
 
 describe('tests of a shadow', () => {
-  it('have no more than 0.01 together, of all golden sets, however many come', () => {
+  it('share 0.01 over all golden sets, however many tests there are', () => {
     const levels = Array.from({ length: 60 }, (_, i) => levelOfTest(i + 1, 3));
     expect(levels[0]).toBeCloseTo(0.01 / 6, 12);
     expect(3 * levels.reduce((sum, level) => sum + level, 0)).toBeLessThanOrEqual(0.01 + 1e-12);
   });
 
-  it('come when the runs have doubled: after 1, 2, 4, 8, 16, 32 and 64', () => {
+  it('run when the number of runs has doubled: after 1, 2, 4, 8, 16, 32 and 64', () => {
     const due: number[] = [];
     for (let runs = 1; runs <= 200; runs++) if (isTestDue(runs, due.length)) due.push(runs);
     expect(due).toEqual([1, 2, 4, 8, 16, 32, 64]);
   });
 
-  it('decide by the first that calls it, whatever later ones say', () => {
+  it('have the verdict of the first decisive test, whatever later tests show', () => {
     const tests = [aTest(), aTest({ number: 2, verdict: 'regression' }), aTest({ number: 3, verdict: 'no_change' })];
     expect(statusOfTests(tests)).toEqual({ verdict: 'regression', by: tests[1] });
     expect(statusOfTests([tests[0], tests[2]].flatMap((one) => one ?? []))).toEqual({
@@ -57,33 +57,34 @@ describe('tests of a shadow', () => {
 });
 
 describe('enough evidence', () => {
-  it('is there when the latest test would have found the difference', () => {
+  it('is available when the latest test would have detected the difference', () => {
     expect(evidenceOfTests([aTest({ standardDeviation: 0.12 })], 0.03, 1)).toEqual({ state: 'enough' });
   });
 
-  it('is not asked for once it was called', () => {
+  it('is not forecast after a verdict', () => {
     expect(evidenceOfTests([aTest({ verdict: 'regression' }), aTest({ number: 2 })], 0.03, 1)).toEqual({
       state: 'decided',
     });
   });
 
-  it('is not foretold before the noise is known', () => {
+  it('is not forecast before the noise is known', () => {
     expect(evidenceOfTests([], 0.03, 1)).toEqual({ state: 'unknown' });
     expect(evidenceOfTests([aTest()], 0.03, 1)).toEqual({ state: 'unknown' });
   });
 
-  it('comes when more runs have averaged enough of the noise out', () => {
-    // 0.05 between questions and 0.28 from run to run: (3.60 + 1.28) (0.05^2 + 0.28^2 / 16)^.5 / 300^.5 = 0.0243 at the 5th test.
+  it('is forecast for when more runs have averaged out enough of the noise', () => {
+    // 0.05 between queries and 0.28 from run to run: (3.60 + 1.28) (0.05^2 + 0.28^2 / 16)^.5 / 300^.5 = 0.0243 at the
+    // 5th test.
     const second = aTest({ number: 2, runs: 2, standardDeviation: Math.hypot(0.05, 0.28 / Math.SQRT2), noise: 0.28 });
     const sixteen = evidenceOfTests([aTest(), second], 0.025, 1);
     expect(sixteen).toEqual({ state: 'days', days: 14 });
   });
 
-  it('never comes where questions differ by too much, and then takes more of them', () => {
+  it('requires more queries if they differ by too much', () => {
     const second = aTest({ number: 2, runs: 2, standardDeviation: 0.3, noise: 0 });
     const evidence = evidenceOfTests([aTest(), second], 0.03, 1);
     expect(evidence.state).toBe('more_questions');
-    // (3.23 + 1.28)^2 0.09 / 0.0009 at a level of 0.00125 on two sides.
+    // (3.23 + 1.28)^2 0.09 / 0.0009 at a two-sided level of 0.00125.
     expect(evidence.state === 'more_questions' && evidence.questions).toBeGreaterThan(2000);
     expect(evidence.state === 'more_questions' && evidence.questions).toBeLessThan(2070);
   });

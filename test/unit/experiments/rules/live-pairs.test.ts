@@ -26,7 +26,7 @@ function aQuarter(difference: number, days: number, seed = 7): SummedDay[] {
 }
 
 describe('a pair', () => {
-  it('is scored against the best order of both lists', () => {
+  it('is scored against the ideal order of both lists', () => {
     const grades = new Map([
       ['a', 3],
       ['b', 1],
@@ -34,7 +34,7 @@ describe('a pair', () => {
     ]);
     const { baseline, candidate } = scorePair(['b', 'c'], ['a', 'b'], grades, 2);
     expect(candidate).toBeCloseTo(1, 12);
-    // (1 + 1 / log2 3) / (3 + 1 / log2 3): alone it would be in its best order.
+    // (1 + 1 / log2 3) / (3 + 1 / log2 3): its own ideal order would score 1.
     expect(baseline).toBeCloseTo((1 + 1 / Math.log2(3)) / (3 + 1 / Math.log2(3)), 12);
     expect(scorePair([], ['a'], grades, 2).baseline).toBe(0);
     expect(
@@ -50,7 +50,7 @@ describe('a pair', () => {
     ).toEqual({ baseline: 0, candidate: 0 });
   });
 
-  it('of the same list is a tie, and turned round its difference changes sides', () => {
+  it('has no difference for the same list, and the opposite difference when the lists are swapped', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const list = uniqueArray(integer({ min: 0, max: 5 }), { maxLength: 4 });
     assert(
@@ -70,7 +70,7 @@ describe('a pair', () => {
 });
 
 describe('days of judged live queries', () => {
-  it('weigh each query by its inverse probability', () => {
+  it('weight each query by its inverse probability', () => {
     const pairs = [
       { cluster: 0.1, probability: 0.5, baseline: 0.2, candidate: 0.6 },
       { cluster: 0.2, probability: 0.25, baseline: 0.5, candidate: 0.5 },
@@ -80,7 +80,7 @@ describe('days of judged live queries', () => {
     expect(candidate?.value).toBeCloseTo((2 * 0.6 + 4 * 0.5) / 6, 12);
   });
 
-  it('call a shadow that is worse, on a day that does not move any more', () => {
+  it('report a worse shadow as a regression, on a day that no longer changes', () => {
     const days = [...aQuarter(-0.05, 20), ...aQuarter(0.05, 60, 8).map((one, at) => ({ ...one, day: dayOf(20 + at) }))];
     const early = statusOfPairs(days.slice(0, 20), 0.03, 1);
     expect(early).toMatchObject({ verdict: 'regression', evidence: { state: 'decided' } });
@@ -88,14 +88,14 @@ describe('days of judged live queries', () => {
     expect(statusOfPairs(days, 0.03, 1)).toMatchObject({ verdict: 'regression', calledOn: early.calledOn });
   });
 
-  it('say when there is enough, and hold to it when days go on alike', () => {
+  it('report when there is enough evidence, and keep the forecast when later days are similar', () => {
     const { evidence } = statusOfPairs(aQuarter(0, 5), 0.008, 2);
     const days = evidence.state === 'days' ? evidence.days : 0;
     expect(days).toBeGreaterThan(0);
     expect(statusOfPairs(aQuarter(0, 5 + 2 * days), 0.008, 2).evidence.state).toBe('enough');
   });
 
-  it('say nothing of a spread that they do not know', () => {
+  it('report no forecast while the variance is unknown', () => {
     expect(statusOfPairs([], 0.03, 1)).toMatchObject({ verdict: 'no_data', evidence: { state: 'unknown' } });
     const alike = sumPairs('2026-01-01', [{ cluster: 0.1, probability: 1, baseline: 1, candidate: 1 }], 0);
     expect(statusOfPairs([alike], 0.03, 1)).toMatchObject({
@@ -107,26 +107,26 @@ describe('days of judged live queries', () => {
 });
 
 describe('two lists', () => {
-  it('are the same, or not, by document and order', () => {
+  it('are equal or not by document and order', () => {
     expect(overlapOf(['a', 'b'], ['a', 'b'], null, 10)).toEqual({ overlap: 1, isChanged: false });
     expect(overlapOf(['a', 'b'], ['b', 'a'], null, 10)).toMatchObject({ isChanged: true });
     expect(overlapOf(['a'], ['c'], null, 10)).toEqual({ overlap: 0, isChanged: true });
     expect(overlapOf([], [], null, 10)).toEqual({ overlap: 1, isChanged: false });
   });
 
-  it('of chunks that are cut otherwise are compared by document', () => {
+  it('are compared by document when chunks differ', () => {
     expect(overlapOf(['a#1', 'a#2', 'b#1'], ['a#9', 'b#4'], '#', 10)).toEqual({ overlap: 1, isChanged: false });
   });
 });
 
 describe('a share of all traffic', () => {
-  it('weighs each query by what it stands for, with bounds for as many sessions as tell as much', () => {
-    // One query that stands for 30 and ten that stand for one each.
+  it('weights each query by its inverse probability, with bounds for the effective number of sessions', () => {
+    // One query with weight 30 and ten queries with weight 1.
     const sums = { n: 11, weights: 40, squares: 910 };
     const share = weightedShare(sums, 10);
     expect(share?.value).toBe(0.25);
     expect(share?.n).toBe(11);
-    // 1600 / 910 sessions tell next to nothing.
+    // 1600 / 910 sessions carry almost no information.
     expect(share?.high).toBeGreaterThan(0.8);
   });
 

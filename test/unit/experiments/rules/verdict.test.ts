@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { levelOf, verdictOnArm, verdictOnShadow } from '../../../../src/experiments/rules/verdict.ts';
 
 describe('the verdict on a shadow', () => {
-  it('is a regression if one golden set says so, and an improvement only where none is inconclusive', () => {
+  it('is a regression if any golden set shows one, and an improvement only if no golden set is inconclusive', () => {
     expect(verdictOnShadow(['improvement', 'regression', 'inconclusive'], null)).toBe('regression');
     expect(verdictOnShadow(['improvement', 'inconclusive'], null)).toBe('inconclusive');
     expect(verdictOnShadow(['improvement', 'no_change', 'no_data'], null)).toBe('improvement');
     expect(verdictOnShadow([], null)).toBe('no_data');
   });
 
-  it('counts judged live queries when they call it, and where there is no golden set', () => {
+  it('counts judged live queries when they are decisive, and when there is no golden set', () => {
     expect(verdictOnShadow(['improvement'], 'inconclusive')).toBe('improvement');
     expect(verdictOnShadow(['improvement'], 'regression')).toBe('regression');
     expect(verdictOnShadow(['no_change'], 'improvement')).toBe('improvement');
@@ -18,13 +18,13 @@ describe('the verdict on a shadow', () => {
   });
 });
 
-it('calls an arm a regression by any measure, and an improvement although other measures are inconclusive', () => {
+it('is a regression of an arm by any measure, and an improvement even if other measures are inconclusive', () => {
   expect(verdictOnArm(['improvement', 'regression'])).toBe('regression');
   expect(verdictOnArm(['inconclusive', 'improvement', 'no_data'])).toBe('improvement');
   expect(verdictOnArm(['no_change', 'inconclusive'])).toBe('inconclusive');
 });
 
-it('shares the chance of a false call evenly between all comparisons', () => {
+it('shares the false positive rate evenly between all comparisons', () => {
   expect(levelOf(4) * 4).toBeCloseTo(0.01, 12);
   expect(levelOf(0)).toBe(0.01);
 });

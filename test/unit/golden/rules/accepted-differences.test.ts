@@ -14,7 +14,7 @@ describe('the variance between accepted days and generations', () => {
     expect(acceptedVariance([0, 0, 0, 0, 0])).toBe(0);
   });
 
-  it('approaches the observed variance with each further one', () => {
+  it('approaches the observed variance with each additional difference', () => {
     const bounds = [5, 10, 30].map((count) => acceptedVariance(Array.from({ length: count }, () => 0.01)) ?? 0);
     expect(bounds.toSorted((a, b) => b - a)).toEqual(bounds);
     expect(bounds.at(-1)).toBeGreaterThan(0.0001);
@@ -40,7 +40,7 @@ describe('the variance of accepted drops', () => {
     expect(acceptedDropVariance(fewDrops)).toBe(acceptedVariance(fewDrops));
   });
 
-  it('is that of the drops alone where they are larger than the rises', () => {
+  it('is the variance of the drops alone if they are larger than the rises', () => {
     // Squares of the drops over 1.145476, the 5 % quantile of chi-square with five degrees of freedom.
     expect(acceptedDropVariance([...rises, ...drops])).toBeCloseTo(0.0014 / 1.145476, 8);
     expect(acceptedDropVariance([...rises, ...drops])).toBeGreaterThan(acceptedVariance([...rises, ...drops]) ?? 0);

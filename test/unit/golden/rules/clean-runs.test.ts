@@ -38,7 +38,7 @@ describe('the runs from which a baseline estimates its noise', () => {
     expect(chooseCleanRuns(facts('pinned', 0.6, doubts), others, false).kept).toEqual([]);
   });
 
-  it('are each either kept or excluded, and none with a failed query or across a deployment is kept', () => {
+  it('are each either kept or excluded, and no run with a failed query or across a deployment is kept', () => {
     const run = fc.record({
       mean: fc.double({ min: 0, max: 1, noNaN: true }),
       failed: fc.nat(2),

@@ -104,7 +104,7 @@ describe('a golden run of a retriever with known noise', () => {
   const methods = (differences: ReturnType<typeof compareGoldenRuns>) =>
     ['all', 'language=en', 'language=de'].map((segment) => find(differences, 'mrr', 5, segment)?.ciMethod);
 
-  it('is compared by that noise wherever it was measured, even with one query', () => {
+  it('is compared using that noise wherever it was measured, even with one query', () => {
     const differences = compareGoldenRuns(aSide(), one, none, known());
     expect(methods(differences)).toEqual(['reruns', 'reruns', 'bca']);
     expect(find(differences, 'mrr', 5)).toMatchObject({ difference: -0.05, p: 0, verdict: 'regression' });

@@ -153,7 +153,7 @@ describe('compareMetric', () => {
     });
   });
 
-  it('compares hits by McNemar and Newcombe', () => {
+  it("compares hits with McNemar's and Newcombe's methods", () => {
     const hits = { both: 36, onlyBaseline: 12, onlyCandidate: 2, neither: 1 };
     const rows = [
       [hits.both, 1, 1],

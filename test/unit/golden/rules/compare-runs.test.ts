@@ -99,7 +99,7 @@ describe('adviseOnSetSize', () => {
     expect(advice(100, 0)).toEqual([]);
   });
 
-  it('says which differences cannot be detected, and how many queries would detect them', () => {
+  it('reports which differences cannot be detected, and how many queries would detect them', () => {
     // Differences spread by 0.2 / sqrt(2) = 0.141: 2.8 * 0.141 / 10 = 0.040, and 393 queries detect 0.02.
     expect(advice(100, 0.2)).toEqual([
       expect.stringMatching(

@@ -27,7 +27,7 @@ describe('the chance of a streak of hits', () => {
     );
   });
 
-  it('is 1 when every draw is a hit', () => {
+  it('is 1 when every trial is a hit', () => {
     expect(chanceOfStreak(1, 2, 2)).toBe(1);
     expect(chanceOfStreak(1, 2, 1)).toBe(0);
   });
@@ -84,10 +84,10 @@ describe('the description of the detectable drop', () => {
     );
   });
 
-  it('states the measured noise, and the day where it has enough runs', () => {
+  it('states the measured noise, and the drop within a day if there are enough runs', () => {
     const noise = aRerunNoise();
     expect(describePower(noise, 300, check, 24)).toMatch(
-      /^ndcg@10: with 300 queries and the noise of 10 runs, detects a drop of 0\.0\d+ within 2 runs with a probability of 80 %, and one of 0\.0\d+ within a day \(24 runs\)\. The threshold of the check is 0\.02\.$/,
+      /^ndcg@10: with 300 queries and the noise of 10 runs, detects a drop of 0\.0\d+ within 2 runs with a probability of 80 %, and a drop of 0\.0\d+ within a day \(24 runs\)\. The threshold of the check is 0\.02\.$/,
     );
     expect(describePower(noise, 300, check, 1)).not.toContain('within a day');
   });

@@ -54,7 +54,7 @@ describe('the variance of a run after days or generations were accepted', () => 
     expect(after([0.1, 0.1])).toBe(reruns);
   });
 
-  it('is that of days where they differed more, since reruns can be alike by chance', () => {
+  it('is the variance of days if they differed more, because reruns can be alike by chance', () => {
     // Five squares of 0.008 over 0.554298, the 1 % quantile of chi-square with five degrees of freedom.
     expect(reruns).toBeLessThan((5 * 0.008 ** 2) / 0.554298);
     expect(after(fiveOf(0.008))).toBeCloseTo((5 * 0.008 ** 2) / 0.554298, 8);
@@ -64,7 +64,7 @@ describe('the variance of a run after days or generations were accepted', () => 
     expect(after(fiveOf(0.04))).toBeNull();
   });
 
-  it('is known for one that changes too little to matter', () => {
+  it('is known for an index that changes too little to matter', () => {
     expect(after(fiveOf(0.04), 'day', 0.5)).toBeGreaterThan(reruns);
   });
 

@@ -202,7 +202,7 @@ describe('the labels of a golden set', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 2)).toMatchObject({ dead: new Set(['q1']) });
   });
 
-  it('keep a query in comparisons when one document is lost: it is scored by the others', () => {
+  it('keep a query in comparisons when one document is lost: it is scored on the others', () => {
     expect(probeLabels(queries, new Set(['a', 'c']), 1, new Map([['b', 'lost']]))).toMatchObject({
       stale: 0,
       lost: 1,
@@ -220,7 +220,7 @@ describe('a judged document that is lost', () => {
     ['not_found', 1, 'lost'],
     ['unknown', 0.3, 'lost'],
     ['unknown', 0.8, 'superseded'],
-  ] as const)('whose text is %s, with a share of %d gone, is %s', (search, share, fate) => {
+  ] as const)('with the search result %s, and a share of %d missing, is %s', (search, share, fate) => {
     expect(fateOf(search, share)).toBe(fate);
   });
 });

@@ -6,7 +6,7 @@ import { evaluateFloor, evaluateRegression } from '../../../support/judge-check.
 
 const QUERIES = 100_000;
 
-it('a set of 100,000 queries is scored, compared and judged as any other', () => {
+it('a set of 100,000 queries is scored, compared and evaluated like any other', () => {
   const queries = goldenQueries(QUERIES);
   const settings = aRunSettings({ cutoffs: [10] });
   /** Every n-th query is answered incorrectly. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { originMismatch } from '../../../../src/golden/rules/golden-set.ts';
 
-it('the error names the origin of the set, that of the new queries, and a way to proceed', () => {
+it('the error names the origin of the set, the origin of the new queries, and a fix', () => {
   expect(originMismatch('faq', 'human')).toMatchObject({
     code: 'golden_origin_differs',
     message:

@@ -14,13 +14,13 @@ describe('pairs of runs', () => {
   });
 
   it('have a variance of the difference between pairs, which is unknown for one pair', () => {
-    // Differences 0.1 and 0.3 of the first query, -0.2 and -0.2 of the second: variances 0.02 and 0.
+    // Differences 0.1 and 0.3 for the first query, -0.2 and -0.2 for the second: variances 0.02 and 0.
     const two = [pair([0.5, 0.5], [0.6, 0.3]), pair([0.5, 0.5], [0.8, 0.3])];
     expect(averagePairs(two).noise).toBeCloseTo(Math.sqrt(0.01), 12);
     expect(averagePairs(two.slice(0, 1)).noise).toBeNull();
   });
 
-  it('are refused when there is none', () => {
+  it('are refused when there are none', () => {
     expect(() => averagePairs([])).toThrow(RangeError);
   });
 });

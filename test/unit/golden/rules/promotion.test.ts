@@ -37,7 +37,7 @@ const grades = (...given: readonly (readonly [string, number])[]): CandidateQuer
 
 const choice = { max: 10, golden: [], uncovered: new Set<string>() };
 
-describe('the choice of live questions', () => {
+describe('the choice of live queries', () => {
   it('alternates between the reasons, and takes none without a reason', () => {
     const candidates = [
       aCandidate('bad', 'Why was I charged twice?', { feedback: [thumb('negative')] }),
@@ -61,7 +61,7 @@ describe('the choice of live questions', () => {
     expect(chooseQueries(candidates, { ...choice, max: 2 })).toHaveLength(2);
   });
 
-  it('puts the lowest judged first, by people before the model, and omits those with an answer', () => {
+  it('chooses the lowest grades first, human grades before model grades, and omits queries with an answer', () => {
     const person = { documentId: 'a', grade: 3, judge: 'person' } as const;
     const candidates = [
       aCandidate('no', 'How do I cancel?', { grades: grades(['a', 0], ['b', 1]) }),
@@ -110,7 +110,7 @@ describe('the choice of live questions', () => {
 });
 
 describe('suggested judgments', () => {
-  it('pool the documents that were shown, that are returned now, and that users named', () => {
+  it('pool documents that were shown, that are returned now, and that users judged', () => {
     const pooled = suggestJudgments(
       documents('a', 'b', 'c'),
       documents('b', 'd'),

@@ -73,7 +73,7 @@ describe('a golden set', () => {
     });
   });
 
-  it('has the same result each time', () => {
+  it('has the same result every time', () => {
     const input = {
       live: kept(60, 0.3),
       liveVectors: matrixOf([...around(0, 30, 1), ...around(1, 30, 2)]),

@@ -14,7 +14,7 @@ const anyScore = fc
   .tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.3, noNaN: true }))
   .map(([mean, width]) => aScore({ mean, ciLow: mean - width, ciHigh: mean + width }));
 
-describe('the floors after a rotation', () => {
+describe('the thresholds after a rotation', () => {
   it('keep their distance to the scores', () => {
     const pairs = [{ from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
     const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);

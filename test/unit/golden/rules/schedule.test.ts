@@ -25,7 +25,7 @@ describe('a schedule', () => {
     ['runs end in time', [250, 299, 300], null],
     ['most runs take longer than a tick to the next', [290, 310, 320], 310],
     ['one run of five took longer, as after a cold start', [900, 200, 200, 200, 200], null],
-  ])('of five minutes, where %s, is compared to the median run', (_, durations, expected) => {
+  ])('of five minutes is compared with the median run: %s', (_, durations, expected) => {
     expect(overrunSeconds(durations, 300)).toBe(expected);
   });
 });

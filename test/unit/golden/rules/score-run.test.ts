@@ -150,7 +150,7 @@ describe('the scores of a golden run', () => {
     expect(means(queries, [anAnswer()], settings)['mrr@10']).toBe(0.5);
   });
 
-  it('report how many segments were folded', () => {
+  it('report how many segments were merged', () => {
     const queries = ['a', 'b', 'c'].map((lang) => aGoldenQuery({ id: lang, tags: { lang } }));
     const { scores, segmentsOverflow } = scoreRun(queries, [], aRunSettings({ segmentKeys: ['lang'], maxSegments: 1 }));
     expect(segmentsOverflow).toBe(2);

@@ -31,13 +31,13 @@ describe('the segments of a golden set', () => {
     expect(groupBySegment(tagged({}, { other: 'x' }), ['lang'], 10).segments).toEqual([]);
   });
 
-  it('stay unchanged when they just fit under the cap', () => {
+  it('remain unchanged when they just fit within the maximum', () => {
     const { segments, overflow } = groupBySegment(tagged({ lang: 'fr' }, { lang: 'en' }), ['lang'], 2);
     expect(segments.map(({ name }) => name)).toEqual(['lang=en', 'lang=fr']);
     expect(overflow).toBe(0);
   });
 
-  it('keep the largest above the cap, and count what was folded into `other`', () => {
+  it('keep the largest above the maximum, and count the segments merged into `other`', () => {
     const queries = tagged({ lang: 'de' }, { lang: 'en' }, { lang: 'en' }, { lang: 'fr' }, { lang: 'es' });
     expect(groupBySegment(queries, ['lang'], 2)).toEqual({
       segments: [
@@ -49,7 +49,7 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('contain a query once in `other` even when two of its segments were folded', () => {
+  it('contain a query once in `other` even when two of its segments were merged', () => {
     const queries = tagged({ lang: 'en' }, { lang: 'en' }, { lang: 'fr', tenant: 'a' });
     expect(groupBySegment(queries, ['lang', 'tenant'], 1).segments.at(-1)).toEqual({
       name: OTHER_SEGMENT,
@@ -57,7 +57,7 @@ describe('the segments of a golden set', () => {
     });
   });
 
-  it('never exceed the cap by more than `other`, and contain each tagged query exactly once', () => {
+  it('never exceed the maximum by more than `other`, and contain each tagged query exactly once', () => {
     const tags = fc.record(
       { lang: fc.constantFrom('en', 'fr', 'de', 'es'), tenant: fc.constantFrom('a', 'b', 'c') },
       { requiredKeys: [] },

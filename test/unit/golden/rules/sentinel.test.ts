@@ -26,7 +26,7 @@ describe('a sentinel run', () => {
     expect(evaluateSentinel(answered, 0.05, [{ ...fall, p: 0.02 }], 0).kind).toBe('passing');
   });
 
-  it('is judged only by nDCG of all queries at the largest cutoff', () => {
+  it('is evaluated only by nDCG over all queries at the largest cutoff', () => {
     const others = [
       { ...fall, key: { measure: 'mrr', k: 10 } as const },
       { ...fall, segment: 'language=de' },
@@ -66,7 +66,7 @@ describe('the queries of a sentinel', () => {
     expect(choose({ history: [[0.2, 1, 0, 0.8]] }, 2)).toEqual(['q2', 'q4']);
   });
 
-  it('are preferably steady ones, not those whose score changes by itself', () => {
+  it('are preferably steady queries, not queries whose score varies between runs', () => {
     const history = [
       [1, 0.7, 0.2, 0],
       [0.2, 0.7, 1, 0],
@@ -80,7 +80,7 @@ describe('the queries of a sentinel', () => {
     expect(choose({ history }, 4)).toHaveLength(4);
   });
 
-  it('omit those whose documents are lost', () => {
+  it('omit queries whose documents are lost', () => {
     expect(choose({ history: [[1, 1, 1, 1]], stale: new Set(['q1', 'q2', 'q3']) }, 4)).toEqual(['q4']);
   });
 

@@ -27,7 +27,7 @@ describe('two texts', () => {
     expect(shinglesOf([], 3).size).toBe(0);
   });
 
-  it('are similar by the share of what they have in common', () => {
+  it('are similar according to the share of common words', () => {
     const [a, b] = [new Set(['x', 'y', 'z']), new Set(['y', 'z', 'u', 'v'])];
     expect(jaccard(a, b)).toBe(2 / 5);
     expect(containment(a, b)).toBe(2 / 3);

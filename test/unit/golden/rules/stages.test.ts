@@ -53,7 +53,7 @@ describe('the stored part of a stage', () => {
     ]);
   });
 
-  it('is by document where differently split chunks are compared', () => {
+  it('is by document if differently split chunks are compared', () => {
     const query = aGoldenQuery({ judgments: [{ documentId: 'kb#1', grade: 1 }] });
     expect(answeredStages(query, [{ name: 'words', isSide: true, documents: listed('x#9', 'kb#7') }], '#')).toEqual([
       stage('words', { kb: 2 }, { documents: 2, isSide: true }),

@@ -40,7 +40,7 @@ describe('confirmRegression', () => {
     ['RRn', 2, 'no_change', 0],
     ['RR?', 2, 'inconclusive', 0],
     ['RRI', 2, 'improvement', 0],
-  ] as const)('%s with %d runs in a row needed is %s', (letters, runs, verdict, consecutive) => {
+  ] as const)('%s with %d consecutive runs required is %s', (letters, runs, verdict, consecutive) => {
     expect(confirmRegression(history(letters), runs)).toEqual({ verdict, consecutive });
   });
 
@@ -106,7 +106,7 @@ describe('the deciding metric', () => {
     expect(primaryOf([of('mrr'), of('ndcg')])).toEqual(of('mrr'));
   });
 
-  it('is not judged only where it is the only one', () => {
+  it('is unjudged@k only if there is no other metric', () => {
     expect(primaryOf([of('unjudged'), of('ndcg')])).toEqual(of('ndcg'));
     expect(primaryOf([of('unjudged')])).toEqual(of('unjudged'));
     expect(primaryOf([])).toBeNull();
@@ -120,7 +120,7 @@ describe('a change in one direction', () => {
     expect(classifyDifference({ ...small, wins: 22, losses: 21 }, SETTINGS)).toBe('no_change');
   });
 
-  it('is not tested against the mean of noisy reruns, since one unusual pinned run would move all queries', () => {
+  it('is not tested against the mean of noisy reruns, because one unusual pinned run would move all queries', () => {
     const small = judged(-0.005, 0.3, { ciLow: -0.012, ciHigh: 0.002, wins: 0, losses: 43, ciMethod: 'reruns' });
     expect(classifyDifference(small, SETTINGS)).toBe('no_change');
   });

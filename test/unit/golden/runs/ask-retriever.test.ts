@@ -84,7 +84,7 @@ describe('askRetriever', () => {
     ]);
   });
 
-  it('never has more queries in flight than configured, and uses all that are', async () => {
+  it('never has more queries in flight than configured, and uses the whole limit', async () => {
     const { retriever } = await ask({
       queries: 40,
       settings: { concurrency: 3, maxPerSecond: 100_000 },
@@ -93,7 +93,7 @@ describe('askRetriever', () => {
     expect(retriever.mostAtOnce).toBe(3);
   });
 
-  it('never sends more queries in any second than configured, and is not slower than that requires', async () => {
+  it('never sends more queries per second than configured, and is no slower than necessary', async () => {
     const { retriever, elapsedMs } = await ask({
       queries: 50,
       settings: { concurrency: 16, maxPerSecond: 10 },
@@ -135,7 +135,7 @@ describe('askRetriever', () => {
 });
 
 describe('a retriever that stops answering', () => {
-  it('is abandoned after 28 failures in a row; the remaining queries are `not_asked` and none is lost', async () => {
+  it('is abandoned after 28 consecutive failures; the remaining queries are `not_asked` and none is lost', async () => {
     const { answers, retriever } = await ask({
       queries: 500,
       settings: { concurrency: 1 },
@@ -181,7 +181,7 @@ describe('a retriever that stops answering', () => {
     expect((last.at(-1) ?? 0) - (last[0] ?? 0)).toBe(163 * 10);
   });
 
-  it('is not abandoned for failures that are not in a row', async () => {
+  it('is not abandoned for failures that are not consecutive', async () => {
     const { retriever } = await ask({
       queries: 300,
       settings: { concurrency: 1 },

@@ -174,7 +174,7 @@ describe('BEIR', () => {
     expect(set.warnings).toEqual([expect.stringContaining('because they are not short text: 3 (first: line 1 of ')]);
   });
 
-  it('makes at most 32 tags of the metadata', async () => {
+  it('creates at most 32 tags from the metadata', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`key${i}`, 'value']));
     const query = JSON.stringify({ _id: 'q1', text: 'Why?', metadata });
     const set = await readFiles({ 'queries.jsonl': query, 'qrels.tsv': 'q1\td1\t1\n' }, '.');
@@ -182,7 +182,7 @@ describe('BEIR', () => {
     expect(set.warnings).toEqual([expect.stringContaining(': 8 (first: line 1 of ')]);
   });
 
-  it('counts the judged documents that the corpus lacks, and keeps their judgments', async () => {
+  it('counts judged documents that are missing from the corpus, and keeps their judgments', async () => {
     const set = await readFiles(
       {
         'queries.jsonl': queries,
@@ -195,7 +195,7 @@ describe('BEIR', () => {
     expect(set.warnings).toEqual(['Judged documents that are not in corpus.jsonl: 2 (first: d2).']);
   });
 
-  it('reads ids with spaces where tabs separate the columns', async () => {
+  it('reads ids with spaces if tabs separate the columns', async () => {
     const set = await readFiles({ 'queries.jsonl': queries, 'qrels.tsv': 'q1\tuser guide/3\t1\n' }, '.');
     expect(set.queries[0]?.judgments).toEqual([{ documentId: 'user guide/3', grade: 1 }]);
   });

@@ -175,7 +175,7 @@ describe('the columns of a CSV file', () => {
   });
 
   it.each(['grade', 'relevance', 'Score'])(
-    'the column %s gives the grade, and a document without one is left out as unjudged',
+    'the column %s contains the grade, and a document without a grade is skipped as unjudged',
     async (name) => {
       const { queries, summary } = await readCsv(
         `question,document,${name}\nWhy?,d1,3\nWhy?,d2,\nWhy?,d3,0\nWhy?,d4,2.0\n`,
@@ -241,7 +241,7 @@ describe('the rows of a CSV file', () => {
     ]);
   });
 
-  it('are separate queries with ids of their own with --rows-as-queries', async () => {
+  it('are separate queries with different ids with --rows-as-queries', async () => {
     const joined = await readCsv(table, { columns: { tags: ['lang'], ignore: [] } });
     const { queries, counts, warnings, contentHash } = await readCsv(table, { rowsAsQueries: true });
     expect(counts).toEqual({ queries: 4, judgments: 4 });

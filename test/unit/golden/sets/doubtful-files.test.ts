@@ -1,4 +1,4 @@
-/** Ambiguous files in formats that other programs write, which a guess would misread silently. */
+/** Ambiguous files in formats that other programs write, which would be misread silently by guessing. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
@@ -39,7 +39,7 @@ describe('a file that is not text is refused with what it is', () => {
     expect(message).toContain(problem);
   });
 
-  it('letters with which an archive begins may begin an id', async () => {
+  it('an id may begin with the letters of an archive signature', async () => {
     const files = { 'queries.tsv': 'PAR1\tone?\n', 'qrels.txt': 'PAR1 0 d1 1\n' };
     expect((await readFiles(files, '.')).queries).toHaveLength(1);
   });
@@ -55,7 +55,7 @@ describe('a table with an ambiguous column is refused', () => {
     ['exponents', 'question,document,w\nWhy?,d1,1.0e+00\nHow?,d2,0.0e+00\n', '--grade w'],
     ['numbers beside nan', 'question,document,w\nWhy?,d1,1\nHow?,d2,nan\n', '--grade w'],
     ['a scale up to 100', 'question,document,points\nWhy?,d1,80\nHow?,d2,20\n', '--grade points'],
-    ['a repeated name', 'question,document,document.1,grade\nWhy?,d1,d2,1\n', 'two columns for the same thing'],
+    ['a repeated name', 'question,document,document.1,grade\nWhy?,d1,d2,1\n', 'two columns with the same role'],
     ['a column without a name', 'question,document,grade,Unnamed: 3\nWhy?,d1,1,7\n', 'column 4, which has no name'],
     ['row numbers without a name', 'question,document,grade\n0,Why?,d1,1\n', 'index=False in pandas'],
     ['a page beside query and doc_id', 'query,doc_id,page\nWhy?,d1,3\nHow?,d2,7\n', '--grade page'],
@@ -178,7 +178,7 @@ describe('judgments without a header are not shifted by row numbers', () => {
     expect((await refusal(beir(qrels), '.')).message).toContain('write the file with index=False');
   });
 
-  it('ambiguous spaces are not separators where tabs separate the other columns', async () => {
+  it('ambiguous spaces are not separators if tabs separate the other columns', async () => {
     const { message } = await refusal(beir('1\tQ0 d1\t1\n2\tQ0 d2\t1\n'), '.');
     expect(message).toContain('tabs and as "query 0 document grade" with blanks');
   });

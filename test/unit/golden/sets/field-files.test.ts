@@ -83,10 +83,10 @@ describe('an ambiguous file of another tool is refused with a fix', () => {
   it.each<[string, RegExp, Options?]>([
     ['csv-page-tag/a.csv', /has no grade column, but "page" .*--grade page .*--tags page .*--ignore page/],
     ['csv-answer-col/a.csv', /column "answer".*300 characters.*--ignore answer/],
-    ['csv-gold-doc-ids/g.csv', /no column "document"; it has "gold_doc_ids".*--document gold_doc_ids/],
-    ['golden-json-sources/g.json', /no column "document"; it has "ground_truth_sources"/],
-    ['deepeval-goldens/g.json', /no column "question"; it has "input", .*--query COLUMN/],
-    ['langsmith-csv/ls.csv', /no column "question"; it has "id", "input_question"/],
+    ['csv-gold-doc-ids/g.csv', /no column "document"; its columns are "gold_doc_ids".*--document gold_doc_ids/],
+    ['golden-json-sources/g.json', /no column "document"; its columns are "ground_truth_sources"/],
+    ['deepeval-goldens/g.json', /no column "question"; its columns are "input", .*--query COLUMN/],
+    ['langsmith-csv/ls.csv', /no column "question"; its columns are "id", "input_question"/],
     ['zoomcamp-filename-csv/ground-truth.csv', /--document filename/],
     ['zoomcamp-id-csv/ground-truth-retrieval.csv', /--document id/],
     ['opensearch-llm/j.json', /has the rating 0.7, a fraction.*--relevance-threshold/],
@@ -145,7 +145,7 @@ describe('judgments have the same meaning in an evaluation and in an import', ()
     expect(Object.fromEntries(read)).toEqual(expected);
   });
 
-  it('have to have a grade when there are only two columns', async () => {
+  it('require a grade if there are only two columns', async () => {
     const path = fixture('field/qrels-2col-msmarco/qrels.txt');
     await expect(readQrels(path)).rejects.toThrow('has 2 columns and no grade');
   });
@@ -192,6 +192,6 @@ describe('the summary of an import', () => {
     const options = choose({ grade: 'labels' });
     const error = await refusal({ 'set.csv': 'question,document,label\nWhy?,d1,1\n' }, 'set.csv', options);
     expect(error.code).toBe('usage');
-    expect(error.message).toContain('it has "question", "document", "label"');
+    expect(error.message).toContain('its columns are "question", "document", "label"');
   });
 });

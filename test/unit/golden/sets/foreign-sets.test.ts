@@ -49,7 +49,7 @@ describe('a Quepid book', () => {
     expect(csv.queries[1]).toMatchObject({ text: 'blue jeans', judgments: [{ documentId: 'd1', grade: 1 }] });
   });
 
-  it('may contain the ratings of a case, in which an unrated query has a row of its own', async () => {
+  it('may contain the ratings of a case, in which an unrated query has a separate row', async () => {
     const files = { 'case.csv': 'query,docid,rating\nred dress,d1,2\nblue jeans\n' };
     const { queries, warnings } = await readFiles(files, 'case.csv');
     expect(queries).toMatchObject([{ text: 'red dress', judgments: [{ documentId: 'd1', grade: 2 }] }]);
@@ -89,7 +89,7 @@ describe('a Ragas test set', () => {
     expect(first?.queries[0]?.judgments).toEqual(judgments);
   });
 
-  it('uses document ids where it has them, and accepts the names before version 0.2', async () => {
+  it('uses document ids if available, and accepts the names before version 0.2', async () => {
     const ids = { ...row, reference_context_ids: ['kb-1', 7] };
     const old = { question: 'Why?', contexts: ['Because.'], ground_truth: 'x', evolution_type: 'simple' };
     const files = { 'testset.jsonl': `${JSON.stringify(ids)}\n${JSON.stringify(old)}\n` };

@@ -95,7 +95,7 @@ describe('the generation of queries', () => {
     expect(tokens).toEqual({ input: 300, output: 30 });
   });
 
-  it('drops what no person would write, and duplicates', async () => {
+  it('drops queries that no person would write, and duplicates', async () => {
     const replies: Record<number, ChatAnswer> = {
       0: question('What does the passage say?'),
       1: question(`Chunk 1 is about ${spelled(1)} and more.`),
@@ -172,7 +172,7 @@ describe('the generation of queries', () => {
     expect(model.calls).toBe(0);
   });
 
-  it('generates several queries from each chunk, each in another style, and continues where it stopped', async () => {
+  it('generates several queries from each chunk, each in a different style, and continues where it stopped', async () => {
     const heard: string[] = [];
     const model = aModel((n, { messages }) => {
       heard.push(messages[1]?.content.split('\n\nSource')[0] ?? '');

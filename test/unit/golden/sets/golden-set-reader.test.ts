@@ -34,7 +34,7 @@ describe('the same golden set in every format', () => {
     ['beir', 'beir'],
     ['csv', 'support.csv'],
     ['jsonl', 'support.jsonl'],
-  ] as const)('%s gives the same queries, tags and judgments', async (format, name) => {
+  ] as const)('%s contains the same queries, tags and judgments', async (format, name) => {
     const set = await read(fixture(name));
     expect(set).toMatchObject({ format, queries: support, counts: { queries: 3, judgments: 5 } });
     expect(await read(fixture(name), { format })).toEqual(set);

@@ -84,7 +84,7 @@ describe('readQrels', () => {
     expect(await qrelsOf('q1 0 doc\u00a01\u00a0 1\n')).toEqual({ q1: { 'doc\u00a01\u00a0': 1 } });
   });
 
-  it("takes the quotes of Python's csv away below a header, and leaves those of TREC", async () => {
+  it("removes the quotes of Python's csv below a header, and keeps quotes in TREC", async () => {
     const beir = 'query-id\tcorpus-id\tscore\nq\t"Leave, paid.pdf"\t1\nq\t"a ""b"""\t0\nq\t5" disk\t0\n';
     expect(await qrelsOf(beir)).toEqual({ q: { 'Leave, paid.pdf': 1, 'a "b"': 0, '5" disk': 0 } });
     expect(await qrelsOf('q\t0\t"a"\t1\n')).toEqual({ q: { '"a"': 1 } });
@@ -96,7 +96,7 @@ describe('readQrels', () => {
 
   it.each([
     ['too few columns', 'q 0 a 1\nq 0 b\n', 2, 'has 3 columns, but line 1 has 4'],
-    ['more columns', 'q 0 a 1\nq 0 b c 1\n', 2, 'separate columns by tabs if ids contain blanks'],
+    ['more columns', 'q 0 a 1\nq 0 b c 1\n', 2, 'separate columns with tabs if ids contain spaces'],
     ['five columns', 'q 0 a 1 x\n', 1, 'has 5 columns; write "query 0 document grade" (TREC) or'],
     ['two columns without a header', 'q\ta\nr\tb\n', 1, 'has 2 columns and no grade'],
     [

@@ -115,7 +115,7 @@ describe('readRunInBatches', () => {
     expect((await readRun(await fileOf(content))).get('q')).toEqual({ ids: ['a'], scores: [score] });
   });
 
-  it('keeps spaces inside ids where tabs separate columns, even after many lines without', async () => {
+  it('keeps spaces inside ids if tabs separate columns, even after many lines without', async () => {
     const lines = Array.from({ length: 300 }, (_, i) => `a query\tQ0\td${i}\t${i}\t${-i}\tt`);
     const run = await readRun(await fileOf([...lines, 'a query\tQ0\ttwo  words.pdf\t1\t-300\tmy run'].join('\n')));
     expect(run.get('a query')?.ids.at(-1)).toBe('two  words.pdf');

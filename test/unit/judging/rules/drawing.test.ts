@@ -23,7 +23,7 @@ describe('drawing probabilities', () => {
     );
   });
 
-  it('are doubled for suspect queries and proportional to the queries that one represents', () => {
+  it('are doubled for suspect queries and proportional to the queries that each represents', () => {
     const kept = [
       { represents: 1, segment: 'all', isSuspect: false },
       { represents: 1, segment: 'all', isSuspect: true },
@@ -46,7 +46,7 @@ describe('drawing probabilities', () => {
   });
 });
 
-describe('the draw of a session', () => {
+describe('the random number of a session', () => {
   it('is uniform and independent between kinds of judges', () => {
     const draws = Array.from({ length: 4000 }, (_, i) => [
       judgeDraw('docs', `session ${i}`, 'model'),

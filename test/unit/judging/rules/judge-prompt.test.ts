@@ -60,7 +60,7 @@ describe('the messages to a judge', () => {
     expect(isSuspect('how do I pay', 'By card.')).toBe(false);
   });
 
-  it('include the invalid answer when they ask again', () => {
+  it('include the invalid answer when they request a grade again', () => {
     const { messages } = gradeMessages('a', 'b');
     expect(repairMessages(messages, 'three').map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });

@@ -40,7 +40,7 @@ describe('judged live measures', () => {
     expect(of(queries, 'live_hit_rate_uncorrected')).toBeUndefined();
   });
 
-  it('ignore human judgments of queries that were not drawn for people', () => {
+  it('ignore human judgments of queries that were not selected for people', () => {
     const chosen = sessions(20, () => [document(0, 3)]).map((one) => ({ ...one, needsHuman: false }));
     expect(of(chosen, 'live_mrr')).toMatchObject({ kind: 'no_data' });
     expect(humanSessions(chosen)).toBe(0);
@@ -100,7 +100,7 @@ describe('judged live measures', () => {
 });
 
 describe('judge agreement', () => {
-  it('covers the documents that both graded in queries drawn for people', () => {
+  it('covers documents that both graded in queries selected for people', () => {
     const both = sessions(10, (i) => [document(i % 4, i % 4), document('failed', 0), document(2, null)]);
     expect(judgeAgreement(both, JUDGE)).toMatchObject({ kappa: 1, pairs: 10, sessions: 10 });
     expect(
@@ -118,8 +118,8 @@ describe('judge agreement', () => {
   });
 });
 
-describe('the agreement of two people', () => {
-  it('covers the documents that both graded, whatever the judge gave', () => {
+describe('the agreement between two people', () => {
+  it("covers documents that both graded, whatever the judge's grades", () => {
     const second = (i: number, grade: number | null) => ({ ...document(3, i % 4), second: grade });
     expect(humanAgreement(sessions(10, (i) => [second(i, i % 4), second(i, null)]))).toMatchObject({
       kappa: 1,

@@ -10,7 +10,7 @@ describe('nDCG with a judgment pool', () => {
     expect(pooled).toBeCloseTo(gain / (3 + 2 / Math.log2(3)), 12);
   });
 
-  it('equals nDCG without the pool when the store holds nothing better', () => {
+  it('equals nDCG without the pool if the store contains nothing better', () => {
     const { shown, pooled } = poolScores([3, 3], [2, 1, 0], 2);
     expect(pooled).toBe(shown);
   });

@@ -94,7 +94,7 @@ describe('human judgments of a drop', () => {
     ['human judgments are inconclusive', { low: -0.05, high: 0.1, sessions: 60 }, 3, 'detected'],
     ['people exclude the detected drop after ten days', { low: -0.05, high: 0.07, sessions: 60 }, 10, 'rejected'],
     ['human judgments are inconclusive after ten days', { low: -0.05, high: 0.09, sessions: 60 }, 10, 'detected'],
-  ] as const)('where %s, %o on day %i it is %s', (_, people, since, state) => {
+  ] as const)('if %s (%o on day %i), make the drop %s', (_, people, since, state) => {
     expect(dropState({ ...drop, days: since }, people)).toBe(state);
   });
 });

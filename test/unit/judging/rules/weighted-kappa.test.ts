@@ -43,7 +43,7 @@ describe('weighted kappa', () => {
     );
   });
 
-  it('is undefined when both always gave the same single grade', () => {
+  it('is undefined if both graders always gave the same grade', () => {
     expect(weightedKappa([{ weight: 1, first: 2, second: 2 }])).toBeNull();
   });
 });
@@ -66,7 +66,7 @@ describe('agreement', () => {
     const random = randomNumbers(4);
     const judge = { bias: 0, kappa: 0.6 };
     const world = createWorld({ bias: 0, noise: noiseFor(judge, random) }, 4000, random);
-    // Sessions with about 2.6 drawn queries each.
+    // Sessions with about 2.6 selected queries each.
     const people = 2.6 * MIN_AGREEMENT_SESSIONS;
     const lows = Array.from({ length: 60 }, () =>
       agreementOf(drawFrom(world, { people, model: 10 * people }, random).pairs()),

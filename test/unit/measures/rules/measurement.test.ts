@@ -16,7 +16,7 @@ describe('a measurement', () => {
     ['with bounds that are a point', { value: 0.5, ciLow: 0.5, ciHigh: 0.5 }],
     ['of nothing', { n: 0 }],
     ['over an instant', { windowStart: NOON, windowEnd: NOON }],
-  ])('is taken %s', (_what, parts) => {
+  ])('is accepted %s', (_what, parts) => {
     expect(() => checkMeasurement(aMeasurement(parts))).not.toThrow();
   });
 

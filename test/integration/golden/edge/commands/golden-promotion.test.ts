@@ -1,4 +1,4 @@
-/** From live queries with feedback to a golden set, through a file that a person edits. */
+/** Live queries with feedback become golden queries through a file that a person edits. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -159,7 +159,7 @@ describe('an edited review file', () => {
     await promote();
   });
 
-  it('adds the queries and the grades that the person gave to the set, without the refused ones', async () => {
+  it('adds the kept queries and their grades to the set', async () => {
     const { set, warnings } = await importEdited((line) => {
       line.keep = line.text.includes('pay');
       for (const judgment of line.judgments) if (judgment.document_id === 'now') judgment.grade = 2;
@@ -187,7 +187,7 @@ describe('an edited review file', () => {
     expect((await review())[0]?.text).toBe('Where is my parcel?');
   });
 
-  it('skips queries erased since the file was written, and an erasure deletes the ones it added', async () => {
+  it('skips queries erased since the file was written, and an erasure deletes the queries that it added', async () => {
     await erase(database.pool, { kind: 'query', id: 'x1', idHash: textHash('x1', HASH_KEY) }, 'ada', new Date());
     const { set, warnings } = await importEdited(() => undefined);
     expect(set.queries).toBe(1);
@@ -199,7 +199,7 @@ describe('an edited review file', () => {
     expect(rows).toEqual([{ text: '[erased]' }]);
   });
 
-  it('skips queries older than the memory of erasures, unless the set already contains them', async () => {
+  it('skips queries older than the retention time of erasures, unless the set already contains them', async () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
     const asked = (days: number) => (line: Line) => {
       if (line.text.includes('pay')) line.origin.asked_at = daysAgo(days);

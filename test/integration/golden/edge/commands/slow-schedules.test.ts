@@ -52,7 +52,7 @@ describe('the schedule of a golden set', () => {
     expect(await found(minute(8))).toMatchObject([{ medianRunSeconds: 480, runs: 1 }]);
   });
 
-  it('is not judged for a set that was never run', async () => {
+  it('is not checked for a set that was never run', async () => {
     const { found } = await runsOf();
     expect(await found(minute(60))).toEqual([]);
   });

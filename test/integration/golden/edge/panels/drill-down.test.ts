@@ -90,7 +90,7 @@ describe('the database role of Grafana', () => {
     await database.pool.query('drop role recalld_grafana');
   });
 
-  /** As that role, in a transaction that is rolled back. */
+  /** Runs as that role, in a transaction that is rolled back. */
   async function asGrafana(sql: string): Promise<void> {
     const client = await database.pool.connect();
     try {
@@ -106,7 +106,7 @@ describe('the database role of Grafana', () => {
   const values = { pipeline: 'docs', golden_set: 'faq', k: '10' };
   const asked = readDashboards().flatMap((dashboard) => statements(dashboard));
 
-  it.each(asked)('may read what a dashboard reads: $where', async ({ text }) => {
+  it.each(asked)('may read the data of a dashboard: $where', async ({ text }) => {
     await expect(asGrafana(fillInSql(text, values, { from: nine, to: nine }))).resolves.toBeUndefined();
   });
 
@@ -119,7 +119,7 @@ describe('the database role of Grafana', () => {
     'select key from hash_keys',
     'select vector from embedding_canaries',
     'delete from deployments',
-  ])('may not: %s', async (sql) => {
+  ])('may not execute: %s', async (sql) => {
     await expect(asGrafana(sql)).rejects.toThrow('permission denied');
   });
 });

@@ -143,7 +143,7 @@ describe('recalld compare --json', () => {
     expect(exitCode).toBeUndefined();
   });
 
-  it('always reports no change of a run against itself', async () => {
+  it('always reports no change for a run compared with itself', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(12), { minLength: 1, maxLength: 30 }), async (ranks) => {
         const run = runOf([1, ...ranks]);
@@ -173,7 +173,7 @@ describe('recalld compare --json', () => {
   });
 
   it.each(['trec-sample', 'graded', 'ties', 'edge', 'negative'])(
-    'says no change of the conformance case %s against itself',
+    'reports no change for the conformance case %s compared with itself',
     async (name) => {
       const run = join(cases, name, 'run.txt');
       const { text } = await runFiles(join(cases, name, 'qrels.txt'), run, run, ['--json']);
@@ -203,7 +203,7 @@ describe('recalld compare --json', () => {
     });
   });
 
-  it('writes null where one query leaves a number undefined', async () => {
+  it('writes null if a number is undefined for a single query', async () => {
     const { report } = await compareJson(qrelsOf(1), runOf([1]), runOf([2]), '--metrics', 'dcg');
     expect(report.metrics['dcg']).toMatchObject({ ci_low: null, ci_high: null, t: null, df: 0, p_t: 1 });
     expect(report.smallest_detectable_difference).toEqual({ dcg: null });
@@ -223,7 +223,7 @@ describe('recalld compare --json', () => {
     expect(await verdictWith('--min-effect', '0')).toBe('regression');
   });
 
-  it('takes the verdict from the first metric, whatever the others are', async () => {
+  it('takes the verdict from the first metric, whatever the others show', async () => {
     // Six losses and no win: p = 2 / 2^6 = 0.03125. Recall at 5 cannot change.
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const compareBy = (metrics: string) => compareJson(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', metrics);
@@ -243,7 +243,7 @@ describe('recalld compare --json', () => {
     expect(text).toContain('hit_rate@1 regressed too, but that does not affect the verdict.');
   });
 
-  it('takes the relevance level and the policy for duplicates like eval', async () => {
+  it('accepts the relevance level and the duplicate policy like eval', async () => {
     const qrels = 'q 0 good 2\nq 0 fair 1\n';
     const baseline = 'q Q0 good 1 9 t\n';
     const candidate = 'q Q0 fair 1 9 t\nq Q0 fair 2 8 t\nq Q0 good 3 7 t\n';
@@ -264,7 +264,7 @@ describe('recalld compare in a terminal', () => {
       /^mrr@10 +regression +1 +0\.871 +−0\.129 +−0\.\d+ to −0\.\d+ +below 0\.001 +0 +30 +90 +0\.\d+$/m,
     );
     expect(text).toContain('Verdict on ndcg@10: regression.\n');
-    expect(text).toContain('The first of --metrics decides');
+    expect(text).toContain('The first metric in --metrics decides');
     expect(text).toContain('Judged queries: 120. Without results: 0 in the baseline, 1 in the candidate.\n');
     expect(text).toMatch(/^1 judged query has no results in .*candidate\.txt; it scores 0 and counts in the means\.$/m);
     expect(text).toMatch(/^Queries with the largest losses in ndcg@10, 10 of 30:\nquery .*\nq8 +1 +0 +−1$/m);
@@ -310,7 +310,7 @@ describe('recalld compare refuses', () => {
     ['a negative difference', ['--min-effect', '-0.02'], 'usage', '--min-effect must be a number of at least 0'],
     ['an unbounded difference', ['--min-effect', 'Infinity'], 'usage', 'not "Infinity".'],
     ['an unknown metric', ['--metrics', 'err@5'], 'metric_unknown', 'There is no metric "err@5".'],
-    ['no metric', ['--metrics', ','], 'usage', '--metrics names no metric'],
+    ['no metric', ['--metrics', ','], 'usage', '--metrics contains no metric'],
     [
       'a file that does not exist',
       ['--candidate', '/nowhere/run.txt'],

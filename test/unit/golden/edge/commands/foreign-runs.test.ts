@@ -48,7 +48,7 @@ describe('a run file of another tool', () => {
   it.each([
     ['blank-ids-in-tabs', 1],
     ['blank-ids-in-tabs-5', 5],
-  ])('keeps spaces inside ids where tabs separate the columns: %s', async (name, n) => {
+  ])('keeps spaces inside ids if tabs separate the columns: %s', async (name, n) => {
     const { report, error } = await evaluate(name);
     expect(error).toBeNull();
     expect(report).toMatchObject({
@@ -58,7 +58,7 @@ describe('a run file of another tool', () => {
   });
 
   it.each([
-    ['blank-ids-in-blanks', 'line 1: A result needs the 6 columns', 'the line has 7; if ids contain blanks, separate'],
+    ['blank-ids-in-blanks', 'line 1: A result needs the 6 columns', 'the line has 7; if ids contain spaces, separate'],
     ['json', 'line 1: The line is JSON, but a run has lines', ''],
     ['json-spaced', 'line 1: The line is JSON, but a run has lines', ''],
     ['three-columns', 'line 1: A line of 3 columns may be', '"query-id document-id rank" (MS MARCO) or'],
@@ -78,7 +78,7 @@ describe('a run file of another tool', () => {
   it.each([
     ['distances', 'rise with the rank'],
     ['none-ids', 'The document "None" (perhaps a missing id) occurs 3 times in the results of the query "q1" in '],
-    ['no-relevant', '1 judged query has no document of the relevance level'],
+    ['no-relevant', '1 judged query has no document at the relevance level'],
   ])('is scored with a note: %s', async (name, note) => {
     const { report, error } = await evaluate(name);
     expect(error).toBeNull();
@@ -93,7 +93,7 @@ describe('a run without any judged document', () => {
     ['query-suffix', 'query', '31.1', '31', ['the suffix ".1"']],
     ['normal-forms', 'document', 'caf\u00e9', 'cafe\u0301', ['their Unicode normal form (NFC, NFD)']],
     ['prefix-and-case', 'document', 'kb/Doc-1', 'doc-1', ['case', 'the prefix "kb/"']],
-  ])('is scored 0, and the error says how its ids differ: %s', async (name, ids, judged, returned, differences) => {
+  ])('scores 0, and the error describes how its ids differ: %s', async (name, ids, judged, returned, differences) => {
     const { report, error } = await evaluate(name);
     expect(report).toMatchObject({
       counts: { judged_documents_found: 0 },
@@ -117,7 +117,7 @@ describe('a run without any judged document', () => {
   });
 });
 
-it('counts queries without a relevant document where runs are compared', async () => {
+it('counts queries without a relevant document when runs are compared', async () => {
   const { report, error } = await compare('compare-no-relevant', ['a.run', 'b.run'], '--relevance-level', '5');
   expect(error).toBeNull();
   const counts = { judged_queries: 120, queries_without_relevant: 120, judged_documents_found: 120 };

@@ -168,7 +168,7 @@ describe('the report of a golden run', () => {
     ['empty', { ok: 39, empty: 1 }],
     ['error', { ok: 39, error: 1 }],
     ['timeout', { ok: 39, timeout: 1 }],
-  ])('says that queries without an answer count as 0, for one that is %s', (_, outcomes) => {
+  ])('states that queries without an answer count as 0, for a run that is %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
     expect(report({ queries }).split('\n')[1]).toMatch(
       /^40 queries: 39 ok, .*; queries without results count 0 in every mean$/,
