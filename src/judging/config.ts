@@ -21,7 +21,9 @@ const reranker = z.strictObject({
     .describe('Minimum scores for the grades 1, 2 and 3.'),
 });
 
-const none = z.strictObject({ kind: z.literal('none').describe('No model: people grade all selected queries.') });
+const none = z.strictObject({
+  kind: z.literal('none').describe('No model: all selected queries are graded by people.'),
+});
 
 export const judgedSchema = z
   .strictObject({
@@ -80,9 +82,7 @@ export const judgedSchema = z
       .gt(0)
       .max(1)
       .default(0.1)
-      .describe(
-        'Share of selected queries that people grade as well; without a model judge, people grade all of them.',
-      ),
+      .describe('Share of selected queries that are also graded by people; without a model judge, all of them are.'),
     second_reviewer_share: z
       .number()
       .min(0)

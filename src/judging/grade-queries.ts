@@ -128,7 +128,7 @@ const EXPIRY_MS = 24 * HOUR_MS;
 const MAX_FAILURES = 3;
 
 /**
- * Grades open queries one by one, starting with queries that people grade too. Unreachable queries wait for the next
+ * Grades open queries one by one, starting with queries selected for people. Unreachable queries wait for the next
  * round and expire after a day. If the judge cannot grade a document, the document counts as failed with grade 0, so
  * that it never leaves the estimate silently. Each grade is stored at once, so that a killed worker loses only the call
  * in flight, whose cost still counts.

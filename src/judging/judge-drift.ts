@@ -25,7 +25,7 @@ export interface CurrentJudge {
  * earlier grades. If the budget is spent or the judge is unreachable, the remaining pairs wait for the next round. A
  * killed worker loses at most one call.
  *
- * @returns null if only people grade
+ * @returns null if there is no model judge
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function checkJudgeDrift(

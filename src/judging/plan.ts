@@ -11,7 +11,7 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
-  /** Null if only people grade. */
+  /** Null if there is no model judge. */
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
@@ -24,7 +24,7 @@ export interface JudgingPlan {
   /** In US dollars. */
   readonly maxCostPerDay: number;
   readonly humanShare: number;
-  /** Share of human-graded queries that two people grade. */
+  /** Share of human-graded queries that a second person also grades. */
   readonly secondReviewerShare: number;
   /** An alert fires when the lower bound of weighted kappa between the judge and people is below this value. */
   readonly minAgreement: number;
@@ -59,7 +59,7 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         pooling: isSearchable ? judged.pooling : null,
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
-        // Without a model, people grade every selected query.
+        // Without a model, every selected query is graded by people.
         humanShare: judge === null ? 1 : judged.human_share,
         secondReviewerShare: judged.second_reviewer_share,
         minAgreement: judged.min_agreement,

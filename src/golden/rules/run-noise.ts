@@ -208,9 +208,9 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/** A high level: if the first few nights were alike by chance, other nights would page again and again. */
+/** High, because other nights would page again and again if the first few nights were alike by chance. */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/** Lower, because there are only half as many drops, and the bound over all differences applies too. */
+/** Lower than for all differences, because there are only half as many drops, and both bounds apply. */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**

@@ -39,7 +39,7 @@ const RECENT = 5;
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // A few statements per set; the checks that follow need all of them.
+  // Not stopped halfway: each set needs only a few statements, and the next checks need all of them.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {

@@ -16,7 +16,7 @@ const MAX_IN_A_ROW = 300;
 
 /**
  * Starts a full run of the same version after a failed sentinel, even in quiet hours, unless a full run has started
- * since the sentinels began to fail. It may use the reserve of the daily budget.
+ * since the sentinels began to fail. The full run may use the reserve of the daily budget.
  *
  * @returns the id of the full run, or null if none is needed or the budget is used up
  */

@@ -137,7 +137,7 @@ async function withJudged(
   if (pipeline?.judged === undefined) {
     throw new RecalldError(
       'config_invalid',
-      `The pipeline "${options.pipeline}" is not judged. Add \`judged: {judge: {kind: llm}}\` to its config, or {kind: none} to let people grade alone.`,
+      `The pipeline "${options.pipeline}" is not judged. Add \`judged: {judge: {kind: llm}}\` to its config, or {kind: none} to use only human judgments.`,
     );
   }
   await withCommandStore(settings, (store) => work({ settings, store, options }));
@@ -235,7 +235,7 @@ function agreementJson(agreement: Agreement | null) {
   return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
-/** The current judge and when it started grading; null if only people grade. */
+/** The current judge and when it started grading; null if there is no model judge. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }

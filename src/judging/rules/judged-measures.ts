@@ -45,7 +45,7 @@ export interface JudgedWindow {
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Fingerprint of the current judge; null if only people grade. */
+  /** Fingerprint of the current judge; null if there is no model judge. */
   readonly judge: string | null;
 }
 

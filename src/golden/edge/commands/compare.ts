@@ -99,7 +99,7 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
   return `Queries with the largest losses in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
 }
 
-/** Unknown without any change, because it depends on the spread of the differences. */
+/** Formats the smallest detectable difference, which is unknown if no query changed. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);
