@@ -66,7 +66,7 @@ function backtest(
 }
 
 describe('the backtest of golden checks', () => {
-  it('replays an index that falls on every other night as one regression, which two good runs end', async () => {
+  it('replays an index that drops every other night as one regression, which two good runs end', async () => {
     const steady = [
       { ...fell[0], differences: [aDifference({ difference: 0, ciLow: 0, ciHigh: 0, p: 1 })] },
     ] as typeof fell;
@@ -76,7 +76,7 @@ describe('the backtest of golden checks', () => {
     expect(regression?.firings).toMatchObject([{ verdict: 'critical', episodes: 1, totalSeconds: 6 * 3600 }]);
   });
 
-  it('judges stored scores by the floors of today', async () => {
+  it('evaluates stored scores with the current thresholds', async () => {
     const runs = await stored([{ scores: good }, { scores: bad }, { scores: bad }, { scores: good }]);
     const [floor] = await backtest(runs, 0, 4);
     expect(floor).toMatchObject({
@@ -93,7 +93,7 @@ describe('the backtest of golden checks', () => {
     });
   });
 
-  it('confirms a regression by the runs before, also those before the period', async () => {
+  it('confirms a regression with earlier runs, including those before the period', async () => {
     const runs = await stored([{ scores: good }, { comparisons: fell }, { comparisons: fell }, { comparisons: fell }]);
     const regression = (found: Awaited<ReturnType<typeof backtest>>) =>
       found.find(({ name }) => name === 'ndcg@10 regression by 0.02 on faq');
@@ -107,7 +107,7 @@ describe('the backtest of golden checks', () => {
     });
   });
 
-  it('says of void and failed runs what the daemon said: that nobody knows', async () => {
+  it('has no data for void and failed runs, as in the daemon', async () => {
     const runs = await stored([
       { scores: good },
       { status: 'void', reason: 'Half of the queries failed.', scores: [] },
@@ -122,7 +122,7 @@ describe('the backtest of golden checks', () => {
     });
   });
 
-  it('reads the labels as they were found', async () => {
+  it('uses the stored label states', async () => {
     const probed = {
       kind: 'probed',
       probed: 100,
@@ -147,7 +147,7 @@ describe('the backtest of golden checks', () => {
     expect(late).toMatchObject({ evaluations: 10, firings: [] });
   });
 
-  it('leaves out a new version of the set while it runs beside the old one', async () => {
+  it('excludes a new version of the golden set while it runs in parallel with the old one', async () => {
     const world = await stored([{ scores: good }, { scores: good }]);
     const { stores, pipeline, run } = world;
     await stores.sets.add(aNewGoldenSet({ contentHash: 'hash-2', queries: goldenQueries(2) }), minutes(30));
@@ -169,7 +169,7 @@ describe('the backtest of golden checks', () => {
     });
   });
 
-  it('stops when it is asked to, and gives its connection back', async () => {
+  it('stops when it is aborted, and releases its connection', async () => {
     const runs = await stored([{ scores: good }]);
     const stopping = new AbortController();
     const locked = await database.pool.connect();
@@ -188,7 +188,7 @@ describe('the backtest of golden checks', () => {
     expect(await backtest(runs, 0, 1)).not.toEqual([]);
   });
 
-  it('finds nothing where nothing ran', async () => {
+  it('is empty if nothing ran', async () => {
     expect(await backtest(await stored([]), 0, 10)).toEqual([]);
   });
 });

@@ -52,7 +52,7 @@ async function backtest(shares: readonly number[], check: ThresholdCheck, segmen
 }
 
 describe('a backtest of thresholds', () => {
-  it('tells how often and how long each would have fired, with hysteresis and confirmation', async () => {
+  it('reports how often and how long each would have fired, with hysteresis and confirmation', async () => {
     const shares = [0.01, 0.2, 0.01, 0.01, 0.2, 0.2, 0.2, 0.01, 0.01, 0.01];
     expect(await backtest(shares, errors)).toMatchObject([
       {
@@ -64,7 +64,7 @@ describe('a backtest of thresholds', () => {
     ]);
   });
 
-  it('judges the segments of one window together', async () => {
+  it('evaluates the segments of one window together', async () => {
     const each: ThresholdCheck = { ...errors, segments: 'each' };
     const [found] = await backtest([0.01, 0.3, 0.3, 0.3], each, 'tenant=acme');
     expect(found?.firings).toMatchObject([{ verdict: 'critical', episodes: 1 }]);
@@ -72,7 +72,7 @@ describe('a backtest of thresholds', () => {
     expect(await backtest([0.01, 0.3, 0.3, 0.3], errors, 'tenant=acme')).toMatchObject([{ firings: [] }]);
   });
 
-  it('leaves out what was never measured', async () => {
+  it('excludes what was never measured', async () => {
     expect(await backtest([], errors)).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ function aStatus(pipeline: string, parts: Partial<CheckStatus> = {}): CheckStatu
 const first = (status: CheckStatus): CheckStep => ({ status, previous: null });
 
 describe('the history of checks', () => {
-  it('keeps where a check stands, whole, and each change of its verdict', async () => {
+  it('stores the full status of a check, and each change of its verdict', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     const before = aStatus(pipeline);
@@ -74,7 +74,7 @@ describe('the history of checks', () => {
     ]);
   });
 
-  it('takes one of the steps that many workers take from the same standing', async () => {
+  it('stores one of the steps that many workers take from the same status', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     const step = first(aStatus(pipeline, { verdict: 'warning' }));
@@ -83,7 +83,7 @@ describe('the history of checks', () => {
     expect(await history.transitions({ pipeline, limit: 10 })).toHaveLength(1);
   });
 
-  it('pages through the changes, newest first, and finds those of a check since a time', async () => {
+  it('pages through the changes, newest first, and filters by check and time', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     for (const [hour, verdict] of (['ok', 'warning', 'ok', 'critical'] as const).entries()) {
@@ -102,7 +102,7 @@ describe('the history of checks', () => {
     expect(await history.transitions({ pipeline, check: 'another', limit: 10 })).toEqual([]);
   });
 
-  it('says when each verdict ended, whatever was listed, and of which check', async () => {
+  it('states when each verdict ended, whatever was listed, and for which check', async () => {
     const history = createCheckStore(database.pool);
     const pipeline = `docs-${(pipelines += 1)}`;
     const other = aStatus(pipeline, { name: 'ndcg@10 below 0.8', since: hours(1) });
@@ -120,7 +120,7 @@ describe('the history of checks', () => {
   });
 });
 
-it('the history of checks drops what is past its retention', async () => {
+it('the history of checks is deleted after its retention', async () => {
   const history = createCheckStore(database.pool);
   const [old, young] = [`docs-${(pipelines += 1)}`, `docs-${(pipelines += 1)}`];
   await history.advance([first(aStatus(old)), first(aStatus(young, { since: hours(9), updatedAt: hours(9) }))]);

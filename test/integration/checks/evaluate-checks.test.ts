@@ -74,7 +74,7 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
 }
 
 describe('the checks of live traffic', () => {
-  it('confirm a breach over measurements, keep its history, and report it once', async () => {
+  it('confirm a breach over several measurements, keep its history, and report it once', async () => {
     const { clock, deps, checkStore, logger, shown, measure } = aWorld();
     for (const value of [0.01, 0.2, 0.2, 0.2]) {
       await measure(value);
@@ -94,7 +94,7 @@ describe('the checks of live traffic', () => {
     expect(logger.lines.filter(({ message }) => message === 'a check changed its verdict')).toHaveLength(2);
   });
 
-  it('are quiet without traffic, and not known when nothing is measured any more', async () => {
+  it('are quiet without traffic, and have no data when nothing is measured any more', async () => {
     const { clock, deps, measurements, checkStore, shown, measure } = aWorld();
     await measure(0.01);
     await evaluateChecks(deps);
@@ -109,7 +109,7 @@ describe('the checks of live traffic', () => {
     expect(await checkStore.statuses()).toMatchObject([{ verdict: 'no_data', isQuiet: true }]);
   });
 
-  it('keep their name, what they were and since when through a change of the threshold', async () => {
+  it('keep their name, history and start time through a change of the threshold', async () => {
     const named = { ...errors, name: 'errors', segments: 'each' } as const;
     const { clock, deps, checkStore, measure } = aWorld([named]);
     const evaluate = async (check: ThresholdCheck, value: number) => {
@@ -136,7 +136,7 @@ describe('the checks of live traffic', () => {
     expect(after).toHaveLength(1);
   });
 
-  it('start anew when a name comes to stand for another measure', async () => {
+  it('start over if a name is reused for another measure', async () => {
     const { deps, checkStore, measure } = aWorld([{ ...errors, name: 'service' }]);
     await measure(0.01);
     await evaluateChecks(deps);
@@ -145,7 +145,7 @@ describe('the checks of live traffic', () => {
     expect(await checkStore.statuses()).toMatchObject([{ measure: 'zero_results_ratio', before: null, value: null }]);
   });
 
-  it('that broke with the retriever are of its outage, until one measurement is wholly of later times', async () => {
+  it('that failed with the retriever belong to its outage, until one measurement is entirely later', async () => {
     const { clock, deps, checkStore, measurements } = aWorld([{ ...errors, confirm: 1 }]);
     const look = async (failed: number, value: number) => {
       await clock.advance(3600_000);
@@ -173,7 +173,7 @@ describe('the checks of live traffic', () => {
     expect(isOfOutage).toEqual([false, true, true, false, false]);
   });
 
-  it('are not known when nobody judges them any more', async () => {
+  it('have no data when no worker evaluates them any more', async () => {
     const { clock, deps, shown, measure } = aWorld();
     expect(await shown()).toEqual(['no_data']);
     await measure(0.01);
@@ -185,7 +185,7 @@ describe('the checks of live traffic', () => {
 });
 
 describe('the checks of a retriever', () => {
-  it('are judged on what its golden runs met, each run once', async () => {
+  it('are evaluated on the calls of its golden runs, each run once', async () => {
     const check: ThresholdCheck = { ...errors, measure: 'retriever_error_ratio', minN: 2, confirm: 1 };
     const { deps, measurements, checkStore } = aWorld([check]);
     const answers = [
@@ -204,8 +204,8 @@ describe('the checks of a retriever', () => {
   });
 });
 
-describe('the stability of answers', () => {
-  it('is what a run has in common with the pinned one, a failed question nothing, and needs no judgment', async () => {
+describe('the stability of results', () => {
+  it('is the similarity to the pinned run, counts a failed query as 0, and needs no judgments', async () => {
     const check: ThresholdCheck = { ...errors, measure: 'rbo', threshold: 0.8, minN: 2, confirm: 1 };
     const { clock, deps, measurements, checkStore } = aWorld([check]);
     const ran = (minutes: number, answers: readonly QueryAnswer[]) => {
@@ -270,7 +270,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     expect(await measurements.latest(clock.now())).toHaveLength(1);
   });
 
-  it('do not leave what one could not see yet to the next minute', async () => {
+  it('do not defer to the next minute what one of them could not see yet', async () => {
     const { clock, deps, checkStore, measurements, measure } = aWorld([{ ...errors, confirm: 1 }]);
     await measure(0.01);
     await evaluateChecks(deps);
@@ -295,7 +295,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
 });
 
 describe('the checks of one pipeline', () => {
-  it('are judged alone when only it has something new', async () => {
+  it('are evaluated separately if only it has new data', async () => {
     const { deps, checkStore, measure } = aWorld();
     await measure(0.01);
     const pipelines = [...deps.pipelines, aWatchedPipeline({ name: 'wiki', thresholds: [errors] })];

@@ -102,7 +102,7 @@ async function rows(columns = 'id, status, nearest->0->1 as similarity, reason')
 }
 
 describe('a sampled query', () => {
-  it('is measured by its distinct chunks, with what was found', async () => {
+  it('is measured by its distinct chunks, and stores what was found', async () => {
     await ask({});
     await measure(deps());
     expect(await rows('status, reason, nearest, thinning')).toEqual([
@@ -121,7 +121,7 @@ describe('a sampled query', () => {
     ]);
   });
 
-  it('is embedded from its text when it came without a vector, and keeps the vector', async () => {
+  it('is embedded from its text if it came without a vector, and stores the vector', async () => {
     await ask({ embedding: null, text: 'how' });
     await measure(deps({ embedder: memoryEmbedder({ how: [0, 1] }) }));
     expect(await rows('nearest->0->0 as nearest, embedding is not null as kept')).toEqual([
@@ -143,21 +143,21 @@ describe('a sampled query', () => {
     expect((await coverage.tally(period)).notMeasurable).toEqual({ [reason]: 1 });
   });
 
-  it('of a service whose clock is some minutes ahead is of the day that it says, though it came on the day before', async () => {
+  it('from a service whose clock is some minutes ahead counts on the day that it states, although it arrived on the day before', async () => {
     const midnight = 12 * HOUR;
     await ask({ receivedAt: after(midnight - 2 * MINUTE), occurredAt: after(midnight + MINUTE) });
     const period = { pipeline: 'docs', from: after(midnight), until: after(midnight + HOUR), scoredSince: null };
     expect((await coverage.tally(period)).untouched).toBe(1);
   });
 
-  it('that finds few chunks is measured by the nearest, and says so', async () => {
+  it('that finds few chunks is measured by the nearest one, and says so', async () => {
     store.hold(chunks.slice(0, 2));
     await ask({});
     await measure(deps());
     expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: 1, reason: 'short' }]);
   });
 
-  it('that finds nothing is as badly covered as can be', async () => {
+  it('that finds nothing counts as worst covered', async () => {
     store.hold([]);
     await ask({});
     await measure(deps());
@@ -166,7 +166,7 @@ describe('a sampled query', () => {
     expect(await rows()).toEqual([{ id: 'q0', status: 'measured', similarity: null, reason: 'short' }]);
   });
 
-  it('is left alone while its minute may still drop it', async () => {
+  it('is not measured while its minute may still drop it', async () => {
     await ask({ receivedAt: after(9 * MINUTE) });
     await measure(deps());
     expect(await rows()).toEqual([]);
@@ -174,7 +174,7 @@ describe('a sampled query', () => {
 });
 
 describe('many workers', () => {
-  it('share the queries and search each once', async () => {
+  it('share the queries and search each query once', async () => {
     await ask(...Array.from({ length: 300 }, () => ({})));
     await Promise.all([1, 2, 3, 4].map(() => measure(deps())));
     expect(store.searches).toBe(300);
@@ -215,7 +215,7 @@ describe('a store that is down', () => {
     expect(await rows()).toMatchObject([{ status: 'measured', reason: null }]);
   });
 
-  it('is given up after an hour and a half', async () => {
+  it('is given up after 90 minutes', async () => {
     await ask({});
     store.failure = 'it is down';
     for (let minute = 10; minute < 130; minute++) {
@@ -228,7 +228,7 @@ describe('a store that is down', () => {
 });
 
 describe('more than the budget', () => {
-  it('is thinned by session at random, and the chance is kept', async () => {
+  it('is reduced by random sessions, and the probability is stored', async () => {
     const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
     await ask(...unitHashes.map((unitHash) => ({ unitHash })));
     // Five minutes of one search a second are 300: a quarter of 800 is the next power of two below.
@@ -246,8 +246,8 @@ describe('more than the budget', () => {
   });
 });
 
-describe('what was admitted', () => {
-  it('keeps its chance until it is measured, however much room there is then', async () => {
+describe('an admitted query', () => {
+  it('keeps its probability until it is measured, even if capacity grows', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     const meter = new MemoryMeter();
     await admitLiveQueries(deps({ maxPerSecond: 1 }, contextOf({ meter })));
@@ -259,13 +259,13 @@ describe('what was admitted', () => {
     expect((await coverage.tally(period)).chances).toEqual([{ chance: 0.125, queries: 200, sessions: 1 }]);
   });
 
-  it('is decided once for all workers that want to decide', async () => {
+  it('is decided once for all concurrent workers', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     await Promise.all([1, 2, 3, 4].map(() => admitLiveQueries(deps({ maxPerSecond: 1 }))));
     expect(await coverage.admissions()).toMatchObject([{ level: 2, leftOut: 600 }]);
   });
 
-  it('is all again after calm minutes', async () => {
+  it('is always admitted again after calm minutes', async () => {
     await ask(...Array.from({ length: 800 }, (_, i) => ({ unitHash: (i / 800) * 0.5 })));
     await measure(deps({ maxPerSecond: 1 }));
     const levels: number[] = [];
@@ -281,7 +281,7 @@ describe('what was admitted', () => {
 });
 
 describe('more than one batch', () => {
-  it('calls another worker, once, and a single one does not', async () => {
+  it('requests another worker once; a single batch does not', async () => {
     await ask({});
     expect(await measure(deps())).toBe(0);
     await ask(...Array.from({ length: 200 }, (_, i) => ({ id: `more ${i}` })));
@@ -290,8 +290,8 @@ describe('more than one batch', () => {
   });
 });
 
-describe('the budget of searches', () => {
-  it('is booked by all workers together', async () => {
+describe('the search budget', () => {
+  it('applies to all workers together', async () => {
     await ask(...Array.from({ length: 40 }, () => ({})));
     const waits: number[] = [];
     const patient = new HandClock(clock.now());
@@ -310,7 +310,7 @@ describe('the budget of searches', () => {
 });
 
 describe('an erasure', () => {
-  it('reaches what was measured, and the vectors of baselines that outlive their queries', async () => {
+  it('removes measured queries, and the vectors of baselines that outlive their queries', async () => {
     await ask({ userHash: 'hash of ann' }, { userHash: null });
     await measure(deps());
     const baselines = baselinesTable(database.pool);

@@ -78,7 +78,7 @@ describe('a day of the same traffic', () => {
   const lateWindows = useStream();
   const lateSamples = useStream();
 
-  it('raises the same alert when its windows close one by one and when they close after an interruption', async () => {
+  it('fires the same alert if its windows close one by one or after an interruption', async () => {
     await watchDay(inOrder.stream, 4, 0);
     await watchDay(lateWindows.stream, WATCHED_HOURS, 0);
     expect(await sums(lateWindows.stream)).toEqual(await sums(inOrder.stream));
@@ -93,7 +93,7 @@ describe('a day of the same traffic', () => {
     expect((await told(lateWindows)).slice(1)).toEqual(events.slice(1));
   }, 120_000);
 
-  it('comes to the same density when a fifth of its samples come after their windows have closed', async () => {
+  it('has the same density if a fifth of its samples arrive after their windows have closed', async () => {
     const [late, known] = [lateSamples.stream, inOrder.stream];
     await watchDay(late, 4, 7);
     expect(await sums(late)).not.toEqual(await sums(known));

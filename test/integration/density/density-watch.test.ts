@@ -59,7 +59,7 @@ const kinds = async (stream: WatchedStream) => (await stream.events()).map(({ ki
 describe('a topic that the store does not cover', () => {
   const used = useStream((pool) => new WatchedStream(pool, FOUR_HOURS));
 
-  it('finds a provisional baseline after days, and one for pages after two weeks', async () => {
+  it('is included in a provisional baseline after days, and in a page-grade one after two weeks', async () => {
     const { stream } = used;
     await stream.run(24, 8, COVERED, 4);
     expect(await gauges(used)).toMatchObject({
@@ -100,7 +100,7 @@ describe('a topic that the store does not cover', () => {
     });
   }, 120_000);
 
-  it('resolves when the store is given the topic', async () => {
+  it('resolves when the topic is added to the store', async () => {
     const { stream } = used;
     stream.store.hold(stream.chunksOf([0, 1, 2, 3, 4, 5, 6]));
     await stream.run(60, 20, withTopic(6, 0.2, COVERED), 4);
@@ -118,10 +118,10 @@ describe('a topic that the store does not cover', () => {
   });
 });
 
-describe('chunks of a topic that are deleted', () => {
+describe('deleted chunks of a topic', () => {
   const used = useStream((pool) => new WatchedStream(pool, SOON));
 
-  it('page and are named, although three workers are at it all the time', async () => {
+  it('page and are named, although three workers run concurrently', async () => {
     const { stream, database } = used;
     stream.workers = 3;
     await stream.run(3 * 24 + 8, 12, COVERED, 4);
@@ -164,7 +164,7 @@ describe('chunks of a topic that are deleted', () => {
   }, 120_000);
 });
 
-describe('other topics, all of them covered', () => {
+describe('other topics that are all covered', () => {
   const used = useStream((pool) => new WatchedStream(pool, SOON));
 
   it('do not page', async () => {

@@ -42,7 +42,7 @@ it('coverage that was better than the baseline on each of fourteen days has outg
   expect(await hasOutgrown(days(20, 1.2), 1)).toBe(true);
 });
 
-it('coverage has not outgrown a baseline after fewer days, with a gap, or when the baseline reads as high', async () => {
+it('coverage has not outgrown a baseline after fewer days, with a gap, or if the baseline density is as high', async () => {
   expect(await hasOutgrown(days(13, 1.2), 1)).toBe(false);
   expect(await hasOutgrown([...days(7, 1.2), null, ...days(6, 1.2)], 1)).toBe(false);
   expect(await hasOutgrown(days(14, 1.2), 1.15)).toBe(false);

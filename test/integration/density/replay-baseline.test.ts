@@ -31,14 +31,14 @@ describe('replayed baseline queries', () => {
     return latest.find(({ measure }) => measure === 'repeat_density') ?? null;
   }
 
-  it('find what they found: a density of exactly 1, of a hundred in an hour', async () => {
+  it('have a density of exactly 1 if they find the same, a hundred per hour', async () => {
     expect(await anHour()).toBe(108);
     const { newest, gap } = (await measured()) ?? {};
     expect(gap).toBeNull();
     expect(newest).toMatchObject({ value: 1, n: 108, ciMethod: 'wilson', details: { dropped: 0 } });
   });
 
-  it('show within one hour that a topic was deleted, without live queries for it', async () => {
+  it('show within one hour that a topic was deleted, without live queries on it', async () => {
     stream.store.hold(stream.chunksOf(TOPICS.slice(1)));
     await anHour();
     const { newest } = (await measured()) ?? {};
@@ -48,13 +48,13 @@ describe('replayed baseline queries', () => {
     expect(newest?.details['dropped']).toBeGreaterThanOrEqual(8);
   });
 
-  it('show what came back', async () => {
+  it('show restored content', async () => {
     stream.store.hold(stream.chunksOf(TOPICS));
     await anHour();
     expect((await measured())?.newest).toMatchObject({ value: 1 });
   });
 
-  it('have no value while the store does not respond, with the reason, and one in the next round', async () => {
+  it('have no value while the store does not respond, with the reason, and a value in the next round', async () => {
     stream.store.failure = 'connection refused';
     await anHour();
     expect((await measured())?.gap).toMatchObject({ reason: 'store_failed' });

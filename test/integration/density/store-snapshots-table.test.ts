@@ -20,7 +20,7 @@ function aSnapshot(parts: Partial<StoredSnapshot> = {}): StoredSnapshot {
   };
 }
 
-it('the latest snapshot of a pipeline comes back number by number', async () => {
+it('the latest snapshot of a pipeline is read exactly as it was stored', async () => {
   const snapshots = snapshotsTable(database.pool);
   expect(await snapshots.latest('docs')).toBeNull();
   await snapshots.save(aSnapshot({ takenAt: hours(-6), queryShares: null }));
@@ -30,7 +30,7 @@ it('the latest snapshot of a pipeline comes back number by number', async () => 
   expect(await snapshots.latest('faq')).toBeNull();
 });
 
-it('of many snapshots the newest thirty of each pipeline are kept', async () => {
+it('only the newest thirty snapshots of each pipeline are stored', async () => {
   const snapshots = snapshotsTable(database.pool);
   await snapshots.save(aSnapshot({ pipeline: 'other' }));
   for (let index = 0; index < 33; index += 1) {

@@ -17,7 +17,7 @@ function aLook(pipeline: string, until: number, parts: Partial<TopicSearch> = {}
 const showing = (seen: readonly SeenTopic[]) => ({ seen, parts: new Map<string, string>() });
 
 describe('an uncovered topic', () => {
-  it('comes back as it was seen, and is followed from window to window', async () => {
+  it('is read as it was found, and tracked from window to window', async () => {
     const pipeline = 'followed';
     const first = aTopic({ id: 'followed', pipeline });
     await topics().record(aLook(pipeline, 0), showing([first]), null);
@@ -37,7 +37,7 @@ describe('an uncovered topic', () => {
     expect(await topics().known(pipeline)).toEqual([{ id: 'followed', centroid: first.centroid }]);
   });
 
-  it('counts a search once, and not when another replica already made it', async () => {
+  it('counts a search once, but not if another replica already made it', async () => {
     const pipeline = 'raced';
     const look = aLook(pipeline, 2, { lacking: 'window_tail' });
     expect(await topics().record(look, showing([]), null)).toBe(true);
@@ -54,7 +54,7 @@ describe('an uncovered topic', () => {
     expect(latest).toEqual({ ...aLook(pipeline, 3), unclosed: 1 });
   });
 
-  it('stays acknowledged while it is seen, closes when it is not, and opens again when it comes back', async () => {
+  it('stays acknowledged while it is found, closes if it is not, and reopens when it is found again', async () => {
     const pipeline = 'states';
     const topic = aTopic({ id: 'state', pipeline });
     await topics().record(aLook(pipeline, 0), showing([topic]), null);

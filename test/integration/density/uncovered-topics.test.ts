@@ -61,7 +61,7 @@ describe('a new topic of live queries', () => {
     expect(await gauge(stream())).toEqual([['recalld_topics_uncovered', 1]]);
   }, 120_000);
 
-  it('loses the examples that are erased', async () => {
+  it('loses its erased examples', async () => {
     const [topic] = await stream().deps.db.density.topics.list(unclosed);
     const [first = '', ...others] = topic?.examples ?? [];
     const query = { kind: 'query', id: first, idHash: 'hash of the id' } as const;
@@ -91,7 +91,7 @@ describe('a new topic of live queries', () => {
     expect(await stream().deps.db.density.topics.windows(id)).toHaveLength(2);
   }, 120_000);
 
-  it('closes by itself when the store was given the topic', async () => {
+  it('closes automatically when the topic is added to the store', async () => {
     stream().store.hold(stream().chunksOf([0, 1, 2, 3, 4, 5, PARENTAL_LEAVE]));
     for (let day = 0; day < 3; day++) {
       await stream().run(24, 24, withTopic(PARENTAL_LEAVE, 0.1, COVERED), 4);
@@ -110,7 +110,7 @@ describe('a new topic of live queries', () => {
 describe('a topic whose chunks are deleted', () => {
   const stream = useStream();
 
-  it('is named as lost content, with the chunks that are gone', async () => {
+  it('is classified as lost content, with the missing chunks', async () => {
     await stream().run(3 * 24 + 8, 12, COVERED, 4);
     await stream().run(4, 24, COVERED, 4);
     await stream().detectTopics();

@@ -84,7 +84,7 @@ describe('reading a window of live queries', () => {
     });
   });
 
-  it('does not take inherited properties for tags', async () => {
+  it('does not mistake inherited properties for tags', async () => {
     const { read } = await aReader([query]);
     expect((await read(['constructor', '__proto__'])).queries[0]?.tags).toEqual({});
   });

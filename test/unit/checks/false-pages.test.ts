@@ -65,7 +65,7 @@ function aRun(mean: number): LatestRun {
   };
 }
 
-describe('the false pages to expect of a pipeline', () => {
+describe('the expected false pages of a pipeline', () => {
   it('count critical checks on every golden set by its schedule', () => {
     const sets = '{set: faq, cron: "0 * * * *"}, {set: legal, cron: "30 6 * * *"}, {set: by-hand}';
     const { checks } = expected(
@@ -79,7 +79,7 @@ describe('the false pages to expect of a pipeline', () => {
     ]);
   });
 
-  it('leave out quiet hours, and take the weeks of a dense schedule to be alike', () => {
+  it('exclude quiet hours, and assume that all weeks of a dense schedule are alike', () => {
     const regression = '{regression: ndcg@10, drop: 0.02}';
     const quiet = '{set: faq, cron: "0 * * * *", quiet_hours: [{from: "00:00", to: "12:00"}]}';
     expect(expected(regression, quiet).checks).toMatchObject([{ evaluations: 1080 }]);
@@ -89,7 +89,7 @@ describe('the false pages to expect of a pipeline', () => {
     expect(expected(regression, seldom).checks).toMatchObject([{ evaluations: 2160 }]);
   });
 
-  it('say how much room a floor needs, and how much it has by the latest run', () => {
+  it('state the required margin of a threshold, and the margin in the latest run', () => {
     const floor = '{measure: ndcg@10, below: 0.8}';
     const hourly = '{set: faq, cron: "0 * * * *"}';
     expect(expected(floor).checks).toMatchObject([
@@ -109,7 +109,7 @@ describe('the false pages to expect of a pipeline', () => {
     ]);
   });
 
-  it('know what is no estimate, what shares a budget, and what nobody can tell', () => {
+  it('distinguish exact values, shared budgets and unknown numbers', () => {
     const { checks } = expected(
       '{measure: error_ratio, above: 0.05}, {measure: golden_run_age_seconds, above: 7200}, {measure: retriever_latency_p95_seconds, above: 2}, {density_drift: true}, {stale_labels_above: 0.02}',
     );
@@ -123,10 +123,10 @@ describe('the false pages to expect of a pipeline', () => {
   });
 });
 
-describe('the budget', () => {
+describe('the false page budget', () => {
   const hourly = '{set: faq, cron: "0 * * * *"}';
 
-  it('of drift is shared by the density watches of all pipelines', () => {
+  it('for drift is shared by the density monitors of all pipelines', () => {
     const { checks } = expected('{density_drift: true}', hourly, null, '{drift: 6 per 360d}');
     expect(checks).toMatchObject([
       {
@@ -137,7 +137,7 @@ describe('the budget', () => {
     ]);
   });
 
-  it('of a pipeline is what all of its checks may cost', () => {
+  it('of a pipeline covers all of its checks', () => {
     expect(expected('{density_drift: true}', hourly, null, '{per_pipeline: 2 per 45d}').accepted).toBeCloseTo(4, 9);
   });
 });
@@ -145,20 +145,20 @@ describe('the budget', () => {
 describe('the report', () => {
   const report = (of: PipelineExpectation): string => formatFalsePages([of], '1 per 90d');
 
-  it('sums the checks up and is content within the budget', () => {
+  it('sums the checks, and does not warn within the budget', () => {
     const text = report(expected('{regression: ndcg@10, drop: 0.02}, {measure: ndcg@10, below: 0.8}'));
     expect(text).toMatch(/^ +ndcg@10 below 0\.8 on faq +2160 +0\.01$/m);
     expect(text).toMatch(/^ +total, 1 accepted +0\.756$/m);
     expect(text).not.toContain('Warning');
   });
 
-  it('warns above the budget and names the way out of the check that costs most', () => {
+  it('warns above the budget, and names the fix for the check that contributes most', () => {
     expect(report(expected('{regression: ndcg@10, drop: 0.02, runs: 1}'))).toContain(
       'Warning: docs will cause about 9.73 false pages in 90 days, more than alerts.false_pages.per_pipeline (1 per 90d) accepts. For ndcg@10 regression by 0.02 on faq, raise `runs`, lower `alpha`, or make it a warning.',
     );
   });
 
-  it('is empty when no check pages', () => {
+  it('is empty if no check pages', () => {
     expect(report(expected('{measure: ndcg@10, below: 0.8, severity: warning}'))).toBe('');
   });
 });

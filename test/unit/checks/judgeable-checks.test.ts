@@ -17,7 +17,7 @@ const aFloor = (measure: string): string => `{measure: ${measure}, below: 0.8}`;
 describe('the name of a check', () => {
   const named = (name: string, below = 0.8): string => `{name: "${name}", measure: ndcg@10, below: ${below}}`;
 
-  it('is free, so that its threshold may change', () => {
+  it('can be chosen freely, so that its threshold may change', () => {
     expect(problemOf('{set: faq}', `${named('quality')}, ${named('quality (must)', 0.5)}`)).toContain(
       'checks[1].name must be up to 64 letters',
     );
@@ -28,13 +28,13 @@ describe('the name of a check', () => {
     ['of one on the same sets', `${named('quality')}, ${named('quality', 0.5)}`, 'quality on faq'],
     ['of one without a name', `${named('mrr@10 below 0.5')}, {measure: mrr@10, below: 0.5}`, 'mrr@10 below 0.5 on faq'],
     ['of one on something else', `${named('x')}, {name: x on faq, measure: error_ratio, above: 0.1}`, 'x on faq'],
-  ])('is not that %s', (_, checks, name) => {
+  ])('must not be %s', (_, checks, name) => {
     expect(problemOf('{set: faq}', checks)).toContain(`has the same name "${name}" as checks[0]`);
   });
 });
 
 describe('a check', () => {
-  it.each(runMeasures)('may be on %s at a cut-off of its golden set', (measure) => {
+  it.each(runMeasures)('may contain %s at a cut-off of its golden set', (measure) => {
     expect(problemOf('{set: faq, cutoffs: [7]}', aFloor(`${measure}@7`))).toBe('accepted');
     expect(problemOf('{set: faq, cutoffs: [7]}', `{regression: ${measure}@7, drop: 0.1}`)).toBe('accepted');
   });
@@ -118,17 +118,17 @@ describe('a check', () => {
       aFloor('ndcg@0'),
       'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
     ],
-  ])('is refused with a fix when it names %s', (_, golden, checks, sentence) => {
+  ])('is rejected with a fix if it names %s', (_, golden, checks, sentence) => {
     expect(problemOf(golden, checks)).toBe(sentence);
   });
 
-  it('on live traffic needs no cut-off', () => {
+  it('needs no cut-off for live traffic', () => {
     expect(problemOf('{set: faq}', '{measure: feedback_positive_ratio, below: 0.6, severity: warning}')).toBe(
       'accepted',
     );
   });
 
-  it('may be on the default cut-offs when its golden set runs only by hand', () => {
+  it('may contain the default cut-offs if its golden set only runs manually', () => {
     expect(problemOf('', aFloor('ndcg@10'))).toBe('accepted');
   });
 });

@@ -11,8 +11,8 @@ const change = (hour: number, from: 'ok' | 'critical' | null, to: 'ok' | 'critic
 
 const unjudged = { verdict: 'no_data', since: null } as const;
 
-describe('how a check stood over time', () => {
-  it('is told from its changes, and before the first one by what it changed from', () => {
+describe('the timeline of a check', () => {
+  it('is derived from its changes, and before the first one from the verdict that it changed from', () => {
     const changes = [change(4, 'critical', 'ok', null), change(2, 'ok', 'critical', 4)];
     expect(verdictIntervals(changes, unjudged, hours(0), hours(6))).toEqual([
       { verdict: 'ok', from: hours(0), until: hours(2) },
@@ -21,7 +21,7 @@ describe('how a check stood over time', () => {
     ]);
   });
 
-  it('does not reach beyond the time that is looked at', () => {
+  it('does not extend beyond the requested period', () => {
     expect(verdictIntervals([change(2, 'ok', 'critical', 9)], unjudged, hours(0), hours(6)).at(-1)).toEqual({
       verdict: 'critical',
       from: hours(2),
@@ -29,7 +29,7 @@ describe('how a check stood over time', () => {
     });
   });
 
-  it('is as it is now for a check that did not change, and nothing before it was first judged', () => {
+  it('is the current verdict for a check that did not change, and empty before its first evaluation', () => {
     const status = { verdict: 'critical', since: hours(3) } as const;
     expect(verdictIntervals([], status, hours(4), hours(6))).toEqual([
       { verdict: 'critical', from: hours(4), until: hours(6) },

@@ -45,19 +45,19 @@ function openPool(threads: number, maxWaiting: number): ComputePool {
 
 afterEach(() => pool?.close());
 
-describe('a pass in a thread', () => {
-  it('comes to what it comes to on the main thread', async () => {
+describe('a computation in a thread', () => {
+  it('returns the same result as on the main thread', async () => {
     const result = await openPool(1, 1).run('buildBaseline', { traffic: asked, settings }, never);
     expect(result).toEqual(buildBaseline(asked.queries, asked.vectors, settings));
   });
 
-  it('comes after another one in the same thread', async () => {
+  it('runs after another one in the same thread', async () => {
     const open = openPool(1, 1);
     const first = await open.run('buildBaseline', { traffic: asked, settings }, never);
     expect(await open.run('buildBaseline', { traffic: asked, settings }, never)).toEqual(first);
   });
 
-  it('shares vectors that lie in shared memory', async () => {
+  it('shares vectors in shared memory', async () => {
     const data = new Float32Array(new SharedArrayBuffer(asked.vectors.data.byteLength));
     data.set(asked.vectors.data);
     const traffic = { queries: asked.queries, vectors: { ...asked.vectors, data } };
@@ -65,7 +65,7 @@ describe('a pass in a thread', () => {
     expect(result).toEqual(buildBaseline(asked.queries, asked.vectors, settings));
   });
 
-  it('fails as it would there', async () => {
+  it('fails with the same error as on the main thread', async () => {
     const baseline = buildBaseline(asked.queries, asked.vectors, settings);
     if ('kind' in baseline) throw new Error('the baseline has too few days');
     const other = queryWorld(8, 2, 2).ask(evenQuestions(2, [0, 1], MONDAY, DAY));
@@ -74,7 +74,7 @@ describe('a pass in a thread', () => {
     await expect(openPool(1, 1).run('measureWindow', { traffic, baseline }, never)).rejects.toThrow(RangeError);
   });
 
-  it('tells how long it took', async () => {
+  it('reports how long it took', async () => {
     const reports: string[] = [];
     pool = createComputePool({
       threads: 1,
@@ -88,8 +88,8 @@ describe('a pass in a thread', () => {
   });
 });
 
-describe('a pool that is busy', () => {
-  it('ends a running pass that is cancelled, and goes on with the next', async () => {
+describe('a busy pool', () => {
+  it('ends a running computation that is cancelled, and continues with the next one', async () => {
     const stop = new AbortController();
     const open = openPool(1, 1);
     const running = open.run('buildBaseline', { traffic: endless, settings }, stop.signal);
@@ -99,7 +99,7 @@ describe('a pool that is busy', () => {
     expect(await waiting).toEqual(buildBaseline(asked.queries, asked.vectors, settings));
   });
 
-  it('lets go of a waiting pass that is cancelled', async () => {
+  it('drops a waiting computation that is cancelled', async () => {
     const stop = new AbortController();
     const waitingStop = new AbortController();
     const open = openPool(1, 1);
@@ -113,7 +113,7 @@ describe('a pool that is busy', () => {
     expect(await following).toMatchObject({ queries: 400 });
   });
 
-  it('refuses what would wait behind too many', async () => {
+  it('rejects computations beyond the queue limit', async () => {
     const stop = new AbortController();
     const open = openPool(1, 0);
     const running = open.run('buildBaseline', { traffic: endless, settings }, stop.signal);

@@ -50,8 +50,8 @@ const follow = (at: Date, watched: readonly WatchedPipeline[], since = START) =>
   );
 const record = (at: Date) => incidents().record([anAlert()], aDiagnosis({ pipeline: docs.name }), at);
 
-describe('a pipeline that leaves the config', () => {
-  it('has its incident closed five minutes later, with one message that says why', async () => {
+describe('a pipeline that is removed from the config', () => {
+  it('has its incident closed five minutes later, with one message that states why', async () => {
     const server = await startFaultServer(json({ ok: true }));
     const receivers = createReceivers([
       { kind: 'webhook', url: server.url, headers: {}, min_severity: 'critical' },
@@ -99,7 +99,7 @@ describe('a pipeline that leaves the config', () => {
     expect(await incidents().list({ pipeline: docs.name, limit: 10 })).toMatchObject([{ closedAt: null }]);
   });
 
-  it('is not ended by a scheduler that has just started, after a time in which none ran', async () => {
+  it('is not ended by a scheduler that has just started after a time without schedulers', async () => {
     await follow(START, [docs]);
     await record(minutes(1));
     await follow(minutes(60), [other], minutes(60));
@@ -108,7 +108,7 @@ describe('a pipeline that leaves the config', () => {
     expect(await incidents().current(docs.name)).not.toBeNull();
   });
 
-  it('has no incident opened again by a worker that still has the old config', async () => {
+  it('has no incident reopened by a worker that still has the old config', async () => {
     await follow(START, [docs, other]);
     await record(minutes(1));
     await follow(minutes(6), [other]);
@@ -118,7 +118,7 @@ describe('a pipeline that leaves the config', () => {
     expect(await record(minutes(9))).toBe('opened');
   });
 
-  it('loses the rows that say how it stands, and keeps the retention of its queries until they are gone', async () => {
+  it('loses its status rows, and keeps the retention of its queries until they are gone', async () => {
     const { pool } = database;
     await follow(START, [docs, other]);
     const named = [docs.name];
@@ -138,8 +138,8 @@ describe('a pipeline that leaves the config', () => {
   });
 });
 
-describe('a golden set that leaves the config', () => {
-  it('has no latest run any more, from which gauges and status are made', async () => {
+describe('a golden set that is removed from the config', () => {
+  it('has no latest run any more, on which gauges and status are based', async () => {
     const runs = createGoldenRuns(database.pool);
     const stores = { sets: createGoldenSets(database.pool), runs };
     await createRun(stores, { pipeline: docs.name, goldenSet: 'faq' });

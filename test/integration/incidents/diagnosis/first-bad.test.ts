@@ -136,7 +136,7 @@ const slow: ThresholdCheck = {
   noData: 'silent',
 };
 
-it('a slow retriever is held against the fast one, not against the first slow runs that were not confirmed', async () => {
+it('a slow retriever is compared with the fast one, not with the first slow runs that were not confirmed', async () => {
   const { ran, look } = await aWorld({ thresholds: [slow] });
   await ran(1, rightAnswer);
   const good = await ran(2, rightAnswer);
@@ -148,7 +148,7 @@ it('a slow retriever is held against the fast one, not against the first slow ru
   expect((await look())?.summary).toContain('Calls took 304 ms (95th percentile), 24 ms before.');
 });
 
-it('a regression that takes two runs is held against the run before both', async () => {
+it('a regression that takes two runs is compared with the run before both', async () => {
   const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 2 } as const;
   const { ran, look } = await aWorld({ checks: goldenChecks({ regressions: [regression] }) });
   await ran(1, rightAnswer);
@@ -160,7 +160,7 @@ it('a regression that takes two runs is held against the run before both', async
   expect(await look()).toMatchObject({ cause: 'cut_off_answers', runId: confirmed, referenceRunId: good });
 });
 
-it('a slowdown without a timeout is not offered for a fall of the scores', async () => {
+it('a slowdown without timeouts is not offered as a cause of lower scores', async () => {
   const floor = { measure: 'ndcg@10', below: 0.3, severity: 'critical' } as const;
   const { ran, look } = await aWorld({ checks: goldenChecks({ floors: [floor] }) });
   await ran(1, rightAnswer, 60);

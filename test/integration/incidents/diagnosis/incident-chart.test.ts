@@ -64,7 +64,7 @@ describe('the chart of an incident', () => {
     expect(chart?.from.getTime()).toBeLessThan(hours(-3).getTime());
   });
 
-  it('shows the golden score of a regression at its own cutoff, with the baseline and the limit below it', async () => {
+  it('shows the golden score of a regression at its cut-off, with the baseline and the limit below it', async () => {
     const { golden } = createDb(database.pool);
     const score = { segment: 'all', measure: 'ndcg', ciLow: 0, ciHigh: 1, ciMethod: 't', n: 10 } as const;
     for (const [hour, mean] of [0.8, 0.81, 0.5].entries()) {
@@ -88,7 +88,7 @@ describe('the chart of an incident', () => {
     expect(chart?.levels?.map(({ value }) => value)).toEqual([0.8, expect.closeTo(0.78)]);
   });
 
-  it('is none for an alert without a measure, and without a value in this time', async () => {
+  it('is absent for an alert without a measure, and for a period without a value', async () => {
     const silent = await anIncidentOf(coverage);
     expect(await readIncidentChart(context(), silent, hours(3))).toBeNull();
     expect(await readIncidentChart(context(), { ...silent, timeline: [] }, hours(3))).toBeNull();
@@ -96,7 +96,7 @@ describe('the chart of an incident', () => {
 });
 
 describe('the link to the chart of an incident', () => {
-  it('gives the image to everyone who has it, and nothing to a guess', async () => {
+  it('returns the image to everyone who has the link, and rejects guesses', async () => {
     await measured(0.05, 0.06, 0.3);
     const { id } = await anIncidentOf(coverage);
     const app = fastify();

@@ -24,7 +24,7 @@ const record = (
 ) => incidents().record(firing, aDiagnosis({ pipeline, ...said }), hours(hour));
 
 describe('incidents in PostgreSQL', () => {
-  it('open once, however many replicas look', async () => {
+  it('are opened once, however many replicas diagnose them', async () => {
     const pipeline = aPipeline();
     const stored = await Promise.all(Array.from({ length: 8 }, () => record(pipeline, 0)));
     expect(stored.filter((one) => one === 'opened')).toHaveLength(1);
@@ -32,7 +32,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().list({ pipeline, limit: 10 })).toHaveLength(1);
   });
 
-  it('have an echo in alerts that look back on a fault that was fixed less than two hours ago', async () => {
+  it('are not opened by look-back alerts on a fault that was fixed less than two hours ago', async () => {
     const pipeline = aPipeline();
     const echo = [anAlert({ name: 'density drift', rule: 'RecalldDensityDriftTicket', severity: 'warning' })];
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(false);
@@ -43,7 +43,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().isEcho(pipeline, echo, hours(4))).toBe(false);
   });
 
-  it('come back as they were kept', async () => {
+  it('are read as they were stored', async () => {
     const pipeline = aPipeline();
     const said = aDiagnosis({
       pipeline,
@@ -83,7 +83,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().find(found?.id ?? '')).toEqual(found);
   });
 
-  it('keep everything that was said, and when, and take no look that is older', async () => {
+  it('keep every diagnosis with its time, and ignore older evaluations', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 0, { cause: 'unknown', confidence: 'low' });
     expect(await record(pipeline, 2)).toBe('updated');
@@ -100,7 +100,7 @@ describe('incidents in PostgreSQL', () => {
     });
   });
 
-  it('keep the evidence of each step, in JSON too', async () => {
+  it('keep the evidence of each step, also in JSON', async () => {
     const pipeline = aPipeline();
     const sentence = '5 of 100 golden queries failed.';
     const failures = { name: 'failures', state: 'some', sentence, from: null, n: null } as const;
@@ -133,7 +133,7 @@ describe('incidents in PostgreSQL', () => {
     ]);
   });
 
-  it('stay as they were said at their worst, while they recover and when they are over', async () => {
+  it('keep their worst state while they recover and after they close', async () => {
     const pipeline = aPipeline();
     const failing = (value: number) => [anAlert({ value, text: `${100 * value} % failed.` })];
     await record(pipeline, 0, {}, failing(0.95));
@@ -148,7 +148,7 @@ describe('incidents in PostgreSQL', () => {
     });
   });
 
-  it('are as bad as the worst that rang', async () => {
+  it('have the worst severity of any alert that fired', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 0, {}, [anAlert({ severity: 'warning' })]);
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'warning' });
@@ -157,7 +157,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().current(pipeline)).toMatchObject({ severity: 'critical' });
   });
 
-  it('are found by the time that they were open at', async () => {
+  it('are found by the time in which they were open', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 2);
     await incidents().close(pipeline, hours(4));
@@ -172,7 +172,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await during(4, 5)).toEqual([]);
   });
 
-  it('close when nothing is in alarm, open anew after, and are dropped when old', async () => {
+  it('close when no alert fires, reopen as new incidents, and are deleted when old', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 0);
     expect(await incidents().close(pipeline, hours(1))).toBe(true);
@@ -185,8 +185,8 @@ describe('incidents in PostgreSQL', () => {
   });
 });
 
-describe('a topic that was spoken of', () => {
-  it('has the name that it has now, and none once its words are erased', async () => {
+describe('a topic in a stored diagnosis', () => {
+  it('has its current name, and none once its words are erased', async () => {
     const pipeline = aPipeline();
     const id = 't-0f44e5208c';
     const search = { pipeline, from: hours(-6), until: hours(0), baselineVersion: 1, sessions: 400, lacking: null };
@@ -200,7 +200,7 @@ describe('a topic that was spoken of', () => {
 });
 
 describe('the gauge of diagnoses', () => {
-  it('names a cause from the second look on, of pipelines of the config, and is gone with the alarm', async () => {
+  it('names a cause from the second evaluation on, for configured pipelines, until the alert resolves', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 0);
     await record(aPipeline(), 0);
@@ -224,7 +224,7 @@ describe('the gauge of diagnoses', () => {
   });
 });
 
-describe('what people do about incidents', () => {
+describe('actions of users on incidents', () => {
   const acts = () => createIncidentActs(database.pool);
   const ann = { name: 'ann', by: 'key ann (k1)' };
   const aClosedIncident = async (pipeline: string, said: Partial<Diagnosis>): Promise<string> => {
@@ -234,7 +234,7 @@ describe('what people do about incidents', () => {
     return id;
   };
 
-  it('records who took charge last, and when', async () => {
+  it('record who acknowledged an incident last, and when', async () => {
     const pipeline = aPipeline();
     await record(pipeline, 0);
     const id = (await incidents().current(pipeline))?.id ?? '';
@@ -245,7 +245,7 @@ describe('what people do about incidents', () => {
     expect(await acts().acknowledge('999999', ann, hours(1))).toBe(false);
   });
 
-  it('counts by confidence how often marked causes were right, by the last mark of each incident', async () => {
+  it('count by confidence how often marked causes were right, using the last mark of each incident', async () => {
     const pipeline = aPipeline();
     const marks = [true, true, false, true];
     for (const isRight of marks) {
@@ -270,7 +270,7 @@ describe('what people do about incidents', () => {
     expect([medium?.marked, low?.marked, low?.share]).toEqual([0, 0, null]);
   });
 
-  it('marks only a cause that the incident was diagnosed with', async () => {
+  it('mark only a cause with which the incident was diagnosed', async () => {
     const id = await aClosedIncident(aPipeline(), { cause: 'ranking' });
     const mark = { cause: 'filter', isRight: true, actualCause: null } as const;
     expect(await acts().mark(id, mark, ann, hours(2))).toBe(false);

@@ -22,15 +22,15 @@ async function observed(value: number, scope: 'global' | number) {
   return observeDensity(noEvents, 'docs', stored, latestAt(NOON, aMeasurement(density)));
 }
 
-it('takes density as fallen while an alarm of it is open', async () => {
+it('reports a drop in density while its alert is open', async () => {
   expect(await observed(0.8, 'global')).toMatchObject({ value: 0.8, hasFallen: true });
 });
 
-it('takes it as back once it is, although the alarm is open for a day more', async () => {
+it('reports recovered density although the alert stays open for another day', async () => {
   expect(await observed(1.02, 'global')).toMatchObject({ value: 1.02, hasFallen: false, questions: null });
 });
 
-it('takes a region in alarm as fallen, whatever the rest of the traffic does', async () => {
+it('reports a drop for a region with a firing alert, regardless of other traffic', async () => {
   expect(await observed(1.02, 3)).toMatchObject({ hasFallen: true });
 });
 
@@ -67,14 +67,14 @@ const around = async (id: string, known: string | null = null, firstBad: TimeSpa
 const goodBefore = async (...of: Parameters<typeof around>): Promise<string | null> =>
   (await around(...of)).reference?.id ?? null;
 
-describe('the run that shows what is wrong', () => {
+describe('the run that shows the fault', () => {
   const pipeline = aWatchedPipeline({ golden: [aSchedule(), aSchedule({ set: 'other' })] });
   const shown = async (goldenSet: string | null) => {
     const alert = anAlert({ goldenSet });
     return (await latestEnded(context(), pipeline, [alert]))?.id ?? null;
   };
 
-  it('is the latest that ended of the set in alarm, none that somebody cancelled, however many wait behind it', async () => {
+  it('is the latest completed run of the failing golden set, however many runs wait behind it, and never a cancelled run', async () => {
     await ran(1, 'critical', { set: 'other' });
     await ran(2, 'ok');
     await ran(3, 'critical', { set: 'other', status: 'cancelled' });
@@ -88,19 +88,19 @@ describe('the run that shows what is wrong', () => {
     expect(await shown(null)).toBe('run-2');
   });
 
-  it('is one of the first set when the alarm is about no set, as a control', async () => {
+  it('is a run of the first golden set if the alert concerns no set, as a control', async () => {
     await ran(1, 'ok');
     await ran(2, 'ok', { set: 'other' });
     expect(await shown(null)).toBe('run-1');
   });
 
-  it('is none before the first run', async () => {
+  it('is absent before the first run', async () => {
     expect(await shown(null)).toBeNull();
   });
 });
 
-describe('the run that shows how it was', () => {
-  it('is the last before it with nothing in alarm', async () => {
+describe('the reference run', () => {
+  it('is the last run before it without a firing alert', async () => {
     await ran(1, 'ok');
     await ran(2, 'no_data');
     await ran(3, 'critical');
@@ -108,13 +108,13 @@ describe('the run that shows how it was', () => {
     expect(await goodBefore(await ran(5, 'critical'))).toBe('run-2');
   });
 
-  it('is none in which the retriever failed, though its checks held', async () => {
+  it('is never a run in which the retriever failed, even if its checks passed', async () => {
     await ran(1, 'ok');
     await ran(2, 'ok', { failed: 1 });
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
   });
 
-  it('is none from after the first bad measurement, which may be long before the verdict', async () => {
+  it('is never a run after the first bad measurement, which may be long before the verdict', async () => {
     await ran(1, 'ok');
     await ran(2, 'ok');
     await ran(3, 'ok');
@@ -125,13 +125,13 @@ describe('the run that shows how it was', () => {
     expect(earlier).toEqual([]);
   });
 
-  it('stays the one that the episode began with, also when a later one would do', async () => {
+  it('stays the same during an incident, even if a later run would qualify', async () => {
     await ran(1, 'ok');
     await ran(2, 'ok');
     expect(await goodBefore(await ran(3, 'critical'), 'run-1')).toBe('run-1');
   });
 
-  it('is the pinned baseline when no run was good', async () => {
+  it('is the pinned baseline if no run was good', async () => {
     await ran(1, 'critical');
     await ran(2, 'critical');
     const pin = {
@@ -146,7 +146,7 @@ describe('the run that shows how it was', () => {
     expect(await goodBefore(await ran(3, 'critical'))).toBe('run-1');
   });
 
-  it('is none when there is neither', async () => {
+  it('is absent if there is neither', async () => {
     expect(await goodBefore(await ran(1, 'critical'))).toBeNull();
   });
 });

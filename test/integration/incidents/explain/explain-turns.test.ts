@@ -34,7 +34,7 @@ function anEnd() {
 }
 
 describe('explanations of one pipeline', () => {
-  it('send the retriever no more calls at a time than its golden config allows, beside a golden run too', async () => {
+  it('send the retriever at most as many concurrent calls as its golden config allows, even during a golden run', async () => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], 20);
     const pipeline = aPipeline('asked by a run and by readers', retriever);
     const turns = createExplainTurns();
@@ -52,7 +52,7 @@ describe('explanations of one pipeline', () => {
     expect(retriever.mostAtOnce).toBe(4);
   });
 
-  it('are paced by the strictest of the golden sets of the pipeline', async () => {
+  it('respect the strictest rate limit among the golden sets of the pipeline', async () => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const strict = aSchedule({ set: 'strict', settings: { ...settings, concurrency: 2, maxPerSecond: 50 } });
     const pipeline = aPipeline('of two sets', retriever, [aSchedule({ settings }), strict]);
@@ -69,7 +69,7 @@ describe('explanations of one pipeline', () => {
     expect(retriever.mostAtOnce).toBeLessThanOrEqual(2);
   });
 
-  it('are refused when no turn comes in time, and leave the others their turns', async () => {
+  it('are rejected if they wait too long, without affecting the others', async () => {
     const retriever = new MemoryRetriever(clock, () => ['d1'], 1);
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('taken', retriever, [one]);
@@ -84,7 +84,7 @@ describe('explanations of one pipeline', () => {
     await expect(next).resolves.toMatchObject({ kind: 'documents' });
   });
 
-  it('end at once when their caller is gone', async () => {
+  it('end at once when the caller disconnects', async () => {
     const one = aSchedule({ settings: { ...settings, concurrency: 1 } });
     const pipeline = aPipeline('left', new MemoryRetriever(clock, () => ['d1'], 1), [one]);
     const turns = createExplainTurns();
@@ -100,7 +100,7 @@ describe('explanations of one pipeline', () => {
 });
 
 describe('tags of a caller without scope admin', () => {
-  it('are those of golden queries of the pipeline, together and with their values', async () => {
+  it('must be the tags of a golden query of the pipeline, with their values together', async () => {
     const sets = createGoldenSets(database.pool);
     const queries = [
       { id: 'q1', text: 'a', tags: { tenant: 'a', timeline: 'intro' }, judgments: [{ documentId: 'd', grade: 1 }] },

@@ -301,7 +301,7 @@ const tableOf = (store: string, right: ReadonlyMap<string, number>, unknown: Rea
 describe.each([
   ['pgvector', breakablePgvector],
   ['Chroma', breakableChroma],
-] as const)('a document of %s that does not come back', (name, open) => {
+] as const)('a document of %s that is not returned', (name, open) => {
   let broken: BreakableStore;
   beforeAll(async () => {
     broken = await open(
@@ -312,7 +312,7 @@ describe.each([
   afterAll(() => broken.stop());
 
   it(
-    'is explained by what was broken, and never by anything else',
+    'is explained by the actual fault, and by nothing else',
     async () => {
       const world = new World(name, broken);
       const deps = contextOf({

@@ -49,7 +49,7 @@ async function compared(answered: readonly AnsweredQuery[], parts: { store?: Vec
   return (measure: string) => latest.find((one) => one.measure === measure);
 }
 
-describe('the comparison of golden answers with the store', () => {
+describe('golden results compared with the store', () => {
   it('is 1 for a retriever that returns what the store finds nearest', async () => {
     const latest = await compared(answers([0, 1, 2, 3]));
     expect(latest('store_agreement')?.newest).toMatchObject({
@@ -60,14 +60,14 @@ describe('the comparison of golden answers with the store', () => {
     });
   });
 
-  it('tells documents that are among the next nearest from those that are far away', async () => {
+  it('distinguishes documents that are among the next nearest from distant ones', async () => {
     const near = await compared(answers([0, 1, 10, 11]));
     expect(near('store_agreement')?.newest).toMatchObject({ value: 0.5, details: { deep: 1 } });
     const far = await compared(answers([0, 1, 98, 99]));
     expect(far('store_agreement')?.newest).toMatchObject({ value: 0.5, details: { deep: 0.5 } });
   });
 
-  it('counts the missed documents that their own text does not find', async () => {
+  it('counts missed documents that a search for their own text does not return', async () => {
     const latest = await compared(answers([0, 1], ['0-5', '1-12', '2-30']));
     expect(latest('missed_foreign_ratio')?.newest).toMatchObject({ value: 1, n: 3 });
     const own = await compared(answers([5, 6], ['0-0', '1-0', '2-0']));

@@ -200,7 +200,7 @@ describe('index recall', () => {
     ['unsupported', [vector], scriptedStore({})],
     ['store_failed', [vector], scriptedStore({ nearest: () => failed('down') })],
     ['store_empty', [vector], scriptedStore({ nearest: () => ok(neighbours()) })],
-  ] as const)('is not known, with the reason %s', async (reason, samples, of) => {
+  ] as const)('is unknown, with the reason %s', async (reason, samples, of) => {
     const { deps, latest, name } = await setUp(samples);
     await measureAnnRecall(deps, aWatchedPipeline({ name, store: of }), never);
     expect((await latest('ann_recall'))?.gap).toMatchObject({ reason });

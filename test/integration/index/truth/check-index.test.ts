@@ -115,7 +115,7 @@ it('lists documents with old and new chunks, by version, or by text without vers
   expect(byText?.ciHigh).toBeGreaterThan(0.1);
 });
 
-it('lists documents that their own text does not retrieve', async () => {
+it('lists documents that a search for their own text does not return', async () => {
   world.plan = {
     ...world.plan,
     retriever: {
@@ -253,7 +253,7 @@ it('defers a round when the store fails or slows down, and continues it later', 
   expect(before + (calls - before)).toBeLessThanOrEqual(31);
 });
 
-it('restarts a listing whose cursor the store forgot, and counts nothing twice', async () => {
+it('restarts a listing whose cursor has expired in the store, and counts nothing twice', async () => {
   await world.round();
   let isForgotten = false;
   const listed = async (from: string | null): ReturnType<typeof world.store.list> => {

@@ -23,7 +23,7 @@ describe('the headline of an alert', () => {
   });
 });
 
-describe('what a check recovered to', () => {
+describe('the recovery text of a check', () => {
   it.each<[string | null, Partial<CheckState>]>([
     ['nDCG@10 on faq recovered to 0.82', { verdict: 'ok', value: 0.82 }],
     ['nDCG@10 on faq recovered (+0.01 against the baseline)', { ...regression, verdict: 'ok', value: 0.01 }],
@@ -34,7 +34,7 @@ describe('what a check recovered to', () => {
     expect(recoveryText(aCheckState(parts), null)).toBe(text);
   });
 
-  it('does not say that it recovered when another baseline was pinned meanwhile', () => {
+  it('does not claim a recovery if another baseline was pinned in the meantime', () => {
     const check = aCheckState({ ...regression, verdict: 'ok', value: 0, comparedWith: 'run-2' });
     expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against another baseline (0 against run-2)');
     expect(recoveryText(check, 'run-2')).toContain('recovered');

@@ -9,7 +9,7 @@ describe('the sentence of an alert', () => {
     );
   });
 
-  it('leaves out what is unknown', () => {
+  it('omits what is unknown', () => {
     const bare = { ciLow: null, ciHigh: null, before: null };
     expect(alertText(aCheckState({ ...bare, n: 12 }))).toBe(
       'ndcg@10 dropped to 0.037 (n = 12), below 0.8, at 19:15 UTC on 2026-11-20',
@@ -19,7 +19,7 @@ describe('the sentence of an alert', () => {
     );
   });
 
-  it('says since when there is no data, and what the last value was', () => {
+  it('states since when there is no data, and the last value', () => {
     const since = new Date('2026-11-21T06:30:59Z');
     expect(alertText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
       'ndcg@10: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, 1 before)',

@@ -30,7 +30,7 @@ const out = (hour: number): Partial<Evaluation> => ({
 });
 
 describe('a breach', () => {
-  it('begins with its first bad measurement, confirmed or not, and keeps the last good value', () => {
+  it('starts with its first bad measurement, confirmed or not, and keeps the last good value', () => {
     expect(looks(['good', unconfirmed, 'bad']).at(-1)).toEqual({
       before: 0.9,
       breachedSince: hours(1),
@@ -38,23 +38,23 @@ describe('a breach', () => {
     });
   });
 
-  it('goes on while it recovers and while nothing is known, and is over when the check is ok', () => {
+  it('continues during recovery and while there is no data, and ends when the check is OK', () => {
     const [, , third, fourth, last] = looks(['good', 'bad', recovering, noData, 'good']);
     expect(third).toMatchObject({ before: 0.9, breachedSince: hours(1) });
     expect(fourth).toMatchObject({ before: 0.9, breachedSince: hours(1) });
     expect(last).toEqual({ before: 0.9, breachedSince: null, outageUntil: null });
   });
 
-  it('knows nothing from before when it was never ok', () => {
+  it('has no earlier value if the check was never OK', () => {
     expect(looks(['bad'])).toEqual([{ before: null, breachedSince: hours(0), outageUntil: null }]);
   });
 
-  it('is of an outage while every bad measurement reaches into it, as those do that overlap its end', () => {
+  it('belongs to an outage while every bad measurement overlaps it, including its end', () => {
     const during = looks(['good', out(1), out(2), 'bad', 'good']);
     expect(during.map(({ outageUntil }) => outageUntil)).toEqual([null, hours(1), hours(2), hours(2), null]);
   });
 
-  it('is its own when a bad measurement is wholly of later times, or when it began before the outage', () => {
+  it('is independent if a bad measurement is entirely later, or if it began before the outage', () => {
     expect(looks(['good', out(1), 'bad', 'bad']).map(({ outageUntil }) => outageUntil)).toEqual([
       null,
       hours(1),
@@ -64,7 +64,7 @@ describe('a breach', () => {
     expect(looks(['good', 'bad', out(2)]).at(-1)?.outageUntil).toBeNull();
   });
 
-  it('stays of the outage through good measurements that do not end it yet', () => {
+  it('stays with the outage through good measurements that do not end it yet', () => {
     expect(looks(['good', out(1), recovering, recovering]).at(-1)?.outageUntil).toEqual(hours(1));
   });
 });

@@ -36,7 +36,7 @@ const critical: ShownVerdict = { verdict: 'critical', isClear: false };
 const nothing: ShownVerdict = { verdict: 'no_data', isClear: false };
 
 describe('a verdict', () => {
-  it('changes when enough measurements in a row show another', () => {
+  it('changes after enough consecutive measurements show another verdict', () => {
     expect(play([ok, warning, warning, ok, warning, warning, warning], 3)).toEqual([
       'ok',
       'ok',
@@ -48,7 +48,7 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('is a warning when some of the measurements only warn', () => {
+  it('is a warning if some of the measurements only warn', () => {
     expect(play([ok, critical, warning, critical, critical, critical], 3)).toEqual([
       'ok',
       'ok',
@@ -59,11 +59,11 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('stays critical until the value is back, and warns until it is back by the margin', () => {
+  it('stays critical until the value recovers, and at warning until it exceeds the margin', () => {
     expect(play([critical, warning, near, ok], 1)).toEqual(['critical', 'critical', 'warning', 'ok']);
   });
 
-  it('keeps in mind where it stood while there is no data', () => {
+  it('keeps its last verdict while there is no data', () => {
     expect(play([critical, nothing, warning, nothing, near, ok], 1)).toEqual([
       'critical',
       'no_data',
@@ -74,7 +74,7 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('of a new check needs no confirmation to be ok, and is not known until a breach is confirmed', () => {
+  it('of a new check is OK without confirmation, but unknown until a breach is confirmed', () => {
     expect(play([ok], 3)).toEqual(['ok']);
     expect(play([critical, critical, critical], 3)).toEqual(['no_data', 'no_data', 'critical']);
   });
@@ -90,7 +90,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('settles on what is measured for long enough', () => {
+  it('converges to what is measured for long enough', () => {
     const shown = fc.constantFrom(ok, near, warning, critical, nothing);
     fc.assert(
       fc.property(fc.array(shown, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (before, confirm) => {
@@ -104,7 +104,7 @@ describe('a verdict', () => {
   });
 });
 
-describe('a share that sits on its threshold', () => {
+describe('a share close to its threshold', () => {
   const check: ThresholdCheck = {
     measure: 'feedback_positive_ratio',
     threshold: 0.6,
@@ -154,7 +154,7 @@ describe('a share that sits on its threshold', () => {
     expect(settled).toBeLessThan(45);
   });
 
-  it.each([50, 300, 2000])('does not flap over days of %i opinions that are drawn anew each time', (n) => {
+  it.each([50, 300, 2000])('does not flap over independently sampled days of %i opinions', (n) => {
     const random = uniforms(n);
     function* freshDays() {
       for (let measurement = 0; measurement < 2000; measurement++) {
@@ -201,7 +201,7 @@ function playFindings(
 }
 
 describe('a check', () => {
-  it('counts a measurement once, however often it is looked at', () => {
+  it('counts a measurement once, however often it is evaluated', () => {
     const before = nextStatus(silent, null, found('ok'), minute(0), minute(0));
     const once = nextStatus(silent, before, found('critical'), minute(5), minute(5));
     const again = nextStatus(silent, once, found('critical'), minute(5), minute(6));
@@ -219,7 +219,7 @@ describe('a check', () => {
     );
   });
 
-  it('is quiet without traffic, unless it was breached or is told to alarm', () => {
+  it('is quiet without traffic, unless it was failing or is configured to alert', () => {
     const quiet = [found('no_data'), found('no_data')];
     expect(playFindings([found('ok'), ...quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
     const breached = [found('critical'), found('critical')];
@@ -229,7 +229,7 @@ describe('a check', () => {
     });
   });
 
-  it('knows nothing at once when its measure is broken, and is not quiet', () => {
+  it('has no data at once if its measure is broken, and is not quiet', () => {
     const broken = found('no_data', { isQuiet: false });
     expect(playFindings([found('ok'), broken])).toMatchObject({ verdict: 'no_data', isQuiet: false });
   });
@@ -277,7 +277,7 @@ function aStatus(parts: Partial<CheckStatus> = {}): CheckStatus {
 }
 
 describe('the state of a check', () => {
-  it('is as it was evaluated while that is fresh enough to trust, to the last moment', () => {
+  it('is the last evaluation while that is fresh enough to trust', () => {
     expect(stateAt(check, aStatus({ verdict: 'critical', threshold: 0.75 }), hours(3))).toEqual({
       smallestDetectableDrop: null,
       kind: 'floor',
@@ -306,7 +306,7 @@ describe('the state of a check', () => {
   });
 
   it.each(['ok', 'warning', 'critical'] as const)(
-    'is no_data when %s is too old to trust, though nobody is left to evaluate it, since it grew too old',
+    'is no_data if %s is too old to trust, even if no worker evaluates it, from the time when it became too old',
     (verdict) => {
       const later = new Date(hours(3).getTime() + 1);
       expect(stateAt(check, aStatus({ verdict, isQuiet: true }), later)).toMatchObject({
@@ -323,7 +323,7 @@ describe('the state of a check', () => {
     },
   );
 
-  it('is no_data since its evaluation noted that', () => {
+  it('is no_data since the time that its evaluation recorded', () => {
     const noted = aStatus({ verdict: 'no_data', since: hours(4) });
     expect(stateAt(check, noted, hours(5))).toMatchObject({
       verdict: 'no_data',
@@ -332,12 +332,12 @@ describe('the state of a check', () => {
     });
   });
 
-  it('never grows old where nothing is expected to come', () => {
+  it('never becomes too old if no measurement is expected', () => {
     const learning = aStatus({ verdict: 'no_data', isQuiet: true, trustedUntil: null });
     expect(stateAt(check, learning, hours(999))).toMatchObject({ isTooOld: false, isQuiet: true });
   });
 
-  it('is no_data before the first evaluation, an alarm unless what judges it has to learn first', () => {
+  it('is no_data before the first evaluation, which alerts unless a baseline must be learned first', () => {
     expect(stateAt(check, null, hours(0))).toMatchObject({
       verdict: 'no_data',
       threshold: 0.8,

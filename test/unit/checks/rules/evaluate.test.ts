@@ -39,7 +39,7 @@ const run = (hour: number, parts: Partial<EvaluatedRun> = {}): EvaluatedRun => (
 });
 
 describe('the evaluation of a check', () => {
-  it('takes the verdict of a golden run, with the threshold that it was judged by', () => {
+  it('uses the verdict of a golden run, with the threshold at which it was evaluated', () => {
     const status = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     expect(status).toMatchObject({ verdict: 'critical', threshold: 0.75, since: hours(1), breachedSince: hours(1) });
     expect(evaluate(check, factsOfRun(check, run(1)), status, hours(2))).toEqual({
@@ -48,14 +48,14 @@ describe('the evaluation of a check', () => {
     });
   });
 
-  it('has no data once the run is too old to trust, and says what it was', () => {
+  it('has no data once the run is too old to trust, and states its last verdict', () => {
     const before = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     const status = evaluate(check, factsOfRun(check, run(1)), before, hours(4));
     expect(status).toMatchObject({ verdict: 'no_data', lastKnown: 'critical', since: hours(4), isQuiet: false });
     expect(reasonOf({ previous: null, status })).toBe('The last evaluation is too old to trust: It is 0.5.');
   });
 
-  it('keeps its threshold through a run that failed, and says why that one did', () => {
+  it('keeps its threshold through a failed run, and states why the run failed', () => {
     const before = evaluate(check, factsOfRun(check, run(1)), null, hours(1));
     const failed = run(2, { checks: [], failure: 'The run failed.' });
     const status = evaluate(check, factsOfRun(check, failed), before, hours(2));
@@ -63,7 +63,7 @@ describe('the evaluation of a check', () => {
     expect(status.breachedSince).toEqual(hours(1));
   });
 
-  it('is the threshold of the config, and no data, before the first run', () => {
+  it('has the configured threshold and no data before the first run', () => {
     expect(evaluate(check, factsOfRun(check, null), null, hours(0))).toMatchObject({
       verdict: 'no_data',
       threshold: 0.8,
@@ -72,7 +72,7 @@ describe('the evaluation of a check', () => {
     });
   });
 
-  it('confirms a threshold over measurements, and counts each of them once', () => {
+  it('confirms a threshold over several measurements, and counts each of them once', () => {
     const rule: ThresholdCheck = {
       measure: 'error_ratio',
       threshold: 0.05,

@@ -56,16 +56,16 @@ function aCheck(alpha: number, runs: number): RegressionCheck {
   return { measure: 'ndcg@10', drop: 1e-6, alpha, severity: 'critical', runs };
 }
 
-describe('the false regressions to expect', () => {
+describe('the expected false regressions', () => {
   it('are under one in 90 days of hourly runs for the check of the example config', () => {
     expect(falseRegressions({ alpha: 0.005, runs: 2 }, hourly)).toBeCloseTo(0.746, 3);
   });
 
-  it('are alpha for a single run', () => {
+  it('equal alpha for a single run', () => {
     expect(falseRegressions({ alpha: 0.01, runs: 1 }, 1)).toBeCloseTo(0.01, 8);
   });
 
-  it.each([1, 2, 3])('are those that the check makes of noise, with %i runs in a row', (runs) => {
+  it.each([1, 2, 3])('match those that the check produces from noise, with %i consecutive runs', (runs) => {
     const [streams, evaluations] = [500, 40];
     const check = aCheck(0.1, runs);
     const random = randomNumbers(runs);
@@ -82,7 +82,7 @@ describe('the false regressions to expect', () => {
     expect(Math.abs(mean - expected)).toBeLessThan(4 * Math.sqrt(variance / streams));
   });
 
-  it('are never more than each page taking its runs of their own allows, rise with evaluations and fall with runs', () => {
+  it('never exceed one per `runs` runs, and increase with evaluations and decrease with runs', () => {
     const alphas = fc.double({ min: 1e-4, max: 0.99, noNaN: true });
     fc.assert(
       fc.property(
@@ -102,7 +102,7 @@ describe('the false regressions to expect', () => {
     );
   });
 
-  it('cannot be more than the calls that the check was shown, over the runs that it takes', () => {
+  it('cannot exceed the number of significant runs divided by the required runs', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 60 }), fc.integer({ min: 1, max: 5 }), (calls, runs) => {
         const stream = calls.map((isCalled, id) => aRun(id, isCalled ? -9 : 0));
@@ -112,12 +112,12 @@ describe('the false regressions to expect', () => {
   });
 });
 
-describe('the false breaches to expect', () => {
+describe('the expected false breaches', () => {
   it('are 2.5 % of the evaluations at the threshold itself', () => {
     expect(falseBreaches({ evaluations: 1000, confirm: 1, values: 1 }, 0)).toBeCloseTo(25, 9);
   });
 
-  it('are next to none with the room that is said to be needed, and fewer with more', () => {
+  it('are negligible with the required margin, and fewer with more', () => {
     const evaluations = fc.record({
       evaluations: fc.integer({ min: 0, max: 100_000 }),
       confirm: fc.integer({ min: 1, max: 100 }),
@@ -135,7 +135,7 @@ describe('the false breaches to expect', () => {
     expect(falseBreaches({ evaluations: hourly, confirm: 1, values: 1 }, Number.POSITIVE_INFINITY)).toBe(0);
   });
 
-  it('cannot be more than the evaluations beyond, over the confirmations: hysteresis only lessens them', () => {
+  it('cannot exceed the evaluations beyond the threshold divided by the confirmations, because hysteresis only lowers them', () => {
     const verdicts = fc.array(fc.constantFrom('ok', 'warning', 'critical', 'no_data'), { maxLength: 80 });
     fc.assert(
       fc.property(verdicts, fc.integer({ min: 1, max: 5 }), fc.boolean(), (shown, confirm, isClear) => {

@@ -39,7 +39,7 @@ describe('the check on stale labels', () => {
     expect(evaluateStaleLabels(check, probe(stale, probed)).verdict).toBe(verdict);
   });
 
-  it('says how many are gone and what to do', () => {
+  it('states how many are superseded and what to do', () => {
     expect(evaluateStaleLabels({ ...check, severity: 'critical' }, probe(7, 50))).toEqual({
       name: 'stale labels above 0.02 on faq',
       severity: 'critical',
@@ -55,7 +55,7 @@ describe('the check on stale labels', () => {
     });
   });
 
-  it('has no data, and says why, when nobody could look', () => {
+  it('has no data, with the reason, if the store could not be probed', () => {
     const result = evaluateStaleLabels(check, { kind: 'unknown', reason: 'The store did not answer.' });
     expect(result).toMatchObject({
       verdict: 'no_data',
@@ -71,7 +71,7 @@ describe('the check on forbidden documents', () => {
   const check = { severity: 'critical' } as const;
   const well = { asked: 40, failed: 0, unconfirmed: 0, confirmed: [] };
 
-  it('is critical at one result, and names query, document and rank', () => {
+  it('is critical for one result, and names query, document and rank', () => {
     expect(evaluateForbidden(check, { ...well, confirmed: [leak(3)] })).toMatchObject({
       name: 'forbidden results on faq',
       verdict: 'critical',
@@ -82,23 +82,23 @@ describe('the check on forbidden documents', () => {
     });
   });
 
-  it('names three of many, and is what its severity says', () => {
+  it('names three of many documents, and has its configured severity', () => {
     const found = evaluateForbidden({ severity: 'warning' }, { ...well, confirmed: [1, 2, 3, 4, 5].map(leak) });
     expect(found).toMatchObject({ verdict: 'warning', value: 5 });
     expect(found.explanation).toMatch(/tenant-b\/3 at rank 3 of q7 and 2 more\.$/);
   });
 
-  it('holds when none came back, and when the set forbids none', () => {
+  it('passes if no forbidden document was returned, and if the golden set forbids none', () => {
     expect(evaluateForbidden(check, well)).toMatchObject({ verdict: 'ok', value: 0, n: 40 });
     expect(evaluateForbidden(check, null)).toMatchObject({ verdict: 'ok', n: 0 });
   });
 
-  it('does not know when every query failed, or a second asking did', () => {
+  it('has no data if every query failed, or if the repeated query failed', () => {
     expect(evaluateForbidden(check, { ...well, asked: 0, failed: 40 })).toMatchObject({ verdict: 'no_data' });
     expect(evaluateForbidden(check, { ...well, unconfirmed: 1 })).toMatchObject({ verdict: 'no_data' });
   });
 
-  it('is critical by what is confirmed, whatever is not', () => {
+  it('is critical if a document is confirmed, whatever the unconfirmed ones', () => {
     const found = { ...well, unconfirmed: 2, confirmed: [leak(1)] };
     expect(evaluateForbidden(check, found).verdict).toBe('critical');
   });
@@ -112,7 +112,7 @@ const checks = goldenChecks({
 });
 
 describe('the checks of a pipeline', () => {
-  it('are all judged on a run, each under the name that it is listed by', () => {
+  it('are all evaluated on a run, each under its listed name', () => {
     const evidence = {
       scores: [aScore()],
       compared: 'No baseline is pinned.',
@@ -127,7 +127,7 @@ describe('the checks of a pipeline', () => {
     expect(results.map(({ verdict }) => verdict)).toEqual(['ok', 'no_data', 'no_data', 'ok']);
   });
 
-  it('keep a name that they are given, with the set, and their shift with it, when a threshold changes', () => {
+  it('keep their configured name with the golden set, and their shift, when a threshold changes', () => {
     const [score] = [aScore({ mean: 0.78, ciLow: 0.7, ciHigh: 0.85 })];
     const shifts = { 'quality on faq': { mean: -0.05, upper: -0.05 } };
     const named = (below: number) => goldenChecks({ floors: [aFloor({ name: 'quality', below })] });
@@ -145,7 +145,7 @@ describe('the checks of a pipeline', () => {
     ]);
   });
 
-  it('look back as far as the longest confirmation takes', () => {
+  it('need as much history as the longest confirmation', () => {
     expect(historyNeeded(checks)).toBe(2);
     expect(historyNeeded(goldenChecks())).toBe(0);
   });
@@ -203,7 +203,7 @@ describe('a floor', () => {
     });
   });
 
-  it('without a score has no data, which is not the same as ok', () => {
+  it('has no data without a score, which differs from OK', () => {
     expect(evaluateFloor(aFloor(), [])).toMatchObject({
       verdict: 'no_data',
       value: null,
@@ -215,7 +215,7 @@ describe('a floor', () => {
     ['another cut-off', aScore({ k: 5 })],
     ['another measure', aScore({ measure: 'mrr' })],
     ['a segment', aScore({ segment: 'lang=en' })],
-  ])('is not judged by %s', (_, score) => {
+  ])('is not evaluated on %s', (_, score) => {
     expect(evaluateFloor(aFloor(), [score]).verdict).toBe('no_data');
   });
 
@@ -227,14 +227,14 @@ describe('a floor', () => {
     );
   });
 
-  it('does not speak of doubt when a warning floor is certainly breached', () => {
+  it('does not mention chance if a warning threshold is significantly breached', () => {
     const { explanation } = evaluateFloor(aFloor({ severity: 'warning' }), [
       aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
     ]);
     expect(explanation).toBe('ndcg@10 is 0.6 (95 % CI 0.5-0.7, n = 40), below 0.8.');
   });
 
-  it('has a name of its own on each golden set', () => {
+  it('has a separate name on each golden set', () => {
     const floor = { ...aFloor(), kind: 'floor' } as const;
     expect(goldenCheckName(floor, 'a')).not.toBe(goldenCheckName(floor, 'b'));
   });
@@ -254,7 +254,7 @@ describe('the worst of some verdicts', () => {
 });
 
 describe('the shift of a threshold', () => {
-  it('is the sum of those of all rotations, check by check', () => {
+  it('is the sum over all rotations, check by check', () => {
     const shifts = addShifts([
       { a: { mean: -0.05, upper: -0.06 } },
       { a: { mean: 0.02, upper: 0.01 }, b: { mean: 0.5, upper: 0.5 } },
@@ -264,7 +264,7 @@ describe('the shift of a threshold', () => {
     expect(shiftOf(shifts, 'b')).toEqual({ mean: 0.5, upper: 0.5 });
   });
 
-  it('is none for a check that no rotation knew', () => {
+  it('is absent for a check that was added after the rotation', () => {
     expect(shiftOf(addShifts([]), 'a')).toEqual(NO_SHIFT);
   });
 });

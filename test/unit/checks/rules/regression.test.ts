@@ -39,8 +39,8 @@ function aRun(parts: Partial<BaselineDifference> = {}, baselineRunId = 'baseline
 }
 const steady = { difference: 0, ciLow: 0, ciHigh: 0, p: 1, wins: 0, losses: 0 };
 
-describe('the check on a regression', () => {
-  it('fires when a fall that matters is significant in as many runs in a row as it takes', () => {
+describe('the regression check', () => {
+  it('fires if a relevant drop is significant in the required number of consecutive runs', () => {
     const result = evaluateRegression(check, aRun(), [aRun()]);
     expect(result).toEqual({
       name: 'ndcg@10 regression by 0.02 on faq',
@@ -58,7 +58,7 @@ describe('the check on a regression', () => {
     });
   });
 
-  it('says what it was compared with', () => {
+  it('states what it was compared with', () => {
     const said = evaluateRegression(check, aRun({ ciMethod: 'reruns' }), [aRun({ ciMethod: 'reruns' })]);
     expect(said.explanation).toContain('against the mean of the baseline runs');
   });
@@ -74,15 +74,15 @@ describe('the check on a regression', () => {
     ['a fall that may be luck', { p: 0.021 }],
     ['a rise', { difference: 0.05, ciLow: 0.03, ciHigh: 0.07 }],
     ['no change at all', steady],
-  ])('stays quiet on %s', (_, parts) => {
+  ])('does not fire on %s', (_, parts) => {
     expect(evaluateRegression(check, aRun(parts), [aRun(parts)]).verdict).toBe('ok');
   });
 
-  it('is one-sided: half of the level of the two-sided test lies on the side of a fall', () => {
+  it('is one-sided: half of the level of the two-sided test is on the side of a drop', () => {
     expect(evaluateRegression(check, aRun({ p: 0.019 }), [aRun({ p: 0.019 })]).verdict).toBe('critical');
   });
 
-  it('is over when as many runs in a row show no fall, so that every other bad run is one incident', () => {
+  it('is resolved if as many consecutive runs show no drop, so that every other bad run is one incident', () => {
     const after = (current: ComparedWithBaseline, before: ComparedWithBaseline, stood: Verdict) =>
       evaluateRegression(check, current, [before], NO_SHIFT, stood);
     const first = after(aRun(steady), aRun(), 'critical');
@@ -93,16 +93,16 @@ describe('the check on a regression', () => {
     expect(after(aRun(steady), aRun(steady), 'ok').verdict).toBe('ok');
   });
 
-  it('is over when another baseline is pinned', () => {
+  it('is resolved when another baseline is pinned', () => {
     const anew = evaluateRegression(check, aRun(steady, 'baseline-2'), [aRun()], NO_SHIFT, 'critical');
     expect(anew.verdict).toBe('ok');
   });
 
-  it('starts to count anew when another baseline is pinned', () => {
+  it('starts counting again when another baseline is pinned', () => {
     expect(evaluateRegression(check, aRun({}, 'baseline-2'), [aRun({}, 'baseline-1')]).verdict).toBe('ok');
   });
 
-  it('says when the set is too small to show what it watches for', () => {
+  it('states that the golden set is too small to detect the configured drop', () => {
     const blind = { ...steady, smallestDetectableDifference: 0.08 };
     const result = evaluateRegression(check, aRun(blind), []);
     // 0.08 at 5 % on two sides, times (z of 0.99 + z of 0.8) / (z of 0.975 + z of 0.8).
@@ -111,7 +111,7 @@ describe('the check on a regression', () => {
     expect(result.explanation).toContain('Blind: the check can only detect');
   });
 
-  it('is blind only while it passes, and only where it cannot see twice the drop', () => {
+  it('is blind only while it passes, and only if it cannot detect twice the drop', () => {
     const evaluated = (smallestDetectableDifference: number | null, parts: Partial<BaselineDifference> = steady) =>
       evaluateRegression(check, aRun({ ...parts, smallestDetectableDifference }), [aRun(parts)]);
     expect(isBlind(evaluated(0.03))).toBe(false);
@@ -121,14 +121,14 @@ describe('the check on a regression', () => {
     expect(isBlind(evaluated(0.2, {}))).toBe(false);
   });
 
-  it('says that queries score worse in one direction where the mean shows no drop that matters', () => {
+  it('states that queries score worse in one direction if the mean shows no relevant drop', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
     const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
     expect(explanation).toContain('more queries got worse than better');
   });
 
-  it('has no data, and says why, without a comparison or without its measure in it', () => {
+  it('has no data, with the reason, without a comparison or without its measure in it', () => {
     expect(evaluateRegression(check, 'No baseline is pinned.', [])).toMatchObject({
       verdict: 'no_data',
       value: null,

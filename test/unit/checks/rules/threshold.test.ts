@@ -38,7 +38,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(check, [one]).verdict).toBe(verdict);
   });
 
-  it('says with numbers why', () => {
+  it('explains the verdict with numbers', () => {
     expect(evaluateThreshold(errors, [reading(0.1, 500)]).explanation).toBe(
       'The share of live queries that failed or timed out is 10 % (95 % CI 7.7-13 %, n = 500), even the lower bound is above 5 %.',
     );
@@ -47,7 +47,7 @@ describe('a threshold', () => {
     );
   });
 
-  it('names the worst of the segments that have enough', () => {
+  it('names the worst of the segments with enough data', () => {
     const each: ThresholdCheck = { ...errors, segments: 'each' };
     const found = evaluateThreshold(each, [
       reading(0.02, 5000),
@@ -60,7 +60,7 @@ describe('a threshold', () => {
     expect(thresholdCheckName(each)).toBe('error_ratio above 0.05 in each segment');
   });
 
-  it('does not page for the unluckiest of many segments', () => {
+  it('does not page for the worst of many segments by chance', () => {
     const one = reading(0.08, 400, 'tenant=acme');
     const each: ThresholdCheck = { ...errors, segments: 'each' };
     expect(evaluateThreshold(each, [one]).verdict).toBe('critical');
@@ -68,7 +68,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(each, [one, ...many]).verdict).toBe('warning');
   });
 
-  it('tells silence from what is broken', () => {
+  it('distinguishes missing traffic from a fault', () => {
     const quiet: Reading = { kind: 'quiet', segment: 'all', reason: 'no_queries' };
     const unknown: Reading = { kind: 'unknown', segment: 'all', reason: 'its job failed' };
     expect(evaluateThreshold(errors, [quiet])).toMatchObject({ verdict: 'no_data', isQuiet: true });
@@ -77,7 +77,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(errors, [])).toMatchObject({ verdict: 'no_data', isQuiet: false });
   });
 
-  it('takes a value without bounds as it is', () => {
+  it('uses a value without bounds as its own bound', () => {
     const age: ThresholdCheck = { ...errors, measure: 'golden_run_age_seconds', threshold: 3600, minN: 0 };
     const exact = (value: number): Reading => ({
       kind: 'value',
@@ -95,7 +95,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });
   });
 
-  it('ends a breach when no query fails, although so few cannot prove that the share is below the threshold', () => {
+  it('ends a breach if no query fails, although few queries cannot prove that the share is below the threshold', () => {
     const strict: ThresholdCheck = { ...errors, threshold: 0.01, minN: 30 };
     expect(evaluateThreshold(strict, [reading(0, 40)])).toMatchObject({ verdict: 'ok', isClear: true });
     expect(evaluateThreshold(strict, [reading(1 / 200, 200)])).toMatchObject({ verdict: 'ok', isClear: false });
@@ -104,7 +104,7 @@ describe('a threshold', () => {
     expect(evaluateThreshold(liked, [reading(0.96, 30)])).toMatchObject({ verdict: 'ok', isClear: false });
   });
 
-  it('is never worse for a better value with as many behind it', () => {
+  it('is never worse for a better value with the same sample size', () => {
     const rank = (verdict: string) => ['ok', 'warning', 'critical'].indexOf(verdict);
     const share = fc.integer({ min: 0, max: 300 });
     fc.assert(

@@ -44,7 +44,7 @@ function backtestCheck(history: readonly Evaluation[], of: BacktestPeriod): Chec
 }
 
 describe('the backtest of a check', () => {
-  it('counts episodes, not evaluations, and says how long they lasted', () => {
+  it('counts episodes, not evaluations, and states how long they lasted', () => {
     const history = hourly(['ok', 'critical', 'critical', 'ok', 'warning', 'critical', 'ok']);
     expect(backtestCheck(history, period(7))).toEqual({
       name: 'ndcg@10 below 0.8 on faq',
@@ -75,7 +75,7 @@ describe('the backtest of a check', () => {
     });
   });
 
-  it('takes a verdict that stands at the end to last until then', () => {
+  it('extends the last verdict to the end of the period', () => {
     expect(backtestCheck(hourly(['critical']), period(2))?.firings).toMatchObject([{ totalSeconds: 2 * HOUR }]);
   });
 
@@ -96,7 +96,7 @@ describe('the backtest of a check', () => {
     });
   });
 
-  it('has nothing to say of a check that never fired, but how often it was judged', () => {
+  it('reports no episodes for a check that never fired, but the number of evaluations', () => {
     expect(backtestCheck(hourly(['ok', 'ok']), period(2))).toMatchObject({
       evaluations: 2,
       transitions: 0,
@@ -104,7 +104,7 @@ describe('the backtest of a check', () => {
     });
   });
 
-  it('is nothing where nothing was judged within the period', () => {
+  it('is empty if nothing was evaluated within the period', () => {
     expect(backtestCheck([], period(1))).toBeNull();
     expect(backtestCheck(hourly(['.', '.', 'critical']), period(2))).toBeNull();
   });
@@ -131,7 +131,7 @@ describe('the backtest of a check', () => {
     );
   });
 
-  it('is the same as long as nobody means to change it', async () => {
+  it('does not change unless a change is intended', async () => {
     // Three weeks of an hourly check: a night of trouble, a flapping afternoon, two days without the scheduler.
     const weeks = Array.from({ length: 21 * 24 }, (_, at): Verdict | '.' => {
       if (at >= 50 && at < 58) return at < 52 ? 'warning' : 'critical';

@@ -127,7 +127,7 @@ describe('recalld drift --json', () => {
     ['top-1-less-mean', 1, coverageOf, []],
     ['mean-top-k', 5, scoresOf, ['--score', 'mean-top-k']],
   ])(
-    'prints one document with every measure of the contract, as a plain computation gives it: %s',
+    'prints one document with every measure of the contract, as a plain computation does: %s',
     async (name, k, scoring, options) => {
       const reference = REFERENCE.slice(0, 200);
       const current = WITH_NEW_TOPIC.slice(0, 150);
@@ -201,7 +201,7 @@ describe('recalld drift --json', () => {
     },
   );
 
-  it('ends with 1 when the current queries are worse covered, and with 0 when they are not', async () => {
+  it('exits with 1 if the current queries are covered worse, and with 0 if they are not', async () => {
     expect((await report([STORE, REFERENCE, WITH_NEW_TOPIC])).verdict).toBe('worse_covered');
     expect(process.exitCode).toBe(1);
     process.exitCode = undefined;
@@ -209,7 +209,7 @@ describe('recalld drift --json', () => {
     expect(process.exitCode).toBeUndefined();
   });
 
-  it('finds a density of the baseline, and nothing else, in the reference itself', async () => {
+  it('finds the density of the baseline, and no other difference, in the reference itself', async () => {
     const { query_density, score, embedding } = await report([STORE, REFERENCE, REFERENCE]);
     expect(query_density['value']).toBeCloseTo(1, 1);
     expect(query_density['excess_traffic']).toBe(0);
@@ -218,7 +218,7 @@ describe('recalld drift --json', () => {
     expect(embedding['centroid_distance']).toBe(0);
   });
 
-  it('calls another mix of covered topics no loss of coverage, though the vectors moved', async () => {
+  it('does not report another mix of covered topics as a loss of coverage, although the vectors changed', async () => {
     const reference = aboutTopics(1200, [0, 1, 2], 21);
     const { verdict, embedding, regions } = await report([STORE, reference, aboutTopics(300, [0, 0, 0, 1], 22)]);
     expect(regions).toBe(4);
@@ -234,18 +234,18 @@ describe('recalld drift --json', () => {
     };
     const mostly = (rest: number): number[] => [...Array.from({ length: 29 }, (_, i) => i % 3), rest];
 
-    it('of which one sees that more is asked of what was never covered', async () => {
+    it('of which one detects more traffic on a topic that was never covered', async () => {
       const reference = aboutTopics(1200, mostly(7), 31);
       expect(await limits(reference, WITH_NEW_TOPIC)).toEqual(['worse_covered', true, false]);
     });
 
-    it('of which the other sees a new topic that is not covered, though an old one is asked for no more', async () => {
+    it('of which the other detects a new uncovered topic, even if an old one is not more frequent', async () => {
       const reference = aboutTopics(1200, [0, 1, 2, 7], 32);
       expect(await limits(reference, aboutTopics(300, [0, 1, 2, 6], 33))).toEqual(['worse_covered', false, true]);
     });
   });
 
-  it('does not change for copies of chunks in the store', async () => {
+  it('does not change if chunks are stored twice', async () => {
     const plain = await report([STORE, REFERENCE, SAME]);
     const tripled = await report([[...STORE, ...STORE.slice(0, 40), ...STORE.slice(0, 40)], REFERENCE, SAME]);
     expect(tripled).toEqual({ ...plain, counts: { ...plain.counts, store: 200 } });
@@ -271,7 +271,7 @@ describe('recalld drift --json', () => {
     expect(together).toMatchObject({ verdict: 'not_worse', sessions: 301 });
   });
 
-  it('is the same for the same seed, and draws other permutations for another one', async () => {
+  it('is the same for the same seed, and uses other permutations for another seed', async () => {
     const rows = [STORE, REFERENCE, aboutTopics(40, [0, 1, 2, 2], 9)] as const;
     const first = await run(rows, '--json');
     expect(await run(rows, '--json')).toBe(first);
@@ -281,7 +281,7 @@ describe('recalld drift --json', () => {
     expect(other.score).toEqual(score);
   });
 
-  it('says what it subsampled', async () => {
+  it('states what it subsampled', async () => {
     const many = aboutTopics(2050, [0, 1, 2], 6);
     expect(await report([STORE, many, SAME.slice(0, 50)])).toMatchObject({
       regions: 6,
@@ -289,7 +289,7 @@ describe('recalld drift --json', () => {
     });
   });
 
-  it('takes all chunks when the store has fewer than k', async () => {
+  it('uses all chunks if the store has fewer than k', async () => {
     const small = STORE.slice(0, 4);
     const top = ['--score', 'mean-top-k', '--k'];
     const { score } = await report([small, REFERENCE, SAME], ...top, '9');
@@ -297,8 +297,8 @@ describe('recalld drift --json', () => {
   });
 });
 
-describe('recalld drift for people', () => {
-  it('says the verdict first, then the measures in a table', async () => {
+describe('recalld drift in a terminal', () => {
+  it('prints the verdict first, then the measures in a table', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(
       /^Coverage is worse\. Query density 0\.\d+, with 97\.5 % confidence at most 0\.\d+, below the threshold of 0\.95\.\n\n/,
@@ -311,7 +311,7 @@ describe('recalld drift for people', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('says that a probability is below 0.001 instead of printing zeros', async () => {
+  it('prints that a probability is below 0.001 instead of zeros', async () => {
     const text = await run([STORE, REFERENCE, WITH_NEW_TOPIC]);
     expect(text).toMatch(/^ {2}p +below 0\.001$/m);
     expect(text).not.toMatch(/0\.000|e-\d/);
@@ -339,7 +339,7 @@ describe('recalld drift for people', () => {
   });
 });
 
-describe('recalld drift refuses', () => {
+describe('recalld drift rejects', () => {
   it.each([
     ['--k', '0', '--k must be a whole number of at least 1, not "0".'],
     ['--k', '2.5', 'not "2.5".'],
@@ -373,7 +373,7 @@ describe('recalld drift refuses', () => {
     });
   });
 
-  it('sessions that are not one for each query', async () => {
+  it('sessions whose number differs from the queries', async () => {
     await writeFile(join(folder, 'few.txt'), 'a\nb\n');
     await expect(run([STORE, REFERENCE, SAME], '--sessions', join(folder, 'few.txt'))).rejects.toMatchObject({
       code: 'file_malformed',
@@ -381,7 +381,7 @@ describe('recalld drift refuses', () => {
     });
   });
 
-  it('to go on when it is interrupted', async () => {
+  it('further work when it is interrupted', async () => {
     const controller = new AbortController();
     controller.abort(new Error('stopped'));
     const args = await files(STORE, REFERENCE, SAME);

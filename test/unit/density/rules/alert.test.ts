@@ -83,13 +83,13 @@ function kindsOf(events: readonly AlertEvent[]): string[] {
 }
 
 describe('the density alert', () => {
-  it('stays calm for months without change', () => {
+  it('does not fire for months without change', () => {
     const steps = stream(POLICY).run(90 * 24, 75, none);
     expect(eventsOf(steps)).toEqual([]);
     expect(Math.max(...steps.map(({ evidenceRatio }) => evidenceRatio))).toBeLessThan(1);
   });
 
-  it('is raised once when a tenth of the traffic loses its coverage, states the size, and is then silent for a day', () => {
+  it('fires once when a tenth of the traffic loses its coverage, states the size, and is then silent for a day', () => {
     const { run, state } = stream(POLICY);
     run(48, 75, none);
     const steps = run(20, 75, everywhere(0.15));
@@ -105,7 +105,7 @@ describe('the density alert', () => {
     expect(statuses.filter((kind) => kind === 'raised')).toHaveLength(1);
   });
 
-  it('is raised again after the silence while nothing is done, on fresh evidence alone, as the same incident', () => {
+  it('fires again after the silence if nothing is fixed, on new evidence only, as the same incident', () => {
     const { run } = stream(POLICY);
     const events = eventsOf(run(24 * 4, 75, everywhere(0.3)));
     expect(kindsOf(events).every((kind) => kind === 'raised')).toBe(true);
@@ -125,7 +125,7 @@ describe('the density alert', () => {
     expect(state().incident).toBeNull();
   });
 
-  it('resolves within two days on a small site too, whose density is known to a twentieth', () => {
+  it('resolves within two days on a small site, whose density is known to 5 %', () => {
     const ticket = {
       ...POLICY,
       detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
@@ -139,7 +139,7 @@ describe('the density alert', () => {
     }
   });
 
-  it('stays open while it is not mended, or half mended', () => {
+  it('stays open while nothing is fixed, or only half of it', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run } = stream(POLICY, seed);
       const events = eventsOf([...run(24 * 4, 75, everywhere(0.3)), ...run(24 * 4, 75, everywhere(0.12))]);
@@ -172,7 +172,7 @@ describe('the density alert', () => {
     expect(raised?.size.sessions).toBeLessThan(216);
   });
 
-  it('refuses to count a window twice', () => {
+  it('rejects a window that was already counted', () => {
     const totals = { ...windowAt(0, HOUR), all: { sessions: 0, sumX: 0 }, regions: [] };
     const scores = { all: [], regions: new Map<number, number[]>() };
     const { state } = stepAlert(POLICY, newAlert(POLICY, 0), scores, [totals]);
@@ -180,7 +180,7 @@ describe('the density alert', () => {
     expect(() => stepAlert(POLICY, state, scores, [])).toThrow(RangeError);
   });
 
-  it('makes a ticket of what is not worth a page', () => {
+  it('creates a ticket for what does not deserve a page', () => {
     const ticket: AlertPolicy = {
       detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
       floors: DENSITY_THRESHOLDS.ticket,
@@ -193,20 +193,20 @@ describe('the density alert', () => {
 });
 
 describe('the levels', () => {
-  it('depend on the grade of the baseline: a provisional one makes tickets only', () => {
+  it('depend on the grade of the baseline: a provisional one only allows tickets', () => {
     expect(alertLevels('page')).toEqual(['page', 'ticket']);
     expect(alertLevels('provisional')).toEqual(['ticket']);
     expect(alertLevels('insufficient')).toEqual([]);
   });
 
-  it('need as much evidence as the budget has windows, over all monitors that are paged together', () => {
+  it('require as much evidence as the budget has windows, over all monitors that page together', () => {
     const yearly = { count: 1, periodMs: 365 * DAY };
     expect(alertThreshold(yearly, HOUR, 1)).toBe(8760);
     expect(alertThreshold(yearly, HOUR, 12)).toBe(12 * 8760);
     expect(alertThreshold({ count: 2, periodMs: 365 * DAY }, HOUR, 1)).toBe(4380);
   });
 
-  it('take the null mean of each detector from the bound of its baseline and the floor', () => {
+  it('derive the null mean of each detector from the bound of its baseline and the threshold', () => {
     const { global, regions } = detectorsOf(BASELINE, DENSITY_THRESHOLDS.page);
     expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
     expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);

@@ -36,7 +36,7 @@ function spreadsOf({ global, monitored }: Baseline) {
 describe('a baseline', () => {
   const { world, asked, settings, baseline } = builtFrom(3000, 14);
 
-  it('of 14 days and 2,000 sessions may page, and its own queries have the density 1', () => {
+  it('of 14 days and 2,000 sessions may page, and its own queries have density 1', () => {
     expect(baseline).toMatchObject({ grade: 'page', days: 14, queries: 3000 });
     expect(baseline.regions.count).toBe(10);
     expect(Math.exp(0.99 - baseline.global.meanX)).toBeCloseTo(1, 1);
@@ -44,7 +44,7 @@ describe('a baseline', () => {
     expect(baseline.regionShares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it('knows of each detector a bound of the mean that is above it, the wider the fewer sessions there are', () => {
+  it('has an upper bound of the mean for each detector, wider for fewer sessions', () => {
     for (const { meanX, meanXUpper, phi, variance } of spreadsOf(baseline)) {
       expect(meanXUpper).toBeGreaterThan(Math.max(0.99, meanX));
       expect(phi).toBeGreaterThanOrEqual(1);
@@ -54,24 +54,24 @@ describe('a baseline', () => {
     for (const { sessions } of baseline.monitored) expect(sessions).toBeGreaterThanOrEqual(200);
   });
 
-  it('finds the next window of the same traffic as dense as itself', () => {
+  it('measures the next window of the same traffic at its own density', () => {
     const next = world.ask(evenQuestions(1500, TOPICS, after(20), HOUR));
     const { density } = measureWindow(next.queries, next.vectors, baseline);
     expect(density?.density).toBeGreaterThan(0.93);
     expect(density?.density).toBeLessThan(1.07);
   });
 
-  it('is the same in whatever order its queries come', () => {
+  it('does not depend on the order of the queries', () => {
     expect(buildBaseline(asked.queries.toReversed(), asked.vectors, settings)).toEqual(baseline);
   });
 
-  it('keeps its badly covered tenth for the search for topics', () => {
+  it('keeps its worst covered tenth for the search for topics', () => {
     expect(baseline.tail.length / 3000).toBeCloseTo(0.1, 1);
     expect(new Set(baseline.tail.map(({ session }) => session)).size).toBe(baseline.tail.length);
     for (const { surprise } of baseline.tail) expect(surprise).toBeGreaterThanOrEqual(-Math.log(0.1));
   });
 
-  it('makes tickets only from 3 days and 500 sessions, and nothing below', () => {
+  it('only allows tickets from 3 days and 500 sessions, and nothing below', () => {
     expect(builtFrom(600, 3).baseline.grade).toBe('provisional');
     expect(builtFrom(600, 2).baseline.grade).toBe('insufficient');
     expect(builtFrom(400, 14).baseline.grade).toBe('insufficient');
@@ -79,7 +79,7 @@ describe('a baseline', () => {
     expect(baselineGrade(13, 9999)).toBe('provisional');
   });
 
-  it('has no region detectors while there is one region', () => {
+  it('has no region detectors if there is only one region', () => {
     const { baseline: small } = builtFrom(599, 4);
     expect(small.regions.count).toBe(1);
     expect(small.monitored).toEqual([]);
@@ -93,7 +93,7 @@ describe('a baseline', () => {
     expect(measureWindow(bare, asked.vectors, built).queries.every(({ region }) => region === -1)).toBe(true);
   });
 
-  it('cannot be built of one day, whose queries have nothing to be compared with', () => {
+  it('cannot be built from one day, whose queries have nothing to be compared with', () => {
     const day = world.ask(evenQuestions(100, TOPICS, MONDAY, HOUR));
     expect(buildBaseline(day.queries, day.vectors, settings)).toEqual({
       kind: 'insufficient_data',
@@ -104,7 +104,7 @@ describe('a baseline', () => {
     expect(buildBaseline([], day.vectors, settings)).toMatchObject({ kind: 'insufficient_data', have: 0 });
   });
 
-  it('counts a session once that reaches into a second window, though it is a vote in both', () => {
+  it('counts a session that spans two windows once, although it has a vote in both', () => {
     const questions = evenQuestions(2000, TOPICS, MONDAY, 14 * DAY).map((question, i) => ({
       ...question,
       session: `s${Math.floor(i / 2)}`,
@@ -130,7 +130,7 @@ describe('the period of a baseline', () => {
     expect(built).toMatchObject({ queries: 700, days: 14, period: { from: after(3), until: after(17) } });
   });
 
-  it('has days from the first to the last with traffic, quiet ones between them included', () => {
+  it('includes the days from the first to the last with traffic, even those without', () => {
     const period = { from: MONDAY, until: after(14) };
     expect(daysWithTraffic(period, [after(0.5), after(13.5)])).toBe(14);
     expect(daysWithTraffic(period, [after(5), after(5.5), after(6.5)])).toBe(2);
@@ -158,7 +158,7 @@ describe('crossFitRanks', () => {
     expect(night).toEqual({ first: 2, last: 2, of: 3 });
   });
 
-  it('has nothing to say when all queries lie in blocks of one parity', () => {
+  it('is empty if all queries are in blocks of one parity', () => {
     expect(crossFitRanks([{ score: 1, region: 0, occurredAt: MONDAY }], 1)).toBeNull();
   });
 });

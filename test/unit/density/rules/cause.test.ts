@@ -23,30 +23,30 @@ const threshold = novelBelow(baseline) ?? 0;
 const novelty = (topics: readonly number[], excess: number) =>
   noveltyOf(familiarity(asked(400, topics), baseline), threshold, excess);
 
-describe('live queries beside those of the baseline', () => {
-  it('are as novel as those are among themselves, about one in twenty', () => {
+describe('live queries compared with baseline queries', () => {
+  it('are as novel as baseline queries are among themselves, about one in twenty', () => {
     const { share, explains } = novelty([0, 1, 2, 3, 4, 5], 0);
     expect(share).toBeGreaterThan(0.01);
     expect(share).toBeLessThan(0.1);
     expect(explains).toBe(false);
   });
 
-  it('are novel when a fifth of them has a new topic, which explains what is uncovered', () => {
+  it('are novel if a fifth of them have a new topic, which explains the uncovered traffic', () => {
     const { share, low, explains } = novelty([0, 1, 2, 3, 6], 0.2);
     expect(share).toBeGreaterThan(0.2);
     expect(low).toBeGreaterThan(0.05);
     expect(explains).toBe(true);
   });
 
-  it('are not novel when only the topic shares change, so that a loss is not new demand', () => {
+  it('are not novel if only the topic shares change, so that a loss is not mistaken for new demand', () => {
     expect(novelty([0, 0, 0, 1], 0.2).explains).toBe(false);
   });
 
-  it('do not explain a loss that is much larger than what is new', () => {
+  it('do not explain a loss that is much larger than the new queries', () => {
     expect(novelty([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6], 0.6).explains).toBe(false);
   });
 
-  it('cannot be told apart from a handful', () => {
+  it('cannot be classified if there are only a few', () => {
     expect(novelBelow(asked(11, [0]))).toBeNull();
     expect(novelBelow(asked(12, [0]))).not.toBeNull();
   });
@@ -74,7 +74,7 @@ describe('readCause', () => {
     },
   );
 
-  it('names a changed embedding before everything else', () => {
+  it('reports a changed embedding before all other causes', () => {
     const fell = { densityDropped: true, trafficChanged: true, goldenDropped: true, chunksMissing: true };
     expect(readCause({ ...fell, canary: 'changed' }).cause).toBe('embedding_changed');
   });
@@ -93,7 +93,7 @@ describe('the embedding canary', () => {
   });
   const verdictOf = (degrees: readonly number[]) => embeddingCanary(degrees.map(turned)).verdict;
 
-  it('is quiet for the same vectors, warns of a provider that does not repeat itself, and knows another model', () => {
+  it('is quiet for the same vectors, warns about a non-deterministic provider, and detects another model', () => {
     expect(verdictOf([0, 0, 0])).toBe('same');
     // Cosines of 1.8, 3 and 12 degrees: 0.99951, 0.99863, 0.978.
     expect(verdictOf([1.8, 1.8, 0])).toBe('same');
@@ -102,7 +102,7 @@ describe('the embedding canary', () => {
     expect(verdictOf([0, 0, 0, 0, 12])).toBe('changed');
   });
 
-  it('takes a vector without direction, or of another dimension, for no repetition', () => {
+  it('treats a vector without direction, or with another dimension, as different', () => {
     const pairs = [
       [0, 0],
       [Number.NaN, 1],
@@ -121,7 +121,7 @@ describe('the embedding canary', () => {
 });
 
 describe('a canary without golden queries', () => {
-  it('is refused, not taken for a change', () => {
+  it('is rejected, not treated as a change', () => {
     expect(() => embeddingCanary([])).toThrow(RangeError);
     expect(() => searchCanary([], 5)).toThrow(RangeError);
   });
@@ -130,7 +130,7 @@ describe('a canary without golden queries', () => {
 describe('the search canary', () => {
   const search = (chunks: readonly string[], score: number) => ({ chunks, score });
 
-  it('shows at once what one lost article takes from the queries that hit it', () => {
+  it('shows at once what one lost article removes from the queries that hit it', () => {
     const kept = { before: search(['a', 'b'], 0.8), after: search(['b', 'a'], 0.8) };
     const hit = { before: search(['c', 'd'], 0.9), after: search(['d', 'x'], 0.6) };
     const canary = searchCanary([kept, hit], 2);
@@ -140,7 +140,7 @@ describe('the search canary', () => {
     expect(canary.signTestP).toBeCloseTo(0.5, 12);
   });
 
-  it('counts a chunk that a search returned twice once, and nothing changed as p = 1', () => {
+  it('counts a chunk that a search returned twice once, and has p = 1 if nothing changed', () => {
     const twice = { before: search(['a', 'a'], 0.5), after: search(['a'], 0.5) };
     expect(searchCanary([twice], 2)).toMatchObject({ overlaps: [0.5], signTestP: 1, shareWorse: 0 });
   });
@@ -166,13 +166,13 @@ describe('the rule for a new baseline', () => {
     fingerprintDifferences(fingerprint, { ...fingerprint, ...change });
   const steady = { meanScoreChange: -0.002, meanOverlap: 0.97 };
 
-  it('keeps the baseline while nothing that it rests on changed', () => {
+  it('keeps the baseline while the measurement is unchanged', () => {
     expect(changedBy({})).toEqual([]);
     expect(rebaselineDecision([], 'same', null).action).toBe('keep');
     expect(rebaselineDecision([], 'noisy', null).action).toBe('keep');
   });
 
-  it('requests a replay after an index change, and keeps the baseline when the replay agrees', () => {
+  it('requests a replay after an index change, and keeps the baseline if the replay agrees', () => {
     const changed = changedBy({ searchParameters: 'ef=16', indexType: 'ivf' });
     expect(changed).toEqual(['indexType', 'searchParameters']);
     expect(rebaselineDecision(changed, 'same', null).action).toBe('replay');
@@ -193,7 +193,7 @@ describe('the rule for a new baseline', () => {
     expect(replayAgrees({ meanScoreChange: -0.5, meanOverlap: 1 })).toBe(false);
   });
 
-  it('offers one when the store has covered more for two weeks on end', () => {
+  it('offers a new baseline if the store has covered more for two consecutive weeks', () => {
     const grown = Array.from({ length: 14 }, () => 1.2);
     expect(outgrewBaseline(grown, 1)).toBe(true);
     expect(outgrewBaseline(grown, 0.9)).toBe(true);
@@ -203,7 +203,7 @@ describe('the rule for a new baseline', () => {
     expect(outgrewBaseline([0.2, ...grown], 1)).toBe(true);
   });
 
-  it('offers none when the baseline itself is above 1 because of repeated queries', () => {
+  it('offers none if the baseline itself is above 1 because of repeated queries', () => {
     const repeated = Array.from({ length: 14 }, () => 1.2);
     expect(outgrewBaseline(repeated, 1.18)).toBe(false);
   });

@@ -75,7 +75,7 @@ describe('the density drift check', () => {
     });
   });
 
-  it('is ok otherwise, with the evidence, and states when no page can fire', () => {
+  it('is OK otherwise, with the evidence, and states when no page can fire', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
     expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only tickets can fire');
     expect(judge(watched, null).explanation).toBe('Drift not confirmed: live queries are covered as in the baseline.');

@@ -9,7 +9,7 @@ import { differences, driftCases } from '../../../support/drift-conformance.ts';
 const SETTINGS = { nullMean: 0.24, phi: 1.3 };
 
 describe('the combined detector', () => {
-  it('is the global one alone when no region is monitored', () => {
+  it('equals the global one if no region is monitored', () => {
     const settings = { global: SETTINGS, regions: [] };
     const step = stepCombinedDetector(settings, newCombinedDetector(settings), {
       all: [0.9, 0.8],

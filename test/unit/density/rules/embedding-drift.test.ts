@@ -62,7 +62,7 @@ const energyOf = (x: readonly (readonly number[])[], y: readonly (readonly numbe
   energyDistance(pairDistances(rowsToMatrix(x), rowsToMatrix(y)));
 
 describe('energy distance', () => {
-  it('is 0 in the V form for equal samples and never below', () => {
+  it('is 0 in the V form for equal samples and never negative', () => {
     fc.assert(
       fc.property(someRows, someRows, (x, y) => {
         expect(energyOf(x, reversed(x)).v).toBeCloseTo(0, 12);
@@ -91,7 +91,7 @@ describe('energy distance', () => {
     );
   });
 
-  it('is the square of the root form for vectors of one number', () => {
+  it('is the square of the root form for one-dimensional vectors', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const one = (values: readonly number[]) => [...values, ...values].map((value) => [value]);
@@ -142,7 +142,7 @@ const discrepancyOf = (x: readonly (readonly number[])[], y: readonly (readonly 
   maximumMeanDiscrepancy(pairDistances(rowsToMatrix(x), rowsToMatrix(y)), 0.05);
 
 describe('maximum mean discrepancy', () => {
-  it('is 0 in the biased form for equal samples and never below', () => {
+  it('is 0 in the biased form for equal samples and never negative', () => {
     fc.assert(
       fc.property(someRows, someRows, (x, y) => {
         expect(discrepancyOf(x, reversed(x)).biased).toBeCloseTo(0, 12);
@@ -171,7 +171,7 @@ describe('maximum mean discrepancy', () => {
     );
   });
 
-  it('stays a number when most rows are copies, so that their median distance is 0', () => {
+  it('stays finite if most rows are copies, so that their median distance is 0', () => {
     const distances = pairDistances(rowsToMatrix([[1], [1], [1]]), rowsToMatrix([[1], [1], [2]]));
     const gamma = medianHeuristic(medianSquaredDistance(distances, 'pooled'));
     expect(gamma).toBe(Number.POSITIVE_INFINITY);
@@ -192,22 +192,22 @@ describe('permutation test', () => {
     return twoBandwidthTest(distances, 0.5, drawAssignments(x.length, y.length, 99, seed));
   };
 
-  it('gives the least possible p, and not 0, for samples far apart', () => {
+  it('returns the smallest possible p, and not 0, for samples far apart', () => {
     expect(test(cluster(0), cluster(9), 1).p).toBe(0.01);
   });
 
-  it('gives 1 when all rows are equal', () => {
+  it('returns 1 if all rows are equal', () => {
     const equal = Array.from({ length: 5 }, () => [1, 2]);
     expect(test(equal, equal, 1).p).toBe(1);
   });
 
-  it('is the same for the same seed and another for another one', () => {
+  it('is the same for the same seed and differs for another seed', () => {
     const again = test(cluster(0), cluster(0.3), 7);
     expect(test(cluster(0), cluster(0.3), 7)).toEqual(again);
     expect(test(cluster(0), cluster(0.3), 8).permuted).not.toEqual(again.permuted);
   });
 
-  it('finds the discrepancy of the rows that play x', () => {
+  it('uses the discrepancy of the rows that act as x', () => {
     const x = cluster(0);
     const y = cluster(0.5);
     const pooled = [...x, ...y];
@@ -227,8 +227,8 @@ describe('permutation test', () => {
   });
 });
 
-describe('drawing of rows', () => {
-  it('takes each at most once, and every one equally often in the long run', () => {
+describe('random selection of rows', () => {
+  it('selects each row at most once, and all rows equally often in the long run', () => {
     const random = createRandom(1);
     const times = new Uint32Array(6);
     for (let draw = 0; draw < 3000; draw++) {
@@ -254,7 +254,7 @@ function cloud(count: number, seed: number, offset = 0): Matrix {
 }
 
 describe('the drift of embeddings', () => {
-  it('is not found between samples of one distribution, and is found between two', () => {
+  it('is absent between samples of one distribution, and detected between two', () => {
     const same = compareEmbeddings(cloud(150, 1), cloud(120, 2), 1);
     const moved = compareEmbeddings(cloud(150, 1), cloud(120, 2, 0.5), 1);
     expect(same.mmdP).toBeGreaterThan(0.05);
@@ -264,14 +264,14 @@ describe('the drift of embeddings', () => {
     expect(moved.centroid.distance).toBeGreaterThan(5 * same.centroid.distance);
   });
 
-  it('sees the direction of vectors alone, not their length', () => {
+  it('depends only on the direction of vectors, not on their length', () => {
     const x = cloud(40, 3);
     const y = cloud(40, 4, 0.2);
     const doubled: Matrix = { ...x, data: x.data.map((value) => 2 * value) };
     expect(compareEmbeddings(doubled, y, 1)).toEqual(compareEmbeddings(x, y, 1));
   });
 
-  it('takes all rows of small samples', () => {
+  it('uses all rows of small samples', () => {
     const x = cloud(60, 5);
     const y = cloud(50, 6);
     const { energyDistance: found, sampled } = compareEmbeddings(x, y, 1);
@@ -279,7 +279,7 @@ describe('the drift of embeddings', () => {
     expect(found).toBe(energyDistance(pairDistances(unitVectors(x), unitVectors(y))).u);
   });
 
-  it('takes some of more rows, drawn with the seed, and all of them for the centroids', () => {
+  it('uses a seeded subsample of larger samples, and all rows for the centroids', () => {
     const x = cloud(90, 7);
     const y = cloud(30, 8);
     const [first, second] = [compareEmbeddings(x, y, 1, 50), compareEmbeddings(x, y, 2, 50)];
@@ -294,7 +294,7 @@ describe('the drift of embeddings', () => {
     expect(compareEmbeddings(x, y, 3, 60)).toEqual(compareEmbeddings(x, y, 3, 60));
   });
 
-  it('cannot be told of a single vector', () => {
+  it('cannot be computed for a single vector', () => {
     expect(() => compareEmbeddings(cloud(1, 1), cloud(9, 2), 1)).toThrow(RangeError);
   });
 });
@@ -324,7 +324,7 @@ describe('centroids', () => {
     );
   });
 
-  it('move as far in either direction and under any rotation', () => {
+  it('shift equally in either direction and under any rotation', () => {
     fc.assert(
       fc.property(someRows, someRows, (x, y) => {
         const shift = centroidShift(rowsToMatrix(x), rowsToMatrix(y));

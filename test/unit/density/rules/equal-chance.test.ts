@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { equalChance } from '../../../../src/density/rules/sessions.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
-describe('the chance at which differently sampled traffic is counted', () => {
-  it('is the one that all had', () => {
+describe('the common probability of differently sampled traffic', () => {
+  it('is the probability that all groups share', () => {
     expect(equalChance([{ chance: 0.1, queries: 30, sessions: 10 }])).toEqual({ chance: 0.1, queries: 30 });
   });
 
-  it('is the smaller one, at which of a tenant that is kept whole a tenth counts', () => {
+  it('is the smaller one, at which a tenth of a fully sampled tenant counts', () => {
     const found = equalChance([
       { chance: 1, queries: 1000, sessions: 500 },
       { chance: 0.1, queries: 100, sessions: 50 },
@@ -17,27 +17,27 @@ describe('the chance at which differently sampled traffic is counted', () => {
     expect(found?.queries).toBeCloseTo(200, 9);
   });
 
-  it('passes over a burst that is little of the traffic', () => {
+  it('skips a burst that is a small share of the traffic', () => {
     const hour = { chance: 0.1, queries: 200, sessions: 100 };
     expect(equalChance([hour, { chance: 0.025, queries: 1, sessions: 1 }])?.chance).toBe(0.1);
     expect(equalChance([hour, { chance: 0.025, queries: 20, sessions: 20 }])?.chance).toBe(0.025);
   });
 
-  it('passes over a burst at so small a chance that nothing else would be left', () => {
+  it('skips a burst with so small a probability that little else would remain', () => {
     const hour = { chance: 0.1, queries: 200, sessions: 100 };
     expect(equalChance([hour, { chance: 0.0001, queries: 5, sessions: 5 }])?.chance).toBe(0.1);
   });
 
-  it('is lowered until no more queries are to be expected than fit', () => {
+  it('is lowered until the expected number of queries fits', () => {
     const found = equalChance([{ chance: 1, queries: 1000, sessions: 1000 }], 300);
     expect(found).toEqual({ chance: 0.25, queries: 250 });
   });
 
-  it('is none without traffic', () => {
+  it('is null without traffic', () => {
     expect(equalChance([])).toBeNull();
   });
 
-  it('is never above the largest, and expects no more than there is', () => {
+  it('never exceeds the largest probability, nor the available number of queries', () => {
     const group = fc.record({
       chance: fc.double({ min: 1e-4, max: 1, noNaN: true }),
       queries: fc.integer({ min: 1, max: 1000 }),
@@ -53,7 +53,7 @@ describe('the chance at which differently sampled traffic is counted', () => {
     );
   });
 
-  it('makes plain means those of all traffic', () => {
+  it('makes unweighted means estimate the means of all traffic', () => {
     const uniform = uniforms(3);
     // 4,000 sessions of a tenant that is kept whole have the value 1, 12,000 others, of which a tenth is kept, have 0.
     const sessions = Array.from({ length: 16_000 }, (_, i) => ({

@@ -73,12 +73,12 @@ function rotated(matrix: Matrix): Matrix {
 }
 
 describe('the density of the same traffic', () => {
-  it('is that of the baseline', () => {
+  it('equals the baseline', () => {
     expect(densityOf(live)).toBeGreaterThan(0.93);
     expect(densityOf(live)).toBeLessThan(1.07);
   });
 
-  it('does not move when chunks are stored twice', () => {
+  it('does not change if chunks are stored twice', () => {
     const tripled = joined(world.store, world.store, world.store);
     const store = selectRows(tripled, distinctRows(tripled));
     expect(densityOf(searchedIn(store, live))).toBe(densityOf(live));
@@ -86,7 +86,7 @@ describe('the density of the same traffic', () => {
     expect(nearestSimilarity([...chunks, ...chunks, ...chunks])).toBe(nearestSimilarity(chunks));
   });
 
-  it('does not depend on the order of the queries nor on where they stand in memory, to the last digit', () => {
+  it('does not depend on the order of the queries nor on their position in memory, to the last digit', () => {
     const order = Array.from({ length: live.vectors.rows }, (_, i) => live.vectors.rows - 1 - i);
     const turned: ScoredQuery[] = live.queries.map((query) => ({
       ...query,
@@ -98,7 +98,7 @@ describe('the density of the same traffic', () => {
     expect(b?.scores).toEqual(a?.scores);
   });
 
-  it('does not change when the whole space is turned, as far as float32 allows', () => {
+  it('does not change if the whole space is rotated, as far as float32 allows', () => {
     const turn = (asked: AskedQueries): AskedQueries =>
       searchedIn(
         rotated(world.store),
@@ -127,7 +127,7 @@ describe('the density drops', () => {
     [0.05, 0.93],
     [0.1, 0.86],
     [0.2, 0.75],
-  ])('when %d of the questions are of a topic that the store never held', (share, most) => {
+  ])('if %d of the queries are on a topic that the store never had', (share, most) => {
     const questions = evenQuestions(1000, COVERED, LATER, HOUR).map((question, i) =>
       (i + 1) % Math.round(1 / share) === 0 ? { ...question, topic: 8 } : question,
     );
@@ -137,17 +137,17 @@ describe('the density drops', () => {
     expect(window.density?.uncovered.excess).toBeLessThan(1.3 * share);
   });
 
-  it('when the chunks of a topic are deleted although the queries are unchanged', () => {
+  it('if the chunks of a topic are deleted although the queries are unchanged', () => {
     const rest = world.chunksOf([0, 1, 2, 3, 4, 5, 6]);
     expect(densityOf(searchedIn(rest, live))).toBeLessThan(0.85);
   });
 
-  it('to almost nothing when the embedding model changes for queries alone', () => {
+  it('to almost nothing if the embedding model changes only for queries', () => {
     const other = { ...live, vectors: rotated(live.vectors) };
     expect(densityOf(searchedIn(world.store, other))).toBeLessThan(0.1);
   });
 
-  it('to its least when the store is empty', () => {
+  it('to its minimum if the store is empty', () => {
     const empty = searchedIn(matrixOf([]), live);
     expect(densityOf(empty)).toBeCloseTo(Math.exp(0.99 - Math.log(100)), 12);
   });
@@ -158,7 +158,7 @@ function argumentsOf({ queries, vectors }: AskedQueries): [readonly ScoredQuery[
 }
 
 describe('a window', () => {
-  it('with a bot counts it once, with a session and without', () => {
+  it('with a bot counts it once, with or without a session', () => {
     for (const session of ['bot', null]) {
       const bot = world.ask([{ topic: 8, session, occurredAt: LATER }]);
       const vectors = joined(live.vectors, bot.vectors);
@@ -176,7 +176,7 @@ describe('a window', () => {
     }
   });
 
-  it('drops zero vectors, NaN and what has no score, and counts them', () => {
+  it('drops and counts zero vectors, NaN and queries without a score', () => {
     const vectors = joined(live.vectors, matrixOf([Array.from({ length: live.vectors.columns }, () => 0)]));
     vectors.data[0] = Number.NaN;
     const queries: ScoredQuery[] = live.queries.map((query, i) => (i === 1 ? { ...query, score: null } : query));
@@ -187,14 +187,14 @@ describe('a window', () => {
     expect(window.density?.density).toBeCloseTo(densityOf(live), 1);
   });
 
-  it('of tiny traffic says so, and still gives its evidence', () => {
+  it('with little traffic says so, but is still tested for drift', () => {
     const few = world.ask(evenQuestions(8, COVERED, LATER, HOUR));
     const window = measureWindow(...argumentsOf(few), baseline);
     expect(window.insufficient).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 8, need: 200 });
     expect(window.scores.all).toHaveLength(8);
   });
 
-  it('takes as evidence a session whose every query is as badly covered as can be, however many', () => {
+  it('counts a session with only worst covered queries as evidence, however many there are', () => {
     const vectors = matrixOf([[...rowOf(live.vectors, 0)]]);
     for (let count = 1; count <= 60; count++) {
       const queries = Array.from({ length: count }, (_, i): ScoredQuery => {
@@ -207,14 +207,14 @@ describe('a window', () => {
     }
   });
 
-  it('without queries has no density, and evidence of nothing', () => {
+  it('without queries has no density, and is neutral evidence', () => {
     const window = measureWindow([], matrixOf([]), baseline);
     expect(window.density).toBeNull();
     expect(window.insufficient).toMatchObject({ have: 0 });
     expect(window.scores.all).toHaveLength(0);
   });
 
-  it('of another embedding dimension is refused', () => {
+  it('with another embedding dimension is rejected', () => {
     const vectors = matrixOf([[1, 0, 0]]);
     const query: ScoredQuery = { id: 'a', session: null, score: 0.5, row: 0, occurredAt: LATER };
     expect(() => measureWindow([query], vectors, baseline)).toThrow('The queries have 3 dimensions');

@@ -33,7 +33,7 @@ function withMissing(count: number): Question[] {
 }
 
 describe('the search for uncovered topics', () => {
-  it('finds the topic that is not in the baseline, and calls it new demand', () => {
+  it('finds a topic that is not in the baseline, and classifies it as new demand', () => {
     const live = world.ask(withMissing(1000));
     const found = findTopics(live.queries, live.vectors, baseline, 1);
     if (found.kind !== 'topics') throw new Error('There was enough to look.');
@@ -44,7 +44,7 @@ describe('the search for uncovered topics', () => {
     expect(findTopics(queries.toReversed(), vectors, baseline, 1)).toEqual(found);
   });
 
-  it('calls a topic of the baseline lost content, and names the baseline queries of its region', () => {
+  it('classifies a topic of the baseline as lost content, and names the baseline queries of its region', () => {
     const remaining = world.chunksOf(COVERED.slice(1));
     const live = world.ask(evenQuestions(1000, COVERED, LATER, DAY), remaining);
     const found = findTopics(live.queries, live.vectors, baseline, 1);
@@ -55,7 +55,7 @@ describe('the search for uncovered topics', () => {
     expect(topics.filter((topic) => topic === 0).length / topics.length).toBeGreaterThan(0.9);
   });
 
-  it('takes no cluster for a topic that gathers what is left of many new subjects', () => {
+  it('does not report a cluster that mixes many new subjects as a topic', () => {
     const NEW = 34;
     const many = queryWorld(22, COVERED.length + NEW, COVERED.length);
     const topicOf = (i: number): number | null => (i % 5 === 0 ? COVERED.length + ((i / 5) % NEW) : null);
@@ -90,7 +90,7 @@ describe('the search for uncovered topics', () => {
     }
   });
 
-  it('says what there is too little of', () => {
+  it('states which data is insufficient', () => {
     const live = world.ask(withMissing(50));
     const look = (parts: Partial<TopicBaseline> = {}, from = live) =>
       findTopics(from.queries, from.vectors, { ...baseline, ...parts }, 1);

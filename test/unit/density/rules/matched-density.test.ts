@@ -9,7 +9,7 @@ const drawn = (count: number, uniform: () => number): Float64Array =>
   Float64Array.from({ length: count }, () => -Math.log(1 - uniform()));
 
 describe('coverage against similar reference queries', () => {
-  it('is what the definition says', () => {
+  it('matches the definition', () => {
     // The first two are of one session: (1 + 0) / 2 and 2, less 0.5.
     const excess = Float64Array.of(1, 0, 2);
     const reference = Float64Array.of(0, 1, 0, 1);
@@ -20,7 +20,7 @@ describe('coverage against similar reference queries', () => {
     expect(matchedDensity(excess, [0, 0, 1], reference, 0.5).upperLimit).toBeCloseTo(density, 12);
   });
 
-  it('passes the density 1 at most in alpha of windows without change', () => {
+  it('excludes the density 1 in at most alpha of the windows without change', () => {
     const uniform = uniforms(11);
     const windows = 800;
     let below = 0;
@@ -33,7 +33,7 @@ describe('coverage against similar reference queries', () => {
     expect(below / windows).toBeGreaterThan(0.03);
   });
 
-  it('is less sure of many queries of few sessions', () => {
+  it('is less certain for many queries from few sessions', () => {
     const uniform = uniforms(7);
     const [excess, reference] = [drawn(300, uniform), drawn(600, uniform)];
     const reach = (sessions: number[]): number => {
@@ -44,7 +44,7 @@ describe('coverage against similar reference queries', () => {
   });
 });
 
-describe('the surprise that is expected of a query', () => {
+describe('the expected surprise of a query', () => {
   it('is the mean of its neighbours', () => {
     const known = matrixOf([
       [1, 0],
@@ -64,15 +64,15 @@ describe('the surprise that is expected of a query', () => {
   });
 });
 
-describe('the halves of a reference', () => {
-  it('keep queries that follow each other together', () => {
+describe('the two halves of a reference', () => {
+  it('keep consecutive queries together', () => {
     const [even, odd] = referenceHalves(400);
     expect([even.length, odd.length]).toEqual([200, 200]);
     expect(even.slice(0, 21)).toEqual([...Array.from({ length: 20 }, (_, i) => i), 40]);
     expect([...even, ...odd].toSorted((a, b) => a - b)).toEqual(Array.from({ length: 400 }, (_, i) => i));
   });
 
-  it('hold a query each of the smallest reference, and ten thousand in all of a large one', () => {
+  it('contain one query each for the smallest reference, and ten thousand in total for a large one', () => {
     expect(referenceHalves(2)).toEqual([[0], [1]]);
     const [even, odd] = referenceHalves(45_000);
     expect(even.length + odd.length).toBe(9_000);

@@ -16,7 +16,7 @@ const index = {
 const embedder = { identity: 'openai small', dimensions: '384', canary: 'steady' };
 const before = measurementFingerprint({ index, embedder });
 
-describe('what coverage is measured with', () => {
+describe('the measurement fingerprint', () => {
   it.each([
     ['another embedding model', { index, embedder: { ...embedder, identity: 'other' } }, ['embeddingModel']],
     ['other vectors of the same model', { index, embedder: { ...embedder, canary: 'moved' } }, ['embeddingRevision']],
@@ -27,16 +27,16 @@ describe('what coverage is measured with', () => {
     expect(knownDifferences(before, measurementFingerprint(parts))).toEqual(changed);
   });
 
-  it('changed when scores were of five chunks before, as those of older versions were', () => {
+  it('changed if scores used five chunks before, as in older versions', () => {
     expect(knownDifferences({ ...before, k: '5', scoreField: '' }, before)).toEqual(['k']);
   });
 
-  it('is the same when chunks come or go', () => {
+  it('is the same if chunks are added or removed', () => {
     const smaller = measurementFingerprint({ index: { ...index, size_class: '12' }, embedder });
     expect(knownDifferences(before, smaller)).toEqual([]);
   });
 
-  it('did not change when it was not known before, and is known from then on', () => {
+  it('did not change if it was unknown before', () => {
     const unknown = measurementFingerprint({ index: null, embedder: null });
     expect(knownDifferences(unknown, before)).toEqual([]);
     expect(knownDifferences(before, unknown)).toEqual([]);

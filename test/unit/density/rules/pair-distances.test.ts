@@ -47,7 +47,7 @@ describe('distances of all pairs', () => {
     expect(worst).toBeLessThan(1e-9);
   });
 
-  it('keep their digits for rows that are nearly equal, and are 0 for equal ones', () => {
+  it('keep their precision for nearly equal rows, and are 0 for equal rows', () => {
     const near = 1 + 2 ** -20;
     const x = rowsToMatrix([
       [1, 1000],
@@ -82,7 +82,7 @@ describe('distances of all pairs', () => {
     );
   });
 
-  it('are refused for an empty sample or rows of other length', () => {
+  it('are rejected for an empty sample or rows of different lengths', () => {
     const row = rowsToMatrix([[1, 2]]);
     expect(() => pairDistances(row, rowsToMatrix([]))).toThrow(RangeError);
     expect(() => pairDistances(row, rowsToMatrix([[1]]))).toThrow(RangeError);
@@ -92,11 +92,11 @@ describe('distances of all pairs', () => {
 describe('median squared distance', () => {
   const distances = pairDistances(rowsToMatrix([[0], [1], [3]]), rowsToMatrix([[7]]));
 
-  it('is the middle one of x', () => {
+  it('is the middle value of x', () => {
     expect(medianSquaredDistance(distances, 'x')).toBe(4);
   });
 
-  it('is the mean of the two middle ones when their number is even', () => {
+  it('is the mean of the two middle values if their number is even', () => {
     // 1, 4, 9, 16, 36 and 49
     expect(medianSquaredDistance(distances, 'pooled')).toBe(12.5);
   });
@@ -119,7 +119,7 @@ describe('rows of length 1', () => {
     ]).toEqual([0.6, 0.8, 0, -1]);
   });
 
-  it('cannot be made of a zero vector', () => {
+  it('cannot be computed for a zero vector', () => {
     expect(() =>
       unitVectors(
         rowsToMatrix([

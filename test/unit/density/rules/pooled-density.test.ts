@@ -24,12 +24,12 @@ const totals = (sessions: number, meanX = 0.99, uncovered = 0.05): CoverageTotal
 });
 
 describe('coverage over windows', () => {
-  it('is that of the latest one when it has 200 sessions', () => {
+  it('is that of the latest window if it has 200 sessions', () => {
     const pooled = pooledCoverage(hours([totals(500, 3), totals(200, 0.99)]), { phi: 1, sessions: 2000 });
     expect(pooled).toMatchObject({ kind: 'coverage', sessions: 200, startMs: HOUR, density: 1 });
   });
 
-  it('takes as many windows as it needs, and no more', () => {
+  it('uses as many windows as needed, and no more', () => {
     const pooled = pooledCoverage(hours([totals(500, 3), totals(150, 0.99), totals(50, 1.99, 0.25)]), {
       phi: 1,
       sessions: 2000,
@@ -41,7 +41,7 @@ describe('coverage over windows', () => {
     expect(pooled.low).toBeLessThan(pooled.density);
   });
 
-  it('has a wider interval where a part of the sessions is badly covered than where all are a little worse', () => {
+  it('has a wider interval if some sessions are badly covered than if all are slightly worse', () => {
     const alike = { ...totals(500, 1.5), sumXSquared: 500 * (0.9 + 1.5 ** 2) };
     const split = { ...totals(500, 1.5), sumXSquared: 500 * (2.5 + 1.5 ** 2) };
     const baseline = { phi: 1, sessions: 2000 };
@@ -53,7 +53,7 @@ describe('coverage over windows', () => {
     );
   });
 
-  it('goes back a day at most, and says how many sessions are missing', () => {
+  it('covers at most a day, and states how many sessions are missing', () => {
     const sparse = Array.from({ length: 48 }, () => totals(5));
     expect(pooledCoverage(hours(sparse), { phi: 1, sessions: 2000 })).toEqual({
       kind: 'insufficient_data',
@@ -89,8 +89,8 @@ function aWindow(hour: number, surprises: readonly number[], inRegion7 = 0): Win
   return windowTotals({ startMs: hour * HOUR, endMs: (hour + 1) * HOUR }, means);
 }
 
-describe('totals of a window', () => {
-  it('are of all sessions and of each region, in the order of the regions', () => {
+describe('window totals', () => {
+  it('cover all sessions and each region, in the order of the regions', () => {
     expect(aWindow(3, [1, 2, 4], 2)).toEqual({
       startMs: 3 * HOUR,
       endMs: 4 * HOUR,
@@ -104,13 +104,13 @@ describe('totals of a window', () => {
 });
 
 describe('density over windows', () => {
-  it('is e to the power of the surprise of the baseline less the mean one, each session one vote', () => {
+  it('is e to the power of the baseline surprise minus the mean surprise, with one vote per session', () => {
     const pooled = pooledDensity([aWindow(0, [1, 1, 1]), aWindow(1, [5])], 'global', 0, 1);
     expect(pooled).toMatchObject({ startMs: 0, endMs: 2 * HOUR, sessions: 4 });
     expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 8 / 4), 12);
   });
 
-  it('has a wider interval the more a population scatters beyond chance', () => {
+  it('has a wider interval if the population is overdispersed', () => {
     const windows = [aWindow(0, [0.5, 1, 1, BASELINE_MEAN_X * 4 - 2.5])];
     const calm = pooledDensity(windows, 'global', 0, 1);
     const scattered = pooledDensity(windows, 'global', 0, 4);
@@ -121,7 +121,7 @@ describe('density over windows', () => {
     expect(scattered?.high).toBeGreaterThan(calm?.high ?? 0);
   });
 
-  it('leaves out windows from before the given time', () => {
+  it('excludes windows before the given time', () => {
     const windows = [aWindow(0, [9, 9]), aWindow(1, [1]), aWindow(2, [3])];
     expect(pooledDensity(windows, 'global', HOUR, 1)).toMatchObject({ startMs: HOUR, sessions: 2 });
   });
@@ -133,7 +133,7 @@ describe('density over windows', () => {
     expect(pooled?.density).toBeCloseTo(Math.exp(BASELINE_MEAN_X - 2), 12);
   });
 
-  it('is not known without sessions', () => {
+  it('is null without sessions', () => {
     expect(pooledDensity([], 'global', 0, 1)).toBeNull();
     expect(pooledDensity([aWindow(0, [1])], 7, 0, 1)).toBeNull();
     expect(pooledDensity([aWindow(0, [1])], 'global', HOUR, 1)).toBeNull();

@@ -42,7 +42,7 @@ describe('the verdict on coverage', () => {
   it.each([
     ['one list of 100 reference queries', 100, 0],
     ['400 reference queries in 4 regions', 400, 4],
-  ])('passes the density 1 at most in alpha of windows without change, with %s', (_what, size, regionCount) => {
+  ])('excludes the density 1 in at most alpha of the windows without change, with %s', (_what, size, regionCount) => {
     const uniform = uniforms(11);
     const windows = 800;
     let below = 0;
@@ -58,7 +58,7 @@ describe('the verdict on coverage', () => {
     expect(below / windows).toBeGreaterThan(0.03);
   });
 
-  it('is worse_covered when a fifth of the queries is below all of the reference', () => {
+  it('is worse_covered if a fifth of the queries is below all reference queries', () => {
     const uniform = uniforms(3);
     const scores = drawn(400, uniform).map((score, i) => (i % 5 === 0 ? score - 2 : score));
     const { verdict, densityUpperLimit } = judge(scores, drawn(1000, uniform));
@@ -66,7 +66,7 @@ describe('the verdict on coverage', () => {
     expect(densityUpperLimit).toBeLessThan(DENSITY_THRESHOLD);
   });
 
-  it('is not_worse for a window as the reference, and for a better one', () => {
+  it('is not_worse for a window like the reference, and for a better one', () => {
     const uniform = uniforms(5);
     const reference = drawn(1000, uniform);
     expect(judge(reference, reference).verdict).toBe('not_worse');
@@ -78,7 +78,7 @@ describe('the verdict on coverage', () => {
     ).toBe('not_worse');
   });
 
-  it('does not call a tiny change worse, however many queries show it', () => {
+  it('does not report a tiny change as worse, however many queries show it', () => {
     const uniform = uniforms(7);
     const scores = drawn(50_000, uniform).map((score, i) => (i % 100 === 0 ? score - 2 : score));
     const { verdict, densityUpperLimit } = judge(scores, drawn(50_000, uniform));
@@ -86,7 +86,7 @@ describe('the verdict on coverage', () => {
     expect(verdict).toBe('not_worse');
   });
 
-  it('is less sure of many queries of few sessions, and of a small alpha', () => {
+  it('is less certain for many queries from few sessions, and for a small alpha', () => {
     const uniform = uniforms(9);
     const reference = drawn(500, uniform);
     const scores = drawn(300, uniform).map((score) => score / 2);
@@ -97,7 +97,7 @@ describe('the verdict on coverage', () => {
     expect(judge(scores, reference, { alpha: 0.5 }).densityUpperLimit).toBeLessThan(plain);
   });
 
-  it('takes the whole reference for regions with fewer than 50 queries', () => {
+  it('uses the whole reference for regions with fewer than 50 queries', () => {
     const uniform = uniforms(13);
     const reference = drawn(98, uniform);
     const scores = drawn(60, uniform);
@@ -135,7 +135,7 @@ const ALONE = Number.POSITIVE_INFINITY;
 const seeds = fc.integer({ min: 0, max: 1e6 });
 
 describe('query density', () => {
-  it('is near 1 when the window is the baseline', () => {
+  it('is near 1 if the window is the baseline', () => {
     const { baseline, baselineRegions } = draw(1);
     const same = densityOfDrawn({
       ...draw(1),
@@ -183,7 +183,7 @@ describe('query density', () => {
     );
   });
 
-  it('never rises when a query is covered worse, and stays within its range', () => {
+  it('never rises if a query is covered worse, and stays within its range', () => {
     fc.assert(
       fc.property(seeds, fc.nat(79), fc.double({ min: 0, max: 1, noNaN: true }), (seed, which, loss) => {
         const drawn = draw(seed);
@@ -229,11 +229,11 @@ describe('query density', () => {
     expect(densityWith(1)).toBeCloseTo(0.965, 2);
   });
 
-  it('is nothing without queries', () => {
+  it('is null without queries', () => {
     expect(queryDensity([], new Float64Array(0), [], [])).toBeNull();
   });
 
-  it('says when it rests on too few sessions, and how sure it is otherwise', () => {
+  it('states that it is based on too few sessions, or else its interval', () => {
     expect(tooFewSessions(199)).toEqual({ kind: 'insufficient_data', of: 'sessions', have: 199, need: 200 });
     expect(tooFewSessions(200)).toBeNull();
     const reaches = [200, 1000, 5000].map((sessions) => Math.log(densityInterval(1, 0.9, sessions, ALONE).high));
@@ -249,7 +249,7 @@ describe('the bounds of a density', () => {
     [4000, 400],
     [2000, 2000],
     [1000, 2500],
-  ])('hold the truth in 95 of 100 windows, with a baseline of %i sessions and a window of %i', (size, sessions) => {
+  ])('contain the truth in 95 of 100 windows, with a baseline of %i sessions and a window of %i', (size, sessions) => {
     const uniform = uniforms(31);
     const numbers = Int32Array.from({ length: sessions }, (_, i) => i);
     const draws = 300;
@@ -268,7 +268,7 @@ describe('the bounds of a density', () => {
 describe('tied ranks', () => {
   const uniformScores = (count: number): number[] => Array.from({ length: count }, (_, i) => i / count);
 
-  it('are those of the region from 50 baseline queries on, of the whole baseline below', () => {
+  it('are computed in the region from 50 baseline queries on, and in the whole baseline below', () => {
     for (const [size, of] of [
       [49, 49 + 100 + 1],
       [50, 51],
@@ -279,19 +279,19 @@ describe('tied ranks', () => {
     }
   });
 
-  it('are those of the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
+  it('are computed in the whole baseline for a query without a region, or in a region that the baseline lacks', () => {
     const lists = baselineScores(uniformScores(99), new Int32Array(99), 1);
     expect(tiedRanks(0.5, -1, lists)).toEqual(tiedRanks(0.5, 0, lists));
     expect(tiedRanks(0.5, 7, lists)).toEqual(tiedRanks(0.5, 0, lists));
   });
 
-  it('count a score without a region in the whole baseline alone', () => {
+  it('count a score without a region only in the whole baseline', () => {
     const lists = baselineScores([0.1, 0.2, 0.3], [0, -1, 0], 1);
     expect([...lists.all]).toEqual([0.1, 0.2, 0.3]);
     expect(lists.regions.map((scores) => [...scores])).toEqual([[0.1, 0.3]]);
   });
 
-  it('are all that equal scores share, and their surprise the mean of theirs', () => {
+  it('include all ranks shared by equal scores, and average their surprise', () => {
     const lists = baselineScores([0.2, 0.5, 0.5, 0.9], new Int32Array(4), 1);
     const ranks = tiedRanks(0.5, -1, lists);
     expect(ranks).toEqual({ first: 2, last: 4, of: 5 });
@@ -307,7 +307,7 @@ describe('tied ranks', () => {
     expect(x.reduce((sum, one) => sum + one, 0) / x.length).toBeCloseTo(0.99, 2);
   });
 
-  it('lie among those of the baseline, and the surprise in [0, ln 100]', () => {
+  it('lie among the baseline ranks, with a surprise in [0, ln 100]', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: -1, max: 1, noNaN: true })),
@@ -409,7 +409,7 @@ describe('regionTable', () => {
     expect(explained.reduce((sum, part) => sum + part, 0)).toBeCloseTo(-Math.log(density?.density ?? 0), 10);
   });
 
-  it('shows a region that has no queries any more', () => {
+  it('shows a region that no longer has queries', () => {
     expect(regionTable({ regions: [] }, [1])).toEqual([
       { region: 0, share: 0, baselineShare: 1, density: null, explained: 0 },
     ]);

@@ -16,7 +16,7 @@ const lost = (n: number, dropped: number): ScorePair[] =>
   same(n).map((pair, i) => (i < n - dropped ? pair : { ...pair, now: -1 }));
 
 describe('repeatDensity', () => {
-  it('is exactly 1 for a store that answers as it did, and claims no more than so many queries can show', () => {
+  it('is exactly 1 for an unchanged store, and claims no more than the number of queries allows', () => {
     const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
     expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
     // Wilson's upper bound of 0 in 100, all of them at the most that a surprise can change: exp(-0.037 ln 100).
@@ -24,18 +24,18 @@ describe('repeatDensity', () => {
     expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
   });
 
-  it('is surely below 1 when a tenth of the queries lost what they found', () => {
+  it('is significantly below 1 if a tenth of the queries lost their results', () => {
     const { density, ciHigh, dropped } = repeatDensity(lost(100, 10), scores);
     expect(dropped).toBe(10);
     expect(density).toBeLessThan(0.7);
     expect(ciHigh).toBeLessThan(0.85);
   });
 
-  it('calls nothing lost for one query in a hundred', () => {
+  it('reports no loss for one query in a hundred', () => {
     expect(repeatDensity(lost(100, 1), scores).ciHigh).toBeGreaterThan(1);
   });
 
-  it('rises above 1 when queries find more than then', () => {
+  it('rises above 1 if queries find more than before', () => {
     const gained = same(100).map(({ before }) => ({ before, now: Math.min(1, before + 0.3) }));
     expect(repeatDensity(gained, scores).ciLow).toBeGreaterThan(1);
   });

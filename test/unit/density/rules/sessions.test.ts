@@ -18,7 +18,7 @@ function query(id: string, session: string | null, row: number | null): Measured
 
 describe('sessions without a name', () => {
   // A cosine of 0.995 is an angle of 5.7 degrees.
-  it('are the groups of queries that are nearly the same, linked through each other', () => {
+  it('are groups of nearly equal queries, linked through each other', () => {
     const vectors = matrixOf([0, 90, 5, 96, 10, 200].map(angle));
     expect([...groupRepeats(vectors, [0, 1, 2, 3, 4, 5])]).toEqual([0, 1, 0, 3, 0, 5]);
   });
@@ -40,7 +40,7 @@ describe('sessions without a name', () => {
     );
   });
 
-  it('make one session of a bot that repeats itself, next to the named ones', () => {
+  it('combine a repeating bot into one session, next to the named sessions', () => {
     const vectors = matrixOf([angle(0), angle(90), angle(0.1), angle(0)]);
     const numbers = numberSessions(
       [
@@ -58,7 +58,7 @@ describe('sessions without a name', () => {
 });
 
 describe('measuredQueries', () => {
-  it('drops what cannot be judged, counts why, and keeps queries without a vector', () => {
+  it('drops queries that are not measurable, counts the reasons, and keeps queries without a vector', () => {
     const vectors = matrixOf([
       [1, 2],
       [0, 0],

@@ -82,12 +82,12 @@ describe('precision, recall, density and coverage', () => {
     );
   });
 
-  it('leave nothing inside the ball of a row that has copies enough', () => {
+  it('exclude everything from the ball of a row that has enough copies', () => {
     const copies = [[1], [1], [1]];
     expect(coverageOf(copies, [[1], [2]], 2)).toMatchObject({ precision: 0, density: 0, coverage: 0 });
   });
 
-  it('take the farthest neighbour when there are fewer than k', () => {
+  it('use the farthest neighbor if there are fewer than k', () => {
     expect([...coverageOf([[0], [3]], [[1], [2]], 5).radii]).toEqual([3, 3]);
     expect(coverageOf([[0], [3]], [[1], [2]], 5).density).toBe(2);
   });
@@ -109,7 +109,7 @@ function around(axis: number, count: number, dimensions = 8): Float32Array[] {
 const store = matrixOf([...around(0, 300), ...around(1, 200), ...around(2, 100)]);
 
 describe('a snapshot of a store', () => {
-  it('finds its topics with their shares, its middle and the length of its vectors', () => {
+  it('finds its topics with their shares, centroid and vector length', () => {
     const snapshot = takeStoreSnapshot(store, 1);
     const shares = [0, 1, 2].map((axis) => {
       const members = [...(snapshot?.shares.keys() ?? [])].filter((cluster) => {
@@ -135,7 +135,7 @@ describe('a snapshot of a store', () => {
     expect(takeStoreSnapshot(matrixOf([new Float32Array(8)]), 1)).toBeNull();
   });
 
-  it('shifts by nothing to itself, and by what a lost topic takes away', () => {
+  it('has no shift relative to itself, and shifts when a topic is lost', () => {
     const before = takeStoreSnapshot(store, 1);
     const lost = takeStoreSnapshot(matrixOf([...around(0, 300), ...around(1, 200)]), 1);
     if (before === null || lost === null) throw new Error('both have vectors');
@@ -154,7 +154,7 @@ describe('a store against its traffic', () => {
   const compare = (queries: readonly Float32Array[], weights?: readonly number[]) =>
     compareStoreWithTraffic(store, snapshot, matrixOf(queries), weights ?? queries.map(() => 1));
 
-  it('with live queries distributed like the store diverges little and has no unused cluster', () => {
+  it('with the same distribution of live queries has a small divergence and no unused cluster', () => {
     const traffic = compare([...around(0, 150), ...around(1, 100), ...around(2, 50)]);
     expect(traffic?.divergenceBits).toBeLessThan(0.1);
     expect(traffic?.queriesApart).toBeLessThan(0.3);
@@ -172,7 +172,7 @@ describe('a store against its traffic', () => {
     expect(compare(around(5, 100))?.queriesApart).toBe(1);
   });
 
-  it('is weighed by inverse inclusion probabilities', () => {
+  it('is weighted by inverse inclusion probabilities', () => {
     const queries = [...around(0, 50), ...around(2, 50)];
     const traffic = compare(
       queries,
@@ -182,7 +182,7 @@ describe('a store against its traffic', () => {
     expect(first.reduce((sum, { queryShare }) => sum + queryShare, 0)).toBeCloseTo(0.9, 9);
   });
 
-  it('is not compared with too few queries or those of another model', () => {
+  it('is not compared with too few queries or with queries from another model', () => {
     expect(compare(around(0, 1))).toBeNull();
     expect(compare(around(0, 10, 4))).toBeNull();
   });

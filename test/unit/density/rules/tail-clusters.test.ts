@@ -51,7 +51,7 @@ function hourWith(share: number) {
 }
 
 describe('uncovered topics', () => {
-  it('are found: the missing topic is one cluster, nearly pure, with its share of traffic and its examples', () => {
+  it('are found: the missing topic is one nearly pure cluster, with its share of traffic and its examples', () => {
     const { side, topicOf } = hourWith(0.1);
     const found = tailClusters(side, baselineSide, 1);
     if (found.kind !== 'clusters') throw new Error('There were too few queries.');
@@ -70,21 +70,21 @@ describe('uncovered topics', () => {
     expect(topic?.examples.slice(0, 5)).toEqual(topic?.members.slice(0, 5));
   });
 
-  it('are not found where nothing is missing', () => {
+  it('are not found if none is missing', () => {
     expect(tailClusters(hourWith(0).side, baselineSide, 1)).toMatchObject({
       kind: 'clusters',
       uncovered: [],
     });
   });
 
-  it('are the same in whatever order the queries come', () => {
+  it('do not depend on the order of the queries', () => {
     const { side } = hourWith(0.1);
     const turned = { ...side, tail: side.tail.toReversed() };
     const turnedBaseline = { ...baselineSide, tail: baseline.tail.toReversed() };
     expect(tailClusters(turned, turnedBaseline, 1)).toEqual(tailClusters(side, baselineSide, 1));
   });
 
-  it('count one client once: a bot that repeats an uncovered query is one vote', () => {
+  it('count one client once: a bot that repeats an uncovered query has one vote', () => {
     const { side } = hourWith(0);
     const bot = world.ask([{ topic: MISSING, session: 'bot', occurredAt: LATER }]);
     const row = side.vectors.rows;
@@ -153,14 +153,14 @@ describe('mergeSimilar', () => {
     closeness: new Float64Array(8).fill(Math.cos(Math.PI / 18)),
   };
 
-  it('makes one of clusters that are as like as their members, also through a third', () => {
+  it('merges clusters that are as similar as their members, also through a third one', () => {
     const merged = mergeSimilar(rows, clustering, [0, 1, 2, 3]);
     expect(merged.map(({ labels }) => labels)).toEqual([[0, 1, 2], [3]]);
     expect(merged[0]?.rows).toEqual([0, 1, 2, 3, 4, 5]);
     for (const [c, value] of angle(8).entries()) expect(merged[0]?.centroid[c]).toBeCloseTo(value, 6);
   });
 
-  it('leaves out clusters that were not chosen, and the links through them', () => {
+  it('ignores clusters that were not chosen, and the links through them', () => {
     expect(mergeSimilar(rows, clustering, [0, 2, 3]).map(({ labels }) => labels)).toEqual([[0], [2], [3]]);
     expect(mergeSimilar(rows, clustering, [])).toEqual([]);
   });

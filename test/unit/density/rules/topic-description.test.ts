@@ -22,11 +22,14 @@ describe('a topic that is found again', () => {
   it.each([
     [0, null, null],
     [25, 0.12, '12 % of the documents in judged results are relevant (95 % CI 4.2-30 %, n = 25).'],
-  ])('of %i judged queries with %s of relevant results it says %s', (judgedQueries, relevantShare, sentence) => {
-    expect(describeJudgedRelevance({ judgedQueries, relevantShare })).toBe(sentence);
-  });
+  ])(
+    'with %i judged queries and %s of relevant results is described as %s',
+    (judgedQueries, relevantShare, sentence) => {
+      expect(describeJudgedRelevance({ judgedQueries, relevantShare })).toBe(sentence);
+    },
+  );
 
-  it('is the known one that it is most like, each known one once', () => {
+  it('is matched with the most similar known topic, each known topic once', () => {
     const known = [
       { id: 'a', centroid: direction(0) },
       { id: 'b', centroid: direction(1) },
@@ -36,7 +39,7 @@ describe('a topic that is found again', () => {
     expect(matches[1]?.similarity).toBeCloseTo(Math.cos(0.1), 12);
   });
 
-  it('is known by less when its queries are less like each other', () => {
+  it('is matched at a lower similarity if its queries are less similar to each other', () => {
     const known = [{ id: 'a', centroid: direction(0) }];
     const matches = matchTopics([found(1, 0.9)], known);
     expect(matches[0]?.known).toBeNull();
@@ -44,19 +47,19 @@ describe('a topic that is found again', () => {
     expect(matchTopics([found(1.2, 0.5)], known)[0]?.known).toBeNull();
   });
 
-  it('takes in those that are no longer found apart from it, and no others', () => {
+  it('absorbs only topics that are no longer found separately', () => {
     const known = [0, 0.1, 0.2, 2].map((angle) => ({ id: `at ${angle}`, centroid: direction(angle) }));
     const matches = matchTopics([found(0.12), found(0.01)], known);
     expect(matches.map((match) => match.known)).toEqual(['at 0.1', 'at 0']);
     expect([...absorbedTopics(matches, known)]).toEqual([['at 0.2', 0]]);
   });
 
-  it('is new when another model made the vectors', () => {
+  it('is new if another model computed the vectors', () => {
     const other = { id: 'a', centroid: Float64Array.of(1, 0, 0) };
     expect(matchTopics([found(0)], [other])[0]).toMatchObject({ known: null, similarity: null });
   });
 
-  it('is matched alike in whatever order', () => {
+  it('is matched in the same way in any order', () => {
     const angles = fc.uniqueArray(fc.integer({ min: 0, max: 628 }), { maxLength: 6 });
     fc.assert(
       fc.property(angles, angles, (some, others) => {
@@ -82,7 +85,7 @@ describe('the label of a topic', () => {
     'Can I get a refund for the last month?',
   ];
 
-  it('is what its queries speak of and others do not', () => {
+  it('contains what its queries mention and others do not', () => {
     const topic = [
       'How do I apply for parental leave?',
       'How long is parental leave for fathers?',
@@ -97,19 +100,19 @@ describe('the label of a topic', () => {
     expect(label).toEqual(['krypton']);
   });
 
-  it('is empty without texts, and made of the topic alone without a background', () => {
+  it('is empty without texts, and computed from the topic alone without a background', () => {
     expect(labelTopic([], background)).toEqual([]);
     expect(labelTopic(['photosynthesis in plants', 'photosynthesis at night'], [])[0]).toBe('photosynthesis');
   });
 });
 
-it('a topic is called by its words, and by its id where no texts are kept', () => {
+it('a topic is shown by its words, or by its id if no texts are stored', () => {
   expect(topicName({ id: 't-1', label: ['parental', 'leave'] })).toBe('parental leave');
   expect(topicName({ id: 't-1', label: [] })).toBe('t-1');
 });
 
 describe('the chunks nearest to a topic', () => {
-  it('are those of most queries, of equally many the most similar, with their mean cosine', () => {
+  it('are found by most queries; ties are ordered by similarity, with their mean cosine', () => {
     expect(
       nearestChunks([
         [
@@ -129,7 +132,7 @@ describe('the chunks nearest to a topic', () => {
     ]);
   });
 
-  it('are at most five, in whatever order the queries come', () => {
+  it('are at most five, in any order of the queries', () => {
     const chunk = fc.tuple(
       fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
       fc.integer({ min: 0, max: 8 }).map((n) => n / 8),
@@ -147,7 +150,7 @@ describe('the chunks nearest to a topic', () => {
 describe('the examples of a topic', () => {
   const members = ['a', 'b', 'c', 'd', 'e'];
 
-  it('differ in their texts, the most typical first', () => {
+  it('differ in their texts, most typical first', () => {
     const texts = new Map([
       ['a', 'when is it'],
       ['b', 'when is it'],
@@ -159,7 +162,7 @@ describe('the examples of a topic', () => {
     expect(distinctExamples(members, members, texts)).toEqual(['a', 'c', 'e']);
   });
 
-  it('are those that were chosen where no texts are kept', () => {
+  it('are the chosen ones if no texts are stored', () => {
     expect(distinctExamples(['a', 'b', 'e'], members, new Map())).toEqual(['a', 'b', 'e']);
   });
 });
@@ -168,12 +171,12 @@ describe('the segments most concerned', () => {
   const many = (count: number, tags: Record<string, string>) => Array.from({ length: count }, () => tags);
   const traffic = [...many(80, { tenant: 'acme', plan: 'free' }), ...many(20, { tenant: 'beta', plan: 'free' })];
 
-  it('have more of the topic than of the traffic, surely', () => {
+  it('have a significantly larger share of the topic than of the traffic', () => {
     const topic = [...many(18, { tenant: 'beta', plan: 'free' }), ...many(2, { tenant: 'acme', plan: 'free' })];
     expect(concernedSegments(topic, traffic, ['tenant', 'plan'])).toEqual([['tenant=beta', 0.9]]);
   });
 
-  it('are empty when all segments have the topic equally, or queries have no segments', () => {
+  it('are empty if all segments have the topic equally, or queries have no segments', () => {
     expect(concernedSegments(traffic.slice(70), traffic, ['plan'])).toEqual([]);
     expect(concernedSegments(many(1, { tenant: 'acme' }), traffic, ['tenant'])).toEqual([]);
     expect(concernedSegments(many(20, {}), traffic, ['tenant'])).toEqual([]);
@@ -184,18 +187,18 @@ describe('the segments most concerned', () => {
 describe('a label', () => {
   const mixed = ['leave', 'printer', 'invoice', 'password'].flatMap((word) => [`${word} please`, `my ${word} is late`]);
 
-  it('is that of a topic when a third of the texts have a term of it', () => {
+  it('describes the topic if a third of the texts contain one of its terms', () => {
     expect(isOneByLabel(mixed, ['leave'])).toBe(false);
     expect(isOneByLabel(mixed, ['leave', 'printer'])).toBe(true);
     expect(isOneByLabel(mixed, [])).toBe(false);
   });
 
-  it('says nothing against a topic where no text is kept', () => {
+  it('does not reject a topic if no texts are stored', () => {
     expect(isOneByLabel([], [])).toBe(true);
   });
 });
 
-it('advice to bring documents back follows from chunks that are known to be gone, and from nothing else', () => {
+it('advice to restore documents requires chunks that are known to be missing', () => {
   expect(topicAdvice({ cause: 'lost_content', lostChunks: ['chunk 5.1'] })).toContain('Restore their documents');
   expect(topicAdvice({ cause: 'lost_content', lostChunks: [] })).toContain(
     'none of their chunks is known to be missing',

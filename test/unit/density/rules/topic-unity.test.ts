@@ -13,21 +13,21 @@ describe('queries of a cluster, by dense vectors', () => {
     world.ask(evenQuestions(count, topics, FROM, 3_600_000)).vectors;
   const sample = ask(TOPICS, 600);
 
-  it('are a topic when they are of one subject, whichever', () => {
+  it('are a topic if they have one subject, whatever it is', () => {
     expect(TOPICS.map((topic) => subjectsOf(ask([topic]), sample, 1))).toEqual(TOPICS.map(() => 'one'));
   });
 
-  it('are a topic with a tenth of strangers among them', () => {
+  it('are a topic if a tenth of them are unrelated', () => {
     const mixed = ask([4, 4, 4, 4, 4, 4, 4, 4, 4, 7]);
     expect(subjectsOf(mixed, sample, 1)).toBe('one');
   });
 
-  it('are none when they are of four subjects in equal parts', () => {
+  it('are no topic if they have four subjects in equal parts', () => {
     expect(subjectsOf(ask([0, 2, 4, 6]), sample, 1)).toBe('several');
     expect(subjectsOf(ask([1, 3, 5, 7]), sample, 1)).toBe('several');
   });
 
-  it('are a topic when all of them repeat one query', () => {
+  it('are a topic if all of them repeat one query', () => {
     const one = selectRows(
       ask([3]),
       Array.from({ length: 50 }, () => 0),
@@ -36,7 +36,7 @@ describe('queries of a cluster, by dense vectors', () => {
   });
 });
 
-describe('queries of a cluster, by the words that they have', () => {
+describe('queries of a cluster, by their words', () => {
   const subjects = [
     'parental leave',
     'office printer',
@@ -65,15 +65,15 @@ describe('queries of a cluster, by the words that they have', () => {
       asked.flatMap(({ subject }, row) => (chosen.includes(subject) ? [row] : [])),
     );
 
-  it('are of four subjects when each has its own words', () => {
+  it('have four subjects if each has its own words', () => {
     expect(subjectsOf(of(...subjects.slice(0, 4)), sample, 1)).toBe('several');
   });
 
-  it('are a topic when they share words', () => {
+  it('are a topic if they share words', () => {
     expect(subjects.map((subject) => subjectsOf(of(subject), sample, 1))).toEqual(subjects.map(() => 'one'));
   });
 
-  it('are not told apart where no two of them have much in common', () => {
+  it('are unclear if no two of them have much in common', () => {
     const far = matrixOf(
       Array.from({ length: 40 }, (_, row) => Array.from({ length: sample.columns }, (_, i) => Number(i === row))),
     );

@@ -22,7 +22,7 @@ describe('Wasserstein-1, as SciPy', () => {
 });
 
 describe('Wasserstein-1', () => {
-  it('is the distance that all scores were shifted by', () => {
+  it('is the distance by which all scores were shifted', () => {
     fc.assert(
       fc.property(aScoreSample, fc.integer({ min: -64, max: 64 }), (x, sixteenths) => {
         const shift = sixteenths / 16;
@@ -55,7 +55,7 @@ describe('Wasserstein-1', () => {
     );
   });
 
-  it('refuses a sample without scores', () => {
+  it('rejects a sample without scores', () => {
     expect(() => wassersteinDistance([1], [])).toThrow(RangeError);
   });
 });
@@ -78,7 +78,7 @@ describe('Mann-Whitney, as SciPy', () => {
 });
 
 describe('Mann-Whitney', () => {
-  it('counts the pairs, ties half', () => {
+  it('counts pairs, and ties as one half', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const u = x.reduce((sum, a) => sum + y.reduce((wins, b) => wins + (a > b ? 1 : a === b ? 0.5 : 0), 0), 0);
@@ -87,7 +87,7 @@ describe('Mann-Whitney', () => {
     );
   });
 
-  it('is turned around by exchanging the samples', () => {
+  it('is mirrored when the samples are exchanged', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const forth = mannWhitney(x, y);
@@ -99,7 +99,7 @@ describe('Mann-Whitney', () => {
     );
   });
 
-  it('sees only the order of the scores', () => {
+  it('depends only on the order of the scores', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         expect(mannWhitney(x.map(Math.exp), y.map(Math.exp))).toEqual(mannWhitney(x, y));
@@ -107,7 +107,7 @@ describe('Mann-Whitney', () => {
     );
   });
 
-  it('is 0.5 and certain of nothing for a sample against itself, and for scores that are all equal', () => {
+  it('is 0.5 and not significant for a sample against itself, and for scores that are all equal', () => {
     fc.assert(
       fc.property(aScoreSample, (x) => {
         expect(mannWhitney(x, x)).toMatchObject({ a: 0.5, cliffsDelta: 0, pTwoSided: 1 });
@@ -124,7 +124,7 @@ describe('Mann-Whitney', () => {
     );
   });
 
-  it('refuses an empty sample', () => {
+  it('rejects an empty sample', () => {
     expect(() => mannWhitney([], [1])).toThrow('Both samples need at least one value.');
   });
 });
@@ -156,7 +156,7 @@ describe('Kolmogorov-Smirnov, as SciPy', () => {
 });
 
 describe('Kolmogorov-Smirnov', () => {
-  it('is the largest gap of the distribution functions', () => {
+  it('is the largest gap between the distribution functions', () => {
     const share = (sample: readonly number[], value: number): number =>
       sample.filter((other) => other <= value).length / sample.length;
     fc.assert(
@@ -170,7 +170,7 @@ describe('Kolmogorov-Smirnov', () => {
     );
   });
 
-  it('is symmetric, 0 for equal samples, and sees only the order of the scores', () => {
+  it('is symmetric, 0 for equal samples, and depends only on the order of the scores', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const result = kolmogorovSmirnov(x, y);
@@ -189,7 +189,7 @@ describe('Kolmogorov-Smirnov', () => {
     );
   });
 
-  it('refuses an empty sample', () => {
+  it('rejects an empty sample', () => {
     expect(() => kolmogorovSmirnov([], [1])).toThrow(RangeError);
   });
 });
@@ -255,7 +255,7 @@ describe('divergence of shares', () => {
     );
   });
 
-  it('is 1 bit and a total variation of 1 when nothing is shared', () => {
+  it('is 1 bit with a total variation of 1 if nothing is shared', () => {
     expect(shareDivergence([5, 0], [0, 9])).toMatchObject({
       jensenShannonBits: 1,
       jensenShannonDistance: 1,
@@ -264,11 +264,11 @@ describe('divergence of shares', () => {
     });
   });
 
-  it('knows that a single category cannot differ', () => {
+  it('is 0 for a single category', () => {
     expect(shareDivergence([5], [9])).toMatchObject({ jensenShannonBits: 0, df: 0, p: 1 });
   });
 
-  it('refuses lists that count nothing or differ in length', () => {
+  it('rejects lists that count nothing or differ in length', () => {
     expect(() => shareDivergence([0], [1])).toThrow(RangeError);
     expect(() => shareDivergence([1, 2], [1])).toThrow(RangeError);
   });
@@ -311,7 +311,7 @@ describe('population stability index', () => {
     );
   });
 
-  it('counts every value once, also where most values are equal', () => {
+  it('counts every value once, even if most values are equal', () => {
     fc.assert(
       fc.property(aScoreSample, aScoreSample, (x, y) => {
         const { baselineCounts, currentCounts } = populationStabilityIndex(x, y, 10);
@@ -331,7 +331,7 @@ describe('population stability index', () => {
     );
   });
 
-  it('refuses an empty sample', () => {
+  it('rejects an empty sample', () => {
     expect(() => populationStabilityIndex([1], [], 10)).toThrow(RangeError);
   });
 });

@@ -97,7 +97,7 @@ const kinds = ({ effects }: WatchStep): string[] => effects.map(({ kind }) => ki
 const sentences = ({ effects }: WatchStep): string[] =>
   effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event.sentence] : []));
 
-describe('the watch', () => {
+describe('the density monitor', () => {
   it.each<[string, DensityState, WatchObservation, DensityState['phase']['kind'], string[]]>([
     [
       'learns on',
@@ -151,14 +151,14 @@ describe('the watch', () => {
     expect(kinds(step)).toEqual(effects);
   });
 
-  it('compares nothing from before a change with what came after it', () => {
+  it('does not compare measurements before a change with later ones', () => {
     const { state } = transition(settings, watching, changedTo({ kind: 'learn' }));
     expect(state).toMatchObject({ sinceMs: NOW + DAY, closedMs: NOW + DAY, fingerprint: second });
     expect(replaying).toMatchObject({ sinceMs: NOW + DAY, closedMs: NOW + DAY, fingerprint: second });
     expect(transition(settings, replaying, { kind: 'replay_insufficient' }).state.sinceMs).toBe(NOW + DAY);
   });
 
-  it('counts a window once, as evidence of both levels', () => {
+  it('counts a window once, as evidence for both levels', () => {
     const { state, effects } = transition(settings, watching, aWindow(400, 0.9));
     expect(state.closedMs).toBe(NOW + HOUR);
     const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alert' ? [effect.alert] : []));
@@ -166,7 +166,7 @@ describe('the watch', () => {
     expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('Each window must be tested exactly once');
   });
 
-  it('measures density, sessions and evidence of a window that closes', () => {
+  it('measures the density, sessions and evidence of a closing window', () => {
     const { effects } = transition(settings, watching, aWindow(400, 0.2));
     const outcomes = effects.flatMap((effect) => (effect.kind === 'record_measurements' ? effect.outcomes : []));
     expect(outcomes.map(({ measure }) => measure)).toEqual([
@@ -180,11 +180,11 @@ describe('the watch', () => {
     expect(outcomes[3]).toMatchObject({ value: 400, details: { not_measurable: { no_vector: 2 } } });
   });
 
-  it('compares no window when there is no baseline', () => {
+  it('compares no window if there is no baseline', () => {
     expect(() => transition(settings, learning, aWindow(20, 0.2))).toThrow('learning');
   });
 
-  it('makes tickets only, by a provisional baseline, and replaces it once a day', () => {
+  it('only creates tickets on a provisional baseline, and replaces it once a day', () => {
     expect(Object.keys((provisional.phase as WatchingPhase).alerts)).toEqual(['ticket']);
     const nextDay = { ...provisional, closedMs: NOW + DAY };
     expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
@@ -200,14 +200,14 @@ describe('the watch', () => {
     ['a page', watching],
     ['a replay', replaying],
     ['nothing', learning],
-  ])('starts over for a person, from %s', (_, state) => {
+  ])('starts over on request, from %s', (_, state) => {
     const since = new Date(NOW + 2 * DAY);
     const step = startOver('docs', state, { at: new Date(NOW + 3 * DAY), reason: 'new product', since });
     expect(step.state).toMatchObject({ phase: { kind: 'learning' }, sinceMs: since.getTime(), closedMs: 0 });
     expect(sentences(step)).toEqual(['A new density baseline of docs was requested manually: new product.']);
   });
 
-  it('says of a change that it is no drift, and what becomes of the baseline', () => {
+  it('states that a change is not drift, and what happens to the baseline', () => {
     expect(sentences(transition(settings, watching, changedTo(replay)))).toEqual([
       'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until then.',
     ]);

@@ -25,22 +25,22 @@ describe('a file of sessions', () => {
     expect(await read('b\na\nb\n__proto__\na\n')).toEqual([0, 1, 0, 2, 1]);
   });
 
-  it('takes names with blanks around them, line ends of Windows and empty lines at the end', async () => {
+  it('accepts names surrounded by spaces, Windows line ends, and empty lines at the end', async () => {
     expect(await read(' a\r\na \r\nb\r\n\r\n\n')).toEqual([0, 0, 1]);
   });
 
-  it('is empty without a name', async () => {
+  it('is empty if it has no name', async () => {
     expect(await read('')).toEqual([]);
   });
 
-  it('is refused with an empty line in between, for a row would have no session', async () => {
+  it('is rejected if it has an empty line in between, because a row would have no session', async () => {
     await expect(read('a\n\nb\n')).rejects.toMatchObject({
       code: 'file_malformed',
       message: `Line 2 of ${join(folder, 'sessions.txt')} is empty; write one session name per line.`,
     });
   });
 
-  it('is refused when it does not exist', async () => {
+  it('is rejected if it does not exist', async () => {
     await expect(readSessions(join(folder, 'nowhere'))).rejects.toMatchObject({ code: 'file_unreadable' });
   });
 });

@@ -59,7 +59,7 @@ describe('a .npy file', () => {
     },
   );
 
-  it('gives back the rows it was written from', async () => {
+  it('returns the rows from which it was written', async () => {
     await fc.assert(
       fc.asyncProperty(
         someVectors.map(withDirection),
@@ -72,16 +72,16 @@ describe('a .npy file', () => {
     );
   });
 
-  it('is read whole when it is larger than a block', async () => {
+  it('is read completely if it is larger than a block', async () => {
     const rows = Array.from({ length: 700 }, (_, row) => Array.from({ length: 500 }, (_, i) => row + i + 1));
     expect(rowsOf(await read('large.npy', npyBytes(rows)))).toEqual(rows);
   });
 
-  it('is known by its content, whatever its name', async () => {
+  it('is detected by its content, whatever its name', async () => {
     expect(rowsOf(await read('vectors.bin', npyBytes([[1, 2]])))).toEqual([[1, 2]]);
   });
 
-  it.each(['fortran', 'big-endian', 'float16'])('is read in another layout of its numbers: %s', async (name) => {
+  it.each(['fortran', 'big-endian', 'float16'])('is read in another number layout: %s', async (name) => {
     expect(rowsOf(await readVectors(fixture(name)))).toEqual([
       [1.5, -2, 0.25],
       [0, 3, 4],
@@ -100,7 +100,7 @@ describe('a .npy file', () => {
     ['one-dimension', 'contains a 1-dimensional array; save a 2-dimensional array with one row per vector,'],
     ['three-dimensions', 'contains a 3-dimensional array;'],
     ['no-rows', 'contains no vectors; add at least one row.'],
-  ])('is refused in one sentence: %s', async (name, message) => {
+  ])('is rejected with one sentence: %s', async (name, message) => {
     const path = fixture(name);
     await expect(readVectors(path)).rejects.toMatchObject({
       code: 'file_malformed',
@@ -108,7 +108,7 @@ describe('a .npy file', () => {
     });
   });
 
-  it('is refused wherever it was cut off', async () => {
+  it('is rejected wherever it was truncated', async () => {
     const whole = npyBytes([
       [1, 2, 3],
       [4, 5, 6],
@@ -119,7 +119,7 @@ describe('a .npy file', () => {
     expect(await refusal('cut.npy', whole.subarray(0, 5))).toContain('is not a .npy file');
   });
 
-  it('is refused when it claims more than it has, without taking the memory', async () => {
+  it('is rejected if it claims more than it has, without allocating the memory', async () => {
     const claims = (shape: string): Buffer => {
       const bytes = npyBytes([[1, 2]]);
       const at = bytes.indexOf('(1, 2), }');
@@ -141,11 +141,11 @@ describe('a .npy file', () => {
       (bytes: Buffer) => bytes.fill(2, 6, 7).fill(0x40, 8, 12),
       'has a header longer than 1 MiB',
     ],
-  ])('is refused %s', async (_what, spoil, message) => {
+  ])('is rejected %s', async (_what, spoil, message) => {
     expect(await refusal('spoilt.npy', spoil(npyBytes([[1, 2, 3]])))).toContain(`spoilt.npy ${message}`);
   });
 
-  it('is refused with NaN, with a number beyond float32, and with a zero vector, naming the row', async () => {
+  it('is rejected with NaN, with a number beyond float32, and with a zero vector, naming the row', async () => {
     expect(
       await refusal(
         'bad.npy',
@@ -174,7 +174,7 @@ describe('a .npy file', () => {
 });
 
 describe('a JSONL file of arrays', () => {
-  it('gives back the rows it was written from, whatever the line ends', async () => {
+  it('returns the rows from which it was written, whatever the line ends', async () => {
     await fc.assert(
       fc.asyncProperty(someVectors.map(withDirection), fc.constantFrom('\n', '\r\n', '\n\n'), async (rows, end) => {
         const text = rows.map((row) => JSON.stringify(row)).join(end);
@@ -187,7 +187,7 @@ describe('a JSONL file of arrays', () => {
     );
   });
 
-  it('is read whole when it is larger than a block and than the first memory', async () => {
+  it('is read completely if it is larger than a block and than the initial memory', async () => {
     const rows = Array.from({ length: 3000 }, (_, row) => Array.from({ length: 200 }, (_, i) => row + i + 1));
     expect(rowsOf(await read('large.jsonl', rows.map((row) => JSON.stringify(row)).join('\n')))).toEqual(rows);
   });
@@ -202,11 +202,11 @@ describe('a JSONL file of arrays', () => {
     ['that holds a string', '["1", 2]', 'is not a JSON array of numbers;'],
     ['that holds null', '[null, 2]', 'is not a JSON array of numbers;'],
     ['that is empty', '[]', 'is not a JSON array of numbers;'],
-  ])('is refused for a line %s', async (_what, line, message) => {
+  ])('is rejected for a line %s', async (_what, line, message) => {
     expect(await refusal('bad.jsonl', `[1, 2]\n\n${line}\n[3, 4]\n`)).toContain(`Line 3 of bad.jsonl ${message}`);
   });
 
-  it('is refused without a row', async () => {
+  it('is rejected without a row', async () => {
     for (const content of ['', '\n\n']) {
       expect(await refusal('empty.jsonl', content)).toBe(
         'empty.jsonl contains no vectors; write one JSON array on each line.',
@@ -216,7 +216,7 @@ describe('a JSONL file of arrays', () => {
 });
 
 describe('a path', () => {
-  it('without a file, or of a folder, is refused', async () => {
+  it('a missing file or a folder is rejected', async () => {
     for (const name of ['nowhere.npy', 'nowhere.jsonl']) {
       await expect(readVectors(join(folder, name))).rejects.toMatchObject({
         code: 'file_unreadable',

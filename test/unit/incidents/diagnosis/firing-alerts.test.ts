@@ -50,12 +50,12 @@ function alertsOfVerdict(verdict: Verdict, minutes: number) {
   return alertsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
 }
 
-it('takes a threshold that is breached as in alarm, as bad as it stands', () => {
+it('counts a failing threshold as firing, with its severity', () => {
   expect(alertsOfVerdict('critical', 1)).toMatchObject([{ name: NAME, severity: 'critical', goldenSet: null }]);
   expect(alertsOfVerdict('warning', 1)).toMatchObject([{ name: NAME, severity: 'warning', goldenSet: null }]);
 });
 
-it('takes one that is well, or was judged too long ago, as none', () => {
+it('does not count a passing threshold or an outdated evaluation as firing', () => {
   expect(alertsOfVerdict('ok', 1)).toEqual([]);
   expect(alertsOfVerdict('no_data', 1)).toEqual([]);
   expect(alertsOfVerdict('critical', 60)).toEqual([]);
@@ -83,11 +83,11 @@ function ended(parts: Partial<NonNullable<LatestRun['ended']>>): LatestRun {
 }
 
 describe('the firing alerts of a pipeline', () => {
-  it('is nothing while runs come and their checks are ok', () => {
+  it('are empty while runs complete and their checks pass', () => {
     expect(alertsAt(hours(1), { latest: [aLatestRun()] })).toEqual([]);
   });
 
-  it('is the check that a run has failed, with the set that it is about', async () => {
+  it('include the check that a run failed, with its golden set', async () => {
     const check = {
       name: FLOOR,
       severity: 'critical',
@@ -117,26 +117,26 @@ describe('the firing alerts of a pipeline', () => {
     ]);
   });
 
-  it('is a set whose runs are overdue by three intervals, and by none when it runs by hand', () => {
+  it('include a golden set whose runs are overdue by three intervals, but not one that is run manually', () => {
     const latest = [aLatestRun({ lastAttemptAt: NOON })];
     expect(alertsAt(hours(3), { latest })).toEqual([]);
     expect(alertsAt(hours(3.01), { latest })).toContain('runs of faq are overdue');
     expect(alertsAt(hours(300), { latest, intervalSeconds: () => null })).not.toContain('runs of faq are overdue');
   });
 
-  it('is a run that did not complete after one that did', () => {
+  it('include a run that did not complete after one that did', () => {
     expect(alertsAt(hours(1), { latest: [ended({ finishedAt: hours(0.5) })] })).toEqual([
       'the latest run of faq did not complete',
     ]);
   });
 
-  it('is a retriever that fails one query in twenty, errors and timeouts alike', () => {
+  it('include a retriever that fails one query in twenty, whether by errors or timeouts', () => {
     const outcomes = { ok: 95, empty: 0, error: 2, timeout: 3 };
     expect(alertsAt(hours(1), { latest: [ended({ outcomes })] })).toEqual(['golden queries of faq fail']);
     expect(alertsAt(hours(1), { latest: [ended({ outcomes: { ...outcomes, timeout: 2 } })] })).toEqual([]);
   });
 
-  it('is feedback that dropped, and a measure outside of its normal range', () => {
+  it('include a drop in feedback, and a measure outside its normal range', () => {
     const drop = aMeasurement({
       measure: 'feedback_drop_evidence_ratio',
       value: 3,
@@ -169,7 +169,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
   });
 
-  it('is judged live relevance that fell, as bad as people say it is, and a judge that changed within a day', () => {
+  it('include a drop in judged live relevance, with the severity from human judgments, and a judge that changed within a day', () => {
     const fall = (state: string) =>
       aMeasurement({ measure: 'live_ndcg_drop', value: 0.08, ciLow: 0.02, ciHigh: 0.14, details: { state } });
     const severities = (now: Date, ...outcomes: Measurement[]) =>
@@ -189,11 +189,11 @@ describe('the firing alerts of a pipeline', () => {
     expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });
 
-  it('is no run of another pipeline', () => {
+  it('exclude runs of other pipelines', () => {
     expect(alertsAt(hours(9), { latest: [aLatestRun({ pipeline: 'other' })] })).toEqual([]);
   });
 
-  it('is an embedding canary that moved and an index that misses neighbours for certain', () => {
+  it('include a changed embedding canary, and an index that significantly misses neighbors', () => {
     const measurements = latestAt(
       NOON,
       aMeasurement({
@@ -208,12 +208,12 @@ describe('the firing alerts of a pipeline', () => {
     expect(alertsAt(NOON, { measurements })).toEqual(['embedding canary changed', 'low index recall']);
   });
 
-  it('is no index whose recall may yet be good enough', () => {
+  it('exclude an index whose recall may still be sufficient', () => {
     const recall = aMeasurement({ measure: 'ann_recall', value: 0.85, ciLow: 0.7, ciHigh: 0.95 });
     expect(alertsAt(NOON, { measurements: latestAt(NOON, recall) })).toEqual([]);
   });
 
-  it('is an index that changes reach later than is allowed, by what is certain of it', () => {
+  it('include an index with late changes, judged by the lower bound', () => {
     const lag = (parts: Parameters<typeof aMeasurement>[0]) =>
       aMeasurement({
         measure: 'index_lag_seconds',
@@ -233,7 +233,7 @@ describe('the firing alerts of a pipeline', () => {
     expect(alerts({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
   });
 
-  it('names critical ones before warnings', () => {
+  it('list critical alerts before warnings', () => {
     const recall = aMeasurement({ measure: 'ann_recall', value: 0.7, ciLow: 0.6, ciHigh: 0.8 });
     const latest = [ended({ outcomes: { ok: 0, empty: 0, error: 3, timeout: 0 } })];
     expect(alertsAt(NOON, { latest, measurements: latestAt(NOON, recall) })).toEqual([
@@ -243,7 +243,7 @@ describe('the firing alerts of a pipeline', () => {
   });
 });
 
-it('says with which error the retriever fails, and what was measured when it answers again', () => {
+it('name the retriever error, and the measured recovery', () => {
   const message = 'http://rag/search refused the connection';
   const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
   const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
@@ -260,20 +260,20 @@ it('says with which error the retriever fails, and what was measured when it ans
   expect(recoveriesOf(timeline, { ...facts, latest: [down] }).size).toBe(0);
 });
 
-describe('what rang before', () => {
+describe('an alert that fired before', () => {
   const open = updateTimelines([], [anAlert({ name: NAME, text: 'It was 0.9 s.' })], NOON);
   const stillRings = (verdict: Verdict) => {
     const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
     return withoutData(open, [check], thresholdPipeline.name);
   };
 
-  it('is not over because nothing judges it any more', () => {
+  it('does not resolve because its check is no longer evaluated', () => {
     expect(stillRings('no_data')).toMatchObject([
       { name: NAME, severity: 'critical', text: 'It was 0.9 s. No data since then.' },
     ]);
   });
 
-  it('is over when its check holds, is told by its check alone while that is in alarm, and goes with its check', () => {
+  it('resolves when its check passes, is reported only once while the check fails, and is removed with its check', () => {
     expect(stillRings('ok')).toEqual([]);
     expect(stillRings('critical')).toEqual([]);
     expect(withoutData(open, [], thresholdPipeline.name)).toEqual([]);
@@ -287,14 +287,14 @@ describe('what rang before', () => {
   });
   const ofConfig = { name: NAME, pipeline: thresholdPipeline.name } as CheckState;
 
-  it('goes on in a process whose config lacks its check, while another config that is in force has it', () => {
+  it('keeps firing in a process whose config lacks its check, while another active config has the check', () => {
     const inForce = [part('check', NAME)];
     expect(carriedOver(open, { golden: [] }, [], inForce)).toMatchObject([{ name: NAME, severity: 'critical' }]);
     expect(carriedOver(open, { golden: [] }, [ofConfig], inForce)).toEqual([]);
     expect(carriedOver(open, { golden: [] }, [], [])).toEqual([]);
   });
 
-  it('has left once no config that is in force has its check or its golden set', () => {
+  it('counts as removed once no active config has its check or golden set', () => {
     const [alert = anAlert()] = open;
     const gone = [part('check', NAME, NOON)];
     expect(hasLeftConfig(alert, gone)).toBe(true);
@@ -307,7 +307,7 @@ describe('what rang before', () => {
   });
 });
 
-describe('what a probe has measured', () => {
+describe('a probe measurement', () => {
   it('is trusted while it is fresh, and withheld when it is old', () => {
     const recall = aMeasurement({ measure: 'ann_recall', value: 0.95, ciLow: 0.9, ciHigh: 0.99 });
     expect(trusted(latestAt(NOON, recall), 'ann_recall')).toMatchObject({ value: 0.95 });

@@ -18,18 +18,18 @@ function observed(...series: readonly MeasurementOutcome[]) {
 
 const top = aMeasurement({ measure: 'top_query_ratio', value: 0.4, ciLow: 0.38, ciHigh: 0.42 });
 
-it('holds a measure against its normal value, not against a window that reaches beyond the onset', async () => {
+it('compares a measure with its normal value, not with a window that extends beyond the onset', async () => {
   const ranges = { top_query_ratio: { normal: 0.02, low: 0, high: 0.12, n: 40 } };
   const normal = aMeasurement({ measure: 'measures_normal', details: ranges });
   expect((await observed(top, normal)).topQuery).toMatchObject({ value: 0.4, ciHigh: 0.42, before: 0.02 });
   expect((await observed(top)).topQuery).toMatchObject({ value: 0.4, before: 0.39 });
 });
 
-it('has the latencies that the service tells, since the onset and in the day before', async () => {
+it('uses the latencies that the service reports since the onset and on the day before', async () => {
   expect((await observed()).latency).toEqual({ before: 40, now: 900, n: 100 });
 });
 
-it('takes the drop that the watch over opinions found for the feedback', async () => {
+it('uses the drop that change detection found in feedback', async () => {
   const drop = aMeasurement({
     measure: 'feedback_drop_evidence_ratio',
     value: 2,

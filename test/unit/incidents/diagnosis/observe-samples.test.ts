@@ -6,28 +6,28 @@ import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts'
 const measured = (measure: string, n: number) =>
   aMeasurement({ measure, n, windowStart: hours(-1), windowEnd: NOON, measuredAt: NOON });
 
-describe('what a sign was measured on', () => {
-  it('begins with the window of its measure, and has its n', () => {
+describe('the sample of a sign', () => {
+  it('starts with the window of its measure, and has its n', () => {
     const samples = observeSamples(latestAt(NOON, measured('index_missing_ratio', 200)));
     expect(samples).toEqual({ index_documents: { from: hours(-1), n: 200 } });
   });
 
-  it('begins a day ago for the few probes of each round that are pooled over a day', () => {
+  it('starts a day ago for rare probes that are pooled over a day', () => {
     const samples = observeSamples(latestAt(NOON, measured('index_not_retrievable_ratio', 8)));
     expect(samples).toEqual({ index_retrieval: { from: hours(-24), n: 8 } });
   });
 
-  it('is no sample where the store was counted', () => {
+  it('is null if the store was counted', () => {
     expect(observeSamples(latestAt(NOON, measured('store_vectors', 1))).store_size?.n).toBeNull();
   });
 
-  it('is the smaller one where two measures are behind a sign', () => {
+  it('is the smaller one if a sign has two measures', () => {
     const both = [measured('index_orphaned_ratio', 900), measured('index_superseded_ratio', 40)];
     expect(observeSamples(latestAt(NOON, ...both)).index_orphans?.n).toBe(40);
   });
 });
 
-it('takes recalld for starved when its event loop was held up for a tenth of the run', () => {
+it('treats recalld as starved if its event loop was blocked for a tenth of the run', () => {
   const run = { outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 } };
   const ended = { status: 'completed' } as Parameters<typeof observeOwnWork>[2];
   const facts = { latest: [], intervalSeconds: () => null };

@@ -9,7 +9,7 @@ function aBudget() {
 }
 
 describe('the explained queries of a caller', () => {
-  it('are bounded within a minute, and begin again after it', () => {
+  it('are limited per minute, and allowed again afterwards', () => {
     const { budget, pass } = aBudget();
     for (let query = 0; query < MAX_EXPLAINED_PER_MINUTE; query++) budget.spend('key a', 1);
     expect(() => budget.spend('key a', 1)).toThrow(expect.objectContaining({ code: 'explanations_limited' }));
@@ -19,7 +19,7 @@ describe('the explained queries of a caller', () => {
     expect(() => budget.spend('key a', 1)).not.toThrow();
   });
 
-  it('are counted for each caller apart, and a call that is refused costs nothing', () => {
+  it('are counted separately per caller, and a rejected call does not count', () => {
     const { budget } = aBudget();
     budget.spend('key a', MAX_EXPLAINED_PER_MINUTE - 10);
     expect(() => budget.spend('key a', 11)).toThrow('within a minute');
@@ -48,7 +48,7 @@ describe('a message of the Model Context Protocol', () => {
     [call('status'), 0],
     [null, 0],
     ['explain', 0],
-  ])('%j explains %i queries at most', (body, queries) => {
+  ])('%j explains at most %i queries', (body, queries) => {
     expect(explainedBy(body)).toBe(queries);
   });
 });

@@ -65,7 +65,7 @@ const findsAda: Responder = (request, response) => {
 };
 
 describe('a redaction service', () => {
-  it('sees texts after the built-in rules, and its entities are redacted too', async () => {
+  it('receives texts after the built-in rules, and its entities are redacted too', async () => {
     const { personalData, outcomes } = await aPrivacy(findsAda);
     const query = aQuery({ text: '😀 Is Ada ada@example.org in?', error: 'no index for Ada' });
     expect(await personalData.toPrivateQuery(query)).toMatchObject({
@@ -84,7 +84,7 @@ describe('a redaction service', () => {
     ['does not respond in time', hang(), 'timeout'],
     ['answers nonsense', json({ entities: [] }), 'malformed'],
     ['finds something outside of the text', json([{ entity_type: 'X', start: 0, end: 99, score: 1 }]), 'malformed'],
-  ])('that %s lets no text through: only a hash of the query is stored', async (_what, responder, outcome) => {
+  ])('that %s stores no text: only a hash of the query is stored', async (_what, responder, outcome) => {
     const { personalData, outcomes, entries } = await aPrivacy(responder, {}, outcome === 'timeout' ? 200 : 5000);
     const query = aQuery({ error: 'no index for Ada' });
     const [kept, feedback] = await Promise.all([

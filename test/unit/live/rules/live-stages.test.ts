@@ -61,7 +61,7 @@ describe('the stages of live queries', () => {
     expect(filtered?.emptied?.ciHigh).toBeLessThan(0.5);
   });
 
-  it('may be parallel, where one of them may return nothing', () => {
+  it('may be parallel; one of several parallel stages may return nothing', () => {
     const side = (name: string, documents: number) => aStage(name, { isSide: true, documents });
     const { words, vectors, fused } = measured(
       queries(30, () => [side('words', 0), side('vectors', 5), aStage('fused', { documents: 0 })]),
@@ -69,7 +69,7 @@ describe('the stages of live queries', () => {
     expect([words, vectors, fused].map((stage) => stage?.emptied?.value)).toEqual([1, 0, 1]);
   });
 
-  it('measure how much of the final results they already had at the top', () => {
+  it('measure how many of the final results were already among their top documents', () => {
     const { candidates, reranked } = measured(
       queries(30, (index) => [
         aStage('candidates', { ranks: index % 2 === 0 ? [1, 2, 3, 4] : [1, 9, null, 17] }),

@@ -13,8 +13,8 @@ const side = (answer: (queryId: string, index: number) => QueryAnswer): Compared
 const right = side((queryId, i) => anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }));
 const none: ReadonlySet<string> = new Set();
 
-describe('answers of a golden run against those before', () => {
-  it('are unchanged when they are', () => {
+describe('golden answers compared with those of an earlier run', () => {
+  it('are unchanged if nothing changed', () => {
     expect(changedAnswers(right, right, none)).toMatchObject({
       answered: 10,
       score: { measure: 'ndcg@10', n: 10, difference: 0, verdict: 'no_change' },
@@ -25,7 +25,7 @@ describe('answers of a golden run against those before', () => {
     });
   });
 
-  it('leave failures out, which are looked at by themselves', () => {
+  it('exclude failures, which are examined separately', () => {
     const failing = side((queryId, i) =>
       i < 4 ? aFailedAnswer({ queryId }) : anAnswer({ queryId, documents: documents(`d${i + 1}`, 'x') }),
     );
@@ -36,7 +36,7 @@ describe('answers of a golden run against those before', () => {
     });
   });
 
-  it('tell documents that vanished from documents that came', () => {
+  it('distinguish vanished documents from new documents', () => {
     const renamed = side((queryId, i) => anAnswer({ queryId, documents: documents(`new${i}`, 'x') }));
     expect(changedAnswers(right, renamed, none)).toMatchObject({
       kept: 0.5,
@@ -46,7 +46,7 @@ describe('answers of a golden run against those before', () => {
     });
   });
 
-  it('are not scored by labels that are gone', () => {
+  it('are not scored by judgments whose documents are gone', () => {
     const empty = side((queryId) => anAnswer({ queryId, outcome: 'empty', documents: [] }));
     const all = new Set(queries.map(({ id }) => id));
     expect(changedAnswers(right, empty, all)).toMatchObject({
@@ -66,27 +66,27 @@ describe('answers of a golden run against those before', () => {
       none,
     );
 
-  it('tell another order from other documents', () => {
+  it('distinguish another order from other documents', () => {
     expect(changedTo((i) => full(i).toReversed())).toMatchObject({ disorder: 1, kept: 1 });
     expect(changedTo((i) => full(i).slice(1))).toMatchObject({ disorder: 0 });
   });
 
-  it('tell answers that are cut from answers that are thinned', () => {
+  it('distinguish truncated answers from thinned answers', () => {
     expect(changedTo((i) => full(i).slice(0, 2))).toMatchObject({ cut: 1, length: { before: 6, now: 2 } });
     expect(changedTo((i) => full(i).slice(4))).toMatchObject({ cut: 0, length: { before: 6, now: 2 } });
   });
 
-  it('tell new names of the same documents from other documents', () => {
+  it('distinguish renamed documents from other documents', () => {
     expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
     expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);
   });
 
-  it('tell what was taken away from what moved', () => {
+  it('distinguish deleted documents from moved documents', () => {
     expect(changedTo((i) => full(i).filter((id) => id !== 'b'))).toMatchObject({ keptOfThere: 1 });
     expect(changedTo((i) => full(i).filter((id) => id !== (i % 2 === 0 ? 'a' : 'b'))).keptOfThere).toBeLessThan(0.9);
   });
 
-  it('say nothing when no query was answered twice', () => {
+  it('are empty if no query was answered in both runs', () => {
     const down = side((queryId) => aFailedAnswer({ queryId }));
     expect(changedAnswers(right, down, none)).toMatchObject({ answered: 0, score: null, kept: null });
   });

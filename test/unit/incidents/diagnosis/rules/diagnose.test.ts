@@ -426,7 +426,7 @@ describe('a diagnosis', () => {
     expect(lost?.probability).toBeLessThan(0.01);
   });
 
-  it('names the embedding model where documents with foreign vectors are not retrieved', () => {
+  it('names the embedding model if documents with foreign vectors are not retrieved', () => {
     const found = diagnose(
       observing({ firing: ['index_retrieval', 'index_models', 'score'], index: [whole, notRetrieved, foreign] }),
     );
@@ -434,7 +434,7 @@ describe('a diagnosis', () => {
     expect(found.ranked[0]?.supporting.map(({ name }) => name)).toContain('index_retrieval');
   });
 
-  it('names lost documents where some are missing and others are not retrieved', () => {
+  it('names lost documents if some are missing and others are not retrieved', () => {
     const missing = { ...whole, value: 0.2, ciLow: 0.19, known: 4000 };
     const found = diagnose(
       observing({
@@ -452,7 +452,7 @@ describe('a diagnosis', () => {
   const lostOf = ({ ranked }: ReturnType<typeof diagnose>): number =>
     ranked.find(({ cause }) => cause === 'index_lost_documents')?.probability ?? 0;
 
-  it('lets no index round from before the onset speak against a loss', () => {
+  it('ignores index rounds from before the onset as evidence against a loss', () => {
     const lossAt = (from: Date) =>
       diagnose(
         observing({
@@ -471,7 +471,7 @@ describe('a diagnosis', () => {
     );
   });
 
-  it('lets 8 probes that found nothing hardly speak against the embedding model', () => {
+  it('gives little weight to 8 probes without a finding against the embedding model', () => {
     const found = { ...notRetrieved, value: 0, ciLow: 0 };
     const probed = (n: number) =>
       diagnose(
@@ -499,14 +499,14 @@ describe('a diagnosis', () => {
     samples: { index_documents: { from: before, n: 20_000 } },
   });
 
-  it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss as a loss when %i %% are gone', (percentage) => {
+  it.each([1, 2, 3, 5, 8, 13, 30])('names a slow loss when %i %% of the documents are gone', (percentage) => {
     expect(diagnose(observing(losing(percentage)))).toMatchObject({ cause: 'index_lost_documents' });
   });
 
   it.each([
     [0.001, 'one_segment'],
     [0.2, 'unknown'],
-  ])('names a segment only where its loss is none of chance among those compared: at %d', (chance, cause) => {
+  ])('names a segment only if its loss is not chance among the compared segments: at %d', (chance, cause) => {
     const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
     const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
     const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, segments: null, kind: null };
@@ -531,7 +531,7 @@ describe('a diagnosis', () => {
     kind: null,
   };
 
-  it('names a cause for slow answers beside the one of a loss, which makes no query slow', () => {
+  it('names a separate cause for slow responses in addition to a loss, which does not slow queries down', () => {
     const found = diagnose(
       observing({
         ...lostDocuments,
@@ -545,7 +545,7 @@ describe('a diagnosis', () => {
     expect(found.summary).toContain('Likely cause of slow responses: the retriever is slow');
   });
 
-  it('names a cause for the lower scores of answered queries beside the one of failed calls', () => {
+  it('names separate causes for lower scores of answered queries and for failed calls', () => {
     const { cause, also } = diagnose(
       observing({
         firing: ['score', 'failures'],
@@ -557,7 +557,7 @@ describe('a diagnosis', () => {
     expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['rate_limited', 'ranking']));
   });
 
-  it('names a cause for lower scores beside the one of slow answers', () => {
+  it('names separate causes for lower scores and slow responses', () => {
     const { cause, also } = diagnose(
       observing({
         firing: ['score', 'latency'],
@@ -569,7 +569,7 @@ describe('a diagnosis', () => {
     expect(new Set([cause, ...also.map((one) => one.cause)])).toEqual(new Set(['cut_off_answers', 'retriever_slow']));
   });
 
-  it('names a configured segment, not the kind of query that it holds', () => {
+  it('names a configured segment rather than the kind of query in it', () => {
     const loss = { ...aLossOf(germans), segment: { ...germans, name: 'of language=de' } };
     const answers = { ...fallen, kept: 0.8, keptOfThere: 0.8 };
     expect(diagnose(observing({ firing: ['score'], answers, reference: { loss } }))).toMatchObject({
@@ -577,7 +577,7 @@ describe('a diagnosis', () => {
     });
   });
 
-  it('names no labels as wrong where the score once was at its threshold, or users do not say otherwise', () => {
+  it('does not blame judgments if the score once reached its threshold, or users do not disagree with it', () => {
     const level = { measure: 'ndcg@10', now: 0.4, first: 0.41, threshold: 0.7, opinions: null };
     expect(diagnose(observing({ firing: ['score'], run: { level } })).cause).toBe('unknown');
     const liked = { value: 0.85, ciLow: 0.8, ciHigh: 0.9, n: 300, by: 'users' } as const;
@@ -585,7 +585,7 @@ describe('a diagnosis', () => {
     expect(diagnose(observing({ firing: ['score'], run: { level: wasGood } })).cause).toBe('unknown');
   });
 
-  it('ranks each alert by itself where no one cause brings about all of them', () => {
+  it('ranks each alert separately if no single cause explains all of them', () => {
     const found = diagnose(
       observing({
         firing: ['traffic', 'repeats', 'latency'],
@@ -599,7 +599,7 @@ describe('a diagnosis', () => {
     expect(found.also.find(({ cause }) => cause === 'duplicate_results')?.effects ?? ['repeats']).toEqual(['repeats']);
   });
 
-  it('blames the retriever for slow answers that the service itself reports, and recalld where it reports none', () => {
+  it('blames the retriever for slow responses that the service also reports, and recalld if it reports none', () => {
     const slow = { firing: ['latency'], run: { latency95Ms: 900 } } as const;
     const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
     const starved = { kind: 'starved', lateShare: 0, queuedShare: 0.8 } as const;
@@ -609,7 +609,7 @@ describe('a diagnosis', () => {
     expect(diagnose(observing({ ...slow, live: told(41), ownWork: starved }))).toMatchObject({ cause: 'recalld' });
   });
 
-  it('blames recalld for slow answers that it measured while it was starved', () => {
+  it('blames recalld for slow responses that it measured while it was starved', () => {
     const starved: Parts = {
       firing: ['latency'],
       run: { latency95Ms: 900, slow: { queries: 20, early: 20 } },
@@ -629,13 +629,13 @@ describe('a diagnosis', () => {
     expect(also).toEqual([expect.objectContaining({ cause: 'recalld', effects: ['latency'] })]);
   });
 
-  it('names one cause alone where it brings about all that is in alarm', () => {
+  it('names a single cause if it explains all firing alerts', () => {
     expect(
       diagnose(observing({ ...lostDocuments, firing: ['labels', 'index_missing'], reference: { loss } })).also,
     ).toEqual([]);
   });
 
-  it('shows what differs most where nothing on the list fits', () => {
+  it('shows the largest differences if no listed cause fits', () => {
     const { cause, summary, ranked } = diagnose(observing({ answers: { ...fallen, kept: 0.8 } }));
     const differences = ranked.find((one) => one.cause === 'unknown')?.supporting.map(({ name }) => name);
     expect(cause).toBe('unknown');
@@ -643,14 +643,14 @@ describe('a diagnosis', () => {
     expect(summary).toMatch(/^Cause unknown: .* (ndcg@10 of answered queries|Queries still get)/);
   });
 
-  it('takes no small topic for the cause of something else, before density has fallen for it', () => {
+  it('does not name a small topic as a cause before density has dropped for it', () => {
     const topics = [{ id: 't-1', trafficShare: 0.02, cause: 'new_demand' }] as const;
     const slow = { run: { latency95Ms: 500 }, topics };
     expect(diagnose(observing(slow)).cause).toBe('retriever_slow');
     expect(diagnose(observing({ ...slow, density: null })).cause).toBe('retriever_slow');
   });
 
-  it('names what broke, not the harmless deployment beside it', () => {
+  it('names the actual fault, not a harmless deployment at the same time', () => {
     const parts = {
       deployments: [aDeployment({})],
       canary: { median: 0.02, least: 0, verdict: 'changed' } as const,
@@ -660,14 +660,14 @@ describe('a diagnosis', () => {
     });
   });
 
-  it('does not take what was so before for news', () => {
+  it('does not treat an earlier state as a change', () => {
     const parts: Parts = { annRecall: { before: 0.8, value: 0.8, ciHigh: 0.85, k: 10 } };
     expect(diagnose(observing(parts)).signs).toContainEqual(
       expect.objectContaining({ name: 'ann_recall', state: 'steady' }),
     );
   });
 
-  it('reads the traits that a probe saw to change, but not the size of the store', () => {
+  it('uses the traits that a probe saw change, but not the size of the store', () => {
     const detected = (trait: string) =>
       aDeployment({ kind: 'index', source: 'detected', changes: [{ trait, before: '40', after: '10' }] });
     const signsOf = (trait: string) =>
@@ -677,7 +677,7 @@ describe('a diagnosis', () => {
     expect(signsOf('dimensions')).toContain('embedder');
   });
 
-  it('takes the errors of live queries where there is no golden run', () => {
+  it('uses errors of live queries if there is no golden run', () => {
     const nothing: Observations = {
       ...observing({}),
       firing: ['live_errors'],
@@ -692,7 +692,7 @@ describe('a diagnosis', () => {
 
   const twoCauses: Parts = { answers: { ...fallen, empty: 100, kept: 0 } };
 
-  it('names two causes that are not told apart, and the look that tells them', () => {
+  it('names two causes that the evidence does not distinguish, and the observation that does', () => {
     const found = diagnose(observing(twoCauses));
     const { summary } = found;
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
@@ -701,7 +701,7 @@ describe('a diagnosis', () => {
     expect(summary).toContain('To distinguish them: if a call without');
   });
 
-  it('has room for any two causes and the look that tells them apart', () => {
+  it('has room for any two causes and the observation that distinguishes them', () => {
     for (const one of namedCauses)
       for (const other of namedCauses) {
         const either = `${causeTexts[one].title} or ${causeTexts[other].title} (medium confidence, 50 % and 40 %)`;
@@ -710,7 +710,7 @@ describe('a diagnosis', () => {
       }
   });
 
-  it('says that what is in alarm is much as it was when it is, with both figures', () => {
+  it('states that the failing measure is unchanged if it is, with both values', () => {
     const { cause, summary } = diagnose({
       ...observing({ run: { latency95Ms: 58 }, deployments: [aDeployment({})] }),
       firing: ['latency'],
@@ -721,7 +721,7 @@ describe('a diagnosis', () => {
     );
   });
 
-  it('says what to do also where more is as it was than has room', () => {
+  it('states what to do even if not all unchanged measures fit', () => {
     const { cause, summary } = diagnose({
       ...observing({}),
       firing: ['latency', 'labels', 'density', 'recall', 'canary'],
@@ -730,7 +730,7 @@ describe('a diagnosis', () => {
     expect(summary).toContain('Compare the runs query by query');
   });
 
-  it('fits into an annotation, with numbers and what to do', () => {
+  it('fits into an annotation, with numbers and the action', () => {
     const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure: failedWith('http_503') } }));
     expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
     expect(summary).toContain('100 of 100 golden queries failed: http://rag:9000/search failed with http_503.');

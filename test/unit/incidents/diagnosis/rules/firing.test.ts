@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { summarizeFiring } from '../../../../../src/incidents/diagnosis/rules/firing.ts';
 import { aCheckState } from '../../../../support/check-states.ts';
 
-it('tells what is bad by what checks watch, whatever the config calls them', () => {
+it('identifies the failing measure regardless of the configured check name', () => {
   const checks = [
     aCheckState({ kind: 'floor', measure: 'recall@5', name: 'the floor', verdict: 'warning' }),
     aCheckState({ kind: 'regression', measure: 'ndcg@10', name: 'worse than last week' }),
@@ -15,12 +15,12 @@ it('tells what is bad by what checks watch, whatever the config calls them', () 
   expect(key).toMatchObject({ measure: 'ndcg', k: 10 });
 });
 
-it('takes answers that changed for a fall of scores, without a score that fell', () => {
+it('treats changed results as a drop in scores even if no score dropped', () => {
   const checks = [aCheckState({ kind: 'threshold', measure: 'rbo', name: 'answers stay' })];
   expect(summarizeFiring('docs', checks, [])).toEqual({ effects: ['score'], key: null, floor: null });
 });
 
-it('takes nothing from checks that are well, cannot be judged, or are of another pipeline', () => {
+it('ignores checks that pass, cannot be evaluated, or belong to other pipelines', () => {
   const checks = [
     aCheckState({ verdict: 'ok' }),
     aCheckState({ verdict: 'no_data' }),

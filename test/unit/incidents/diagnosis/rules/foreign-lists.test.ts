@@ -5,28 +5,28 @@ const listOf = (query: number): string[] => Array.from({ length: 10 }, (_, place
 const queries = Array.from({ length: 20 }, (_, query) => query);
 const same = { old: ['a', 'b', 'c'], now: ['a', 'b', 'c'] };
 
-it('counts the queries that get the list that another query got before', () => {
+it('counts queries that get the list that another query got before', () => {
   const lists = queries.map((query) => ({ old: listOf(query), now: listOf(query < 6 ? query + 6 : query) }));
   expect(foreignLists(lists)).toEqual({ compared: 20, foreign: 6, usual: 0 });
 });
 
-it('leaves out a new list that queries get together: no query had it before', () => {
+it('excludes a new list that several queries share: no query had it before', () => {
   const lists = queries.map((query) => ({ old: listOf(query), now: query < 5 ? listOf(99) : listOf(query) }));
   expect(foreignLists(lists)).toMatchObject({ foreign: 0 });
 });
 
-it('compares lists that were cut short with the beginnings of those of before', () => {
+it('compares truncated lists with the beginnings of the earlier lists', () => {
   const cut = queries.map((query) => ({ old: listOf(query), now: listOf(query).slice(0, 3) }));
   expect(foreignLists(cut)).toMatchObject({ compared: 20, foreign: 0, usual: 0 });
   const foreign = queries.map((query) => ({ old: listOf(query), now: listOf((query + 1) % 20).slice(0, 3) }));
   expect(foreignLists(foreign)).toMatchObject({ foreign: 20 });
 });
 
-it('counts apart what queries that ask the same got before, and takes it for no fault', () => {
+it('counts queries with the same earlier list separately, and does not treat them as a fault', () => {
   expect(foreignLists([same, same])).toMatchObject({ compared: 2, foreign: 0, usual: 2 });
 });
 
-it('takes another order for another list, and lists of two documents for none', () => {
+it('treats another order as another list, and ignores lists of two documents', () => {
   const reversed = queries.map((query) => ({ old: listOf(query), now: listOf(query).toReversed() }));
   expect(foreignLists(reversed)).toMatchObject({ foreign: 0 });
   expect(
@@ -37,7 +37,7 @@ it('takes another order for another list, and lists of two documents for none', 
   ).toMatchObject({ compared: 0, foreign: 0, usual: 0 });
 });
 
-it('counts the queries to which one document came new, beside what is usual', () => {
+it('counts the queries for which one document is new, compared with the usual number', () => {
   const lists = queries.map((query) => ({
     old: listOf(query),
     now: query < 5 ? ['hub', ...listOf(query)] : listOf(query),

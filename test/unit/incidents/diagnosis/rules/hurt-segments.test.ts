@@ -10,23 +10,23 @@ const lossesOf = (byTopic: Readonly<Record<string, number>>) =>
     })),
   );
 
-it('names the segments that lost all their queries beside others that lost none', () => {
+it('names the segments that lost all their queries if others lost none', () => {
   expect(hurtSegments(lossesOf({ a: 1, b: 0, c: 1, d: 0, e: 0, f: 1 }), ['topic'])).toEqual({
     names: ['topic=a', 'topic=c', 'topic=f'],
     others: 3,
   });
 });
 
-it('names none where one segment alone is hurt, which is a finding of its own', () => {
+it('names none if only one segment is affected, which is a separate finding', () => {
   expect(hurtSegments(lossesOf({ a: 1, b: 0, c: 0, d: 0 }), ['topic'])).toBeNull();
 });
 
-it('names none where a segment lost a part of its queries', () => {
+it('names none if a segment lost only some of its queries', () => {
   const mixed = lossesOf({ a: 1, b: 0, c: 1, d: 0 }).map((one, place) => (place % 3 === 0 ? { ...one, loss: 0 } : one));
   expect(hurtSegments(mixed, ['topic'])).toBeNull();
 });
 
-it('names none of two queries each, which are whole or lost by chance', () => {
+it('names none for segments of two queries, which are whole or lost by chance', () => {
   const few = lossesOf({ a: 1, b: 0, c: 1, d: 0 }).filter((_, place) => place % 3 < 2);
   expect(hurtSegments(few, ['topic'])).toBeNull();
 });

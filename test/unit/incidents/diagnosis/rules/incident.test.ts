@@ -25,8 +25,8 @@ const floor = (value: number, severity: Alert['severity'] = 'critical'): Alert =
 const looks = (...each: readonly (readonly Alert[])[]): AlertTimeline[] =>
   each.reduce<AlertTimeline[]>((timeline, firing, hour) => updateTimelines(timeline, firing, hours(hour)), []);
 
-describe('how an alarm goes', () => {
-  it('is kept as it was at its worst, with when that was, and not as it recovers', () => {
+describe('the timeline of an alert', () => {
+  it('keeps its worst state with its time, not the recovering one', () => {
     expect(looks([floor(0.7, 'warning')], [floor(0.04)], [floor(0.65, 'warning')], [])).toEqual([
       {
         name: 'floor',
@@ -43,7 +43,7 @@ describe('how an alarm goes', () => {
     ]);
   });
 
-  it('keeps what was measured when it was over, until it rings again', () => {
+  it('keeps the recovery measurement until the alert fires again', () => {
     const recovered = 'nDCG@10 recovered to 0.82';
     const over = updateTimelines(looks([floor(0.04)]), [], hours(1), new Map([['floor', recovered]]));
     expect(over).toMatchObject([{ recovered }]);
@@ -51,14 +51,14 @@ describe('how an alarm goes', () => {
     expect(updateTimelines(over, [floor(0.04)], hours(2))).toMatchObject([{ recovered: null }]);
   });
 
-  it('does not compare differences to two baselines', () => {
+  it('does not compare differences from two baselines', () => {
     const drop = (value: number, comparedWith: string) => anAlert({ value, threshold: -0.02, comparedWith });
     const [timeline] = looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-2')]);
     expect(timeline?.worst).toMatchObject({ value: -0.1, comparedWith: 'run-1' });
     expect(looks([drop(-0.1, 'run-1')], [drop(-0.3, 'run-1')])[0]?.worst).toMatchObject({ value: -0.3 });
   });
 
-  it('knows each time that it became critical, and one that comes back', () => {
+  it('contains each time that it became critical, and reopens when it fires again', () => {
     const [timeline] = looks([floor(0.1)], [floor(0.7, 'warning')], [floor(0.1)], [], [floor(0.1)]);
     expect(timeline).toMatchObject({
       criticalAt: [hours(0), hours(2), hours(4)],
@@ -67,12 +67,12 @@ describe('how an alarm goes', () => {
     });
   });
 
-  it('is worse above a threshold that must not be exceeded', () => {
+  it('treats a value above an upper threshold as worse', () => {
     const errors = (value: number) => anAlert({ value, threshold: 0.05, text: `${value}` });
     expect(looks([errors(0.1)], [errors(0.9)], [errors(0.3)])[0]?.worst).toMatchObject({ value: 0.9, at: hours(1) });
   });
 
-  it('never loses an alarm, and has one worst that nothing after it was beyond', () => {
+  it('never loses an alert, and its worst value is not exceeded later', () => {
     const step = fc.option(fc.double({ min: 0, max: 0.79, noNaN: true }), { nil: null });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (values) => {
@@ -85,19 +85,19 @@ describe('how an alarm goes', () => {
 });
 
 describe('the trend', () => {
-  it('is recovery when all that rings is better than at its worst', () => {
+  it('is recovering if all firing alerts are better than at their worst', () => {
     const timeline = looks([floor(0.04)]);
     expect(trendOf(timeline, [floor(0.65)], hours(1))).toBe('recovering');
     expect(trendOf(timeline, [floor(0.04)], hours(1))).toBe('steady');
   });
 
-  it('is worse when something is beyond all before, escalates, or is new', () => {
+  it('is worse if an alert exceeds its earlier worst value, escalates, or is new', () => {
     expect(trendOf(looks([floor(0.04)]), [floor(0.02)], hours(1))).toBe('worse');
     expect(trendOf(looks([floor(0.04)]), [floor(0.65), anAlert()], hours(1))).toBe('worse');
     expect(trendOf(looks([floor(0.5, 'warning')]), [floor(0.6, 'critical')], hours(1))).toBe('worse');
   });
 
-  it('is recovery while an alert that looks back follows what is fixed already, and no longer two hours later', () => {
+  it('is recovering if a look-back alert follows a fault that is already fixed, for two hours', () => {
     const echo = anAlert({ name: 'drift', rule: 'RecalldDensityDrift', severity: 'warning' });
     expect(trendOf(looks([floor(0.04)]), [floor(0.81), echo], hours(1))).toBe('recovering');
     expect(trendOf(looks([floor(0.04)], []), [echo], hours(2))).toBe('recovering');
@@ -105,7 +105,7 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.04)], []), [{ ...echo, rule: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
   });
 
-  it('is steady without values: an alarm without any may be as bad as before', () => {
+  it('is steady for alerts without values, which may be as bad as before', () => {
     const overdue = anAlert({ value: null, threshold: null });
     expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');
   });
@@ -115,13 +115,13 @@ const outage = aDiagnosis({ alerts: ['floor', 'drift'] });
 const nobodyKnows = { ...outage, cause: 'unknown', confidence: 'low' } as const;
 const slow = { ...outage, cause: 'retriever_slow', confidence: 'medium' } as const;
 
-describe('what is said next', () => {
-  it('is what is known better than a guess', () => {
+describe('the next recorded diagnosis', () => {
+  it('replaces a guess with a more certain diagnosis', () => {
     expect(replacesLast(nobodyKnows, outage, 'steady')).toBe(true);
     expect(replacesLast(outage, { ...outage, confidence: 'medium' }, 'steady')).toBe(true);
   });
 
-  it('is another cause only when another run tells it, or something else rings', () => {
+  it('changes the cause only if another run points to it or another alert fires', () => {
     expect(replacesLast(slow, { ...outage, runId: 'run-2' }, 'steady')).toBe(true);
     expect(replacesLast(slow, outage, 'steady')).toBe(false);
     expect(replacesLast(slow, { ...outage, alerts: [...outage.alerts, 'stale labels'] }, 'steady')).toBe(true);
@@ -129,14 +129,14 @@ describe('what is said next', () => {
     expect(replacesLast(slow, { ...nobodyKnows, alerts: [...slow.alerts, 'a measure changed'] }, 'steady')).toBe(false);
   });
 
-  it('is nothing when it reads the same, whatever the last digits', () => {
+  it('is not recorded if only digits differ', () => {
     expect(replacesLast(outage, aDiagnosis({ ...outage, summary: 'The same in other numbers.' }), 'steady')).toBe(
       false,
     );
     expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'steady')).toBe(false);
   });
 
-  it('is no other cause once an alert has ended and no other is worse: what is seen then is the repair', () => {
+  it('does not change the cause once an alert has ended and no other is worse, because this shows the repair', () => {
     const half = { ...slow, alerts: slow.alerts.slice(1), runId: 'run-2' };
     expect(slow.alerts.length).toBeGreaterThan(half.alerts.length);
     expect(replacesLast(slow, { ...half, cause: outage.cause }, 'steady')).toBe(false);
@@ -146,18 +146,18 @@ describe('what is said next', () => {
     expect(replacesLast(outage, { ...outage, alerts: outage.alerts.slice(1) }, 'steady')).toBe(false);
   });
 
-  it('is the same again with the numbers of a run that is worse than all before', () => {
+  it('repeats the diagnosis with the numbers of a run that is worse than all before', () => {
     expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'worse')).toBe(true);
     expect(replacesLast(outage, outage, 'worse')).toBe(false);
   });
 
-  it('is nothing while all recovers, but of the run that a guess was about', () => {
+  it('is not recorded during recovery, except for the run that a guess was based on', () => {
     expect(replacesLast(outage, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
     expect(replacesLast(nobodyKnows, { ...outage, runId: 'run-2' }, 'recovering')).toBe(false);
     expect(replacesLast(nobodyKnows, outage, 'recovering')).toBe(true);
   });
 
-  it('is told to others from the second look on', () => {
+  it('is notified from the second evaluation on', () => {
     expect(isFinal(hours(0), hours(0))).toBe(false);
     expect(isFinal(hours(0), new Date(hours(0).getTime() + 60_000))).toBe(true);
   });

@@ -34,7 +34,7 @@ const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0
     ...parts,
   });
 
-it('a run without one to hold it against is what it came to by itself', () => {
+it('a run without a reference run is described by itself', () => {
   const now = side((index) => (index < 10 ? aFailedAnswer() : {}));
   expect(seen(now, { reference: null })).toMatchObject({
     outcomes: { ok: 30, empty: 0, error: 10, timeout: 0 },
@@ -44,18 +44,18 @@ it('a run without one to hold it against is what it came to by itself', () => {
   });
 });
 
-it('runs are compared by the measure in alarm, where both were scored by it', () => {
+it('runs are compared by the failing measure if both were scored by it', () => {
   const measured = (k: number) => seen(side(), { key: { measure: 'recall', k } }).reference?.loss?.measure;
   expect(measured(5)).toBe('recall@5');
   expect(measured(3)).toBe('ndcg@10');
 });
 
-it('queries that took far longer are counted, and those of them that came first', () => {
+it('slow queries are counted, and how many of them came first', () => {
   const now = side((index) => ({ latencyMs: index < 6 || index === 30 ? 900 : 20 }));
   expect(seen(now).slow).toEqual({ queries: 7, early: 6 });
 });
 
-it('the bad run before it and the runs of long ago stand beside it', () => {
+it('the preceding bad run and much older runs are included', () => {
   const other = side((index) => ({ documents: documents(`other-${index}`), latencyMs: 500 }));
   const { reference } = seen(other, { previous: other, older: [{ at: new Date(0), side: other }] });
   expect(reference).toMatchObject({

@@ -9,8 +9,8 @@ function rang(cause: 'retriever_outage' | 'unknown', criticalAt: readonly Date[]
   return { cause, timeline: anIncident().timeline.map((alert) => ({ ...alert, criticalAt, endedAt })) };
 }
 
-describe('the pages of a time', () => {
-  it('are each change to critical, and once what is both unexplained and brief', () => {
+describe('page counts in a period', () => {
+  it('include each change to critical, and count a page that is both unexplained and brief once', () => {
     const incidents = [
       rang('retriever_outage', [at(0), at(50)], at(60)),
       rang('unknown', [at(0)], at(30)),
@@ -20,14 +20,14 @@ describe('the pages of a time', () => {
     expect(pageStatistics(incidents, at(0), at(60))).toEqual({ pages: 4, unexplained: 2, brief: 2, suspect: 3 });
   });
 
-  it('are none of before or after it', () => {
+  it('exclude pages before or after the period', () => {
     const incidents = [rang('unknown', [at(0), at(50)], at(60))];
     expect(pageStatistics(incidents, at(1), at(50))).toMatchObject({ pages: 0 });
   });
 });
 
-describe('the accepted false pages', () => {
-  it('are the share of the budget that falls into the span', () => {
+describe('the number of accepted false pages', () => {
+  it('is the share of the budget for the period', () => {
     const day = 86_400_000;
     expect(acceptedFalsePages({ count: 2, periodMs: 28 * day }, 7 * day)).toBe(0.5);
   });

@@ -19,12 +19,12 @@ const anySigns = record(
   },
 ).map((states) => Object.entries(states).map(([name, state]) => aSign(name as Sign['name'], String(state))));
 
-describe('causes that are ranked by signs', () => {
+describe('causes ranked by signs', () => {
   it('are unknown without a sign', () => {
     expect(rankCauses([])).toMatchObject({ cause: 'unknown', confidence: 'low' });
   });
 
-  it('are no generator with high confidence while the coverage of what users ask was not measured', () => {
+  it('do not name the generator with high confidence unless coverage of user queries was measured', () => {
     const signs = [
       aSign('feedback', 'fell'),
       aSign('score', 'steady'),
@@ -39,7 +39,7 @@ describe('causes that are ranked by signs', () => {
     });
   });
 
-  it('have probabilities that sum to 1, the likeliest first, whatever is seen', () => {
+  it('have probabilities that sum to 1, likeliest first, for any signs', () => {
     assert(
       property(anySigns, (signs) => {
         const { ranked } = rankCauses(signs);
@@ -51,7 +51,7 @@ describe('causes that are ranked by signs', () => {
     );
   });
 
-  it('are never named unless a sign of their own was seen, nor with more trust than they are likely', () => {
+  it('are never named without a sign of their own, nor with more confidence than their probability allows', () => {
     assert(
       property(anySigns, (signs) => {
         const { cause, confidence, probability, ranked } = rankCauses(signs);
@@ -77,12 +77,12 @@ describe('causes that are ranked by signs', () => {
     );
   });
 
-  it('are not told by what merely fits them', () => {
+  it('are not named for signs that merely fit them', () => {
     const fitting = [aSign('score', 'steady'), aSign('results', 'intact'), aSign('documents', 'same')];
     expect(rankCauses(fitting)).toMatchObject({ cause: 'unknown' });
   });
 
-  it('keep what speaks for and against them apart', () => {
+  it('separate evidence for them from evidence against them', () => {
     const { ranked } = rankCauses([aSign('ann_recall', 'fell'), aSign('labels', 'many_gone')]);
     expect(ranked.find(({ cause }) => cause === 'index_parameters')).toMatchObject({
       supporting: [{ name: 'ann_recall' }],
@@ -90,7 +90,7 @@ describe('causes that are ranked by signs', () => {
     });
   });
 
-  it('are never shown as likely with little trust', () => {
+  it('are never shown as likely with low confidence', () => {
     assert(
       property(anySigns, (signs) => {
         const { cause, confidence, probability } = rankCauses(signs);
@@ -99,7 +99,7 @@ describe('causes that are ranked by signs', () => {
     );
   });
 
-  it('are named together when what was measured does not tell them apart', () => {
+  it('are named together if the evidence does not distinguish them', () => {
     const signs = [aSign('empty_answers', 'most'), aSign('store_size', 'steady'), aSign('labels', 'alive')];
     const { cause, confidence, ranked } = rankCauses(signs);
     expect(new Set([cause, besideOf({ cause, ranked, effects: [], failedShare: null })?.cause])).toEqual(
@@ -108,7 +108,7 @@ describe('causes that are ranked by signs', () => {
     expect(confidence).not.toBe('high');
   });
 
-  it('refuse a sign that was read twice', () => {
+  it('reject a sign that was read twice', () => {
     expect(() => rankCauses([aSign('canary', 'same'), aSign('canary', 'changed')])).toThrow(RangeError);
   });
 });
@@ -116,35 +116,35 @@ describe('causes that are ranked by signs', () => {
 const effect = (kind: (typeof effectKinds)[number], parts: Record<string, number> | null, size = 1) =>
   ({ kind, size, parts }) as const;
 
-describe('a cause that cannot bring about what is in alarm', () => {
+describe('a cause that cannot explain a firing alert', () => {
   const slow = [aSign('latency', 'rose'), aSign('warming', 'stays'), aSign('failures', 'none')];
   const offered = (signs: readonly Sign[], effects: Parameters<typeof rankCauses>[1], failed: number) =>
     rankCauses(signs, effects, failed).cause;
 
-  it('is not offered: answers that come late, but come, move no score', () => {
+  it('is not offered: late answers do not change scores', () => {
     expect(offered(slow, [], 0)).toBe('retriever_slow');
     expect(offered(slow, [effect('score', { answers: 0.96 }, 0.96)], 0)).toBe('unknown');
     expect(offered(slow, [effect('latency', null)], 0)).toBe('retriever_slow');
   });
 
-  it('is not offered: queries that failed cost no more than their own scores', () => {
+  it('is not offered: failed queries only lower their own scores', () => {
     const failing = [aSign('failures', 'some'), aSign('failure_kind', 'errors')];
     expect(offered(failing, [effect('score', { failed: 0.14, answers: 0.02 }, 0.16)], 0.14)).toBe('retriever_failing');
     expect(offered(failing, [effect('score', { failed: 0.14, answers: 0.8 }, 0.94)], 0.14)).toBe('unknown');
   });
 
-  it('is not offered: nobody is down who answers most calls', () => {
+  it('is not offered: a retriever that answers most calls is not down', () => {
     const { ranked } = rankCauses([aSign('failures', 'some')], [effect('failures', { failed: 14 }, 14)], 0.14);
     expect(ranked.find(({ cause }) => cause === 'retriever_outage')?.probability).toBe(0);
   });
 
-  it('is none at all when what is in alarm is as it was before', () => {
+  it('is never named if the failing measure has recovered', () => {
     const signs = [aSign('deployment', 'retriever'), aSign('latency', 'rose')];
     expect(rankCauses(signs, [effect('score', null, 0)], 0)).toMatchObject({ cause: 'unknown', probability: 1 });
   });
 });
 
-describe('the table of weights', () => {
+describe('the weight table', () => {
   const weightsOf = (cause: (typeof namedCauses)[number]): readonly number[] =>
     Object.values(judgedWeights[cause]).flatMap((states) => Object.values(states));
 
@@ -156,7 +156,7 @@ describe('the table of weights', () => {
     for (const weight of namedCauses.flatMap(weightsOf)) expect(Math.abs(weight)).toBeLessThanOrEqual(5);
   });
 
-  it('keeps the direction of every edge where it was fitted, and has no other edge', () => {
+  it('keeps the direction of every edge in the fit, and adds no edge', () => {
     for (const cause of namedCauses) {
       const signs = Object.entries(fittedEstimates.weights[cause] ?? {});
       const edges = signs.flatMap(([name, states]) =>
@@ -170,12 +170,12 @@ describe('the table of weights', () => {
     }
   });
 
-  it('has something to explain for each cause, and a cause for each thing that can be in alarm', () => {
+  it('has something to explain for each cause, and a cause for each effect', () => {
     const explained = new Set(namedCauses.flatMap((cause) => reaches[cause].moves));
     expect(explained).toEqual(new Set(effectKinds));
   });
 
-  it('leads to causes that have something to do', () => {
+  it('has an action for each cause', () => {
     for (const cause of causes) expect(causeTexts[cause].action).toMatch(/\.$/);
   });
 });

@@ -12,39 +12,39 @@ const side = (answer: (index: number) => readonly string[]): ComparedSide => ({
 const list = (name: string, index: number) => ['a', 'b', 'c', 'd'].map((place) => `${name}${index}${place}`);
 const good = side((index) => list('good', index));
 
-describe('two bad runs, one after the other', () => {
-  it('repeat themselves when the same is wrong in the same way', () => {
+describe('two consecutive bad runs', () => {
+  it('repeat if the same fault occurs in the same way', () => {
     const bad = side((index) => list(index < 12 ? 'bad' : 'good', index));
     expect(repeatedAnswers(good, bad, bad)).toEqual({ changed: 12, inOne: 0, back: 0, alike: 12, unlike: 0 });
   });
 
-  it('alternate when a query is answered now as before and now otherwise', () => {
+  it('alternate if a query is sometimes answered as before', () => {
     const first = side((index) => list(index % 2 === 0 ? 'bad' : 'good', index));
     const second = side((index) => list(index % 4 < 2 ? 'bad' : 'good', index));
     expect(repeatedAnswers(good, first, second)).toEqual({ changed: 15, inOne: 10, back: 5, alike: 5, unlike: 0 });
   });
 
-  it('are told apart from a repair, after which all are as before', () => {
+  it('are distinguished from a repair, after which all results are restored', () => {
     const bad = side((index) => list(index < 12 ? 'bad' : 'good', index));
     expect(repeatedAnswers(good, bad, good)).toEqual({ changed: 12, inOne: 12, back: 12, alike: 0, unlike: 0 });
   });
 
-  it('leave out empty answers, which are those of no other index', () => {
+  it('exclude empty answers, which do not come from another index', () => {
     const first = side((index) => (index % 2 === 0 ? [] : list('good', index)));
     expect(repeatedAnswers(good, first, good)).toMatchObject({ changed: 0 });
   });
 
-  it('differ when each has answers of its own', () => {
+  it('differ if each has its own results', () => {
     const [first, second] = [side((index) => list('one', index)), side((index) => list('other', index))];
     expect(repeatedAnswers(good, first, second)).toMatchObject({ changed: 20, unlike: 20 });
   });
 
-  it('say nothing when all that changed did so between the two', () => {
+  it('are inconclusive if all changes happened between the two runs', () => {
     const second = side((index) => list(index < 12 ? 'new' : 'good', index));
     expect(repeatedAnswers(good, good, second)).toBeNull();
   });
 
-  it('are alike when a document at the end of an answer wavers', () => {
+  it('are the same if only a document at the end of an answer varies', () => {
     const wavering = side((index) => [...list('good', index).slice(0, 3), 'z', 'y'].slice(0, 4));
     const longer = side((index) => [...list('good', index), 'e', 'f', 'g']);
     const waveringLonger = side((index) => [...list('good', index), 'e', 'f', 'h']);
@@ -53,7 +53,7 @@ describe('two bad runs, one after the other', () => {
   });
 });
 
-it('of runs long before, the one whose answers are those of now is found', () => {
+it('find the much older run whose answers match the current ones', () => {
   const old = side((index) => list(index < 10 ? 'old' : 'good', index));
   const older = [
     { at: NOON, side: good },

@@ -12,24 +12,24 @@ const aSign = (name: Sign['name'], state: string, from: string | null, n: number
 
 const anyState = constantFrom(...signNames.flatMap((name) => signStates[name].map((state) => [name, state] as const)));
 
-describe('a sign that was measured before the onset', () => {
-  it('is left out when it is healthy: what was there then may have been lost since', () => {
+describe('a sign measured before the onset', () => {
+  it('is ignored if it is healthy, because the fault may have come later', () => {
     const whole = aSign('index_documents', 'whole', before);
     expect(sinceOnset([whole], onset)).toEqual([]);
   });
 
-  it('stays when it shows a difference, which may be the cause', () => {
+  it('is used if it shows a difference, which may be the cause', () => {
     const changed = aSign('canary', 'changed', before);
     expect(sinceOnset([changed], onset)).toEqual([changed]);
   });
 
-  it('stays while the onset is unknown', () => {
+  it('is used while the onset is unknown', () => {
     const whole = aSign('index_documents', 'whole', before);
     expect(sinceOnset([whole], null)).toEqual([whole]);
   });
 });
 
-it('keeps every sign that was measured since the onset, and those of the golden run', () => {
+it('does not affect signs measured since the onset or in the golden run', () => {
   assert(
     property(anyState, constantFrom(after, null), ([name, state], from) => {
       const signs = [aSign(name, state, from)];
@@ -39,13 +39,13 @@ it('keeps every sign that was measured since the onset, and those of the golden 
 });
 
 describe('a healthy sample', () => {
-  it('of 8 probes carries less than 1 nat, one of 100 more than any weight', () => {
+  it('of 8 probes weighs less than 1 nat, one of 100 more than any weight', () => {
     const found = (n: number) => mostNats(aSign('index_retrieval', 'found', after, n));
     expect(found(8)).toBeCloseTo(0.84, 2);
     expect(found(100)).toBeGreaterThan(5);
   });
 
-  it('carries the more the larger it is; a difference is never limited', () => {
+  it('weighs more the larger it is; a difference is never limited', () => {
     assert(
       property(anyState, nat(1000), ([name, state], n) => {
         const [sign, larger] = [aSign(name, state, after, n), aSign(name, state, after, n + 1)];

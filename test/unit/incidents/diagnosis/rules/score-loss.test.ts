@@ -16,7 +16,7 @@ const side = (answer: (index: number) => Partial<QueryAnswer>): ComparedSide => 
 });
 const right = side((index) => ({ documents: documents(`d${index + 1}`) }));
 
-it('a fall is made of what failed, timed out, got nothing, has stale labels or was answered otherwise', () => {
+it('a drop consists of queries that failed, timed out, returned nothing, have stale judgments or changed results', () => {
   const now = side((index) => {
     if (index < 4) return { ...aFailedAnswer(), queryId: `q${index + 1}` };
     if (index < 6) return { outcome: 'timeout', documents: [] };
@@ -29,7 +29,7 @@ it('a fall is made of what failed, timed out, got nothing, has stale labels or w
   expect(rounded).toEqual({ failed: 0.1, timed_out: 0.05, empty: 0.15, stale: 0.025, unshared: 0, answers: 0.175 });
 });
 
-it('what other questions cost is told from what the same ones lost', () => {
+it('the effect of different queries is separated from the loss of shared queries', () => {
   const harder = { ...right, queries: [...queries.slice(0, 30), ...tagged(50).slice(40)] };
   const loss = scoreLoss(right, harder, new Set(), key);
   expect(loss?.now).toBeCloseTo(0.75, 12);
@@ -37,7 +37,7 @@ it('what other questions cost is told from what the same ones lost', () => {
   expect(loss?.parts.answers).toBe(0);
 });
 
-it('the segment that lost most stands beside all others', () => {
+it('the segment that lost most is compared with all others', () => {
   const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
   expect(scoreLoss(right, now, new Set(), key)?.segment).toMatchObject({
     name: 'of tenant=acme',
@@ -66,7 +66,7 @@ function chanceOf(segments: number, hurt: number): number {
   return scoreLoss(before, now, new Set(), key)?.segment?.chance ?? Number.NaN;
 }
 
-it('takes two hurt queries of one tenant out of twelve for chance, and five for a fault of the tenant', () => {
+it('treats two affected queries of one tenant out of twelve as chance, and five as a fault of the tenant', () => {
   // 12 * C(10, 2) / C(120, 2)
   expect(chanceOf(12, 2)).toBeCloseTo(0.0756, 4);
   expect(chanceOf(12, 5)).toBeLessThan(1e-4);

@@ -55,8 +55,8 @@ function stageSign(now: ReturnType<typeof aRun>) {
   return { signs: readRunSigns(run), told: readRunSigns(run).find(({ name }) => name === 'stage') };
 }
 
-describe('a fall between two runs whose retriever tells of stages', () => {
-  it('is of the candidates where they lost what the answers lost, and the sentence has the numbers', () => {
+describe('a drop between two runs whose retriever reports stages', () => {
+  it('is attributed to the candidates if they lost what the answers lost, with the numbers', () => {
     const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
     expect(told).toMatchObject({ state: 'candidates' });
     expect(told?.sentence).toMatch(
@@ -64,7 +64,7 @@ describe('a fall between two runs whose retriever tells of stages', () => {
     );
   });
 
-  it('is of what orders them where candidates stand, and speaks for the ranking', () => {
+  it('is attributed to ordering if the candidates are unchanged, which supports the ranking cause', () => {
     const { told, signs } = stageSign(
       aRun((question) => [question < 54 ? 1 + (question % 20) : null, true, question < 30]),
     );
@@ -74,7 +74,7 @@ describe('a fall between two runs whose retriever tells of stages', () => {
     expect(probability(signs)).toBeGreaterThan(probability(signs.filter(({ name }) => name !== 'stage')));
   });
 
-  it('is of a filter where that drops them', () => {
+  it('is attributed to a filter that drops them', () => {
     const { told } = stageSign(
       aRun((question) => [question < 54 ? 1 + (question % 20) : null, question < 32, question < 32]),
     );
@@ -82,17 +82,17 @@ describe('a fall between two runs whose retriever tells of stages', () => {
     expect(told?.sentence).toContain('the stage access_filter');
   });
 
-  it('is no fall where the answers stand', () => {
+  it('is not reported if the answers are unchanged', () => {
     expect(stageSign(good).told).toMatchObject({ state: 'steady' });
   });
 
-  it('is shown where no cause is named, too', () => {
+  it('is also shown if no cause is named', () => {
     const { told } = stageSign(aRun((question) => [question < 36 ? 1 + (question % 20) : null, true, question < 32]));
     const unknown = rankCauses(told === undefined ? [] : [told]).ranked.find(({ cause }) => cause === 'unknown');
     expect(unknown?.supporting).toEqual([told]);
   });
 
-  it('says nothing of few questions', () => {
+  it('is inconclusive for few queries', () => {
     const few = { ...good, side: { ...good.side, queries: queries.slice(0, 10) } };
     expect(stageSign(few).told).toBeUndefined();
   });

@@ -16,11 +16,11 @@ const said = aDiagnosis({
   ranked: [{ cause: 'uncovered_topic', probability: 0.9, supporting: [topics], opposing: [topics] }],
 });
 
-it('finds the topics that were spoken of', () => {
+it('finds the topics in a diagnosis', () => {
   expect(topicIdsIn(said)).toEqual(['t-0f44e5208c', 't-0f44e5208c', 't-aaaaaaaaaa']);
 });
 
-it('calls a topic by its name wherever it is spoken of, and by its id where it has none', () => {
+it('shows a topic by name everywhere, or by id if it has no name', () => {
   const read = withTopicNames(said, new Map([['t-0f44e5208c', 'parental leave']]));
   const sentence = 'Nobody asked about "parental leave" (8 % of traffic), t-aaaaaaaaaa (2 % of traffic) before.';
   expect(read).toMatchObject({

@@ -66,7 +66,7 @@ const aDocument = (changes: Partial<SeenDocument> = {}): SeenDocument => ({
   ...changes,
 });
 
-describe('why a document did not come back', () => {
+describe('the reason why a document was not returned', () => {
   it.each<[what: string, verdict: string, question: Partial<SeenQuestion>, document?: Partial<SeenDocument>]>([
     ['the retriever failed', 'unknown', { asked: none('it returned 500.') }],
     ['it does come back', 'returned', { asked: ranking('o1', 'd') }],
@@ -173,13 +173,13 @@ describe('why a document did not come back', () => {
       { store: aStore({ nearest: ranking(...numbered(3, 'x')), broad: ranking('d', ...numbered(50, 'x')) }) },
     ],
     ['the store cannot be searched', 'unknown', { store: aStore({ nearest: none('There is no embedder.') }) }],
-  ])('is told when %s: %s', (_, verdict, question, document = {}) => {
+  ])('is found if %s: %s', (_, verdict, question, document = {}) => {
     const explained = explain(aQuestion(question), aDocument(document));
     expect(explained.verdict).toBe(verdict);
     expect(explained.evidence.every((sentence) => /^\S.*\.$/.test(sentence))).toBe(true);
   });
 
-  it('names the run that last had it, and what changed since', () => {
+  it('names the last run that returned the document, and the changes since then', () => {
     const { evidence } = explain(
       aQuestion(),
       aDocument({
@@ -191,7 +191,7 @@ describe('why a document did not come back', () => {
     expect(evidence.join(' ')).toMatch(/run-7 still returned it\. Deployments since then: index v12 at /);
   });
 
-  it('names what may be parts of it under other ids, and not what only looks alike', () => {
+  it('names possible chunks of it under other ids, but not documents with similar ids', () => {
     const { evidence } = explain(
       aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
       aDocument({ id: 'kb-17', isStored: false }),
@@ -199,7 +199,7 @@ describe('why a document did not come back', () => {
     expect(evidence).toContain('kb-17#1, kb-17#2 may be its chunks under other ids.');
   });
 
-  it('gives the rank in each stage, each document counted once', () => {
+  it('states the rank in each stage, each document counted once', () => {
     const { stages } = explain(
       aQuestion({ stages: [{ name: 'candidates', isSide: false, documents: documents('o1', 'o1', 'd') }] }),
       aDocument(),
@@ -207,7 +207,7 @@ describe('why a document did not come back', () => {
     expect(stages).toEqual([{ name: 'candidates', rank: 2, score: 0.98 }]);
   });
 
-  it('says that it comes back exactly when it does, whatever else was seen', () => {
+  it('states that the document is returned exactly if it is, whatever the other evidence', () => {
     const pool = [...numbered(12), 'd'];
     const lists = uniqueArray(constantFrom(...pool), { maxLength: 13 }).map((ids) => ranking(...ids));
     assert(
@@ -238,7 +238,7 @@ describe('why a document did not come back', () => {
   });
 });
 
-describe('what a document is outranked by', () => {
+describe('what outranks a document', () => {
   const english = (id: string) =>
     `You can change the address of your order on the account page before it has been sent to you by us, number ${textOf(id)}`;
   const german = (id: string) =>

@@ -16,7 +16,7 @@ const sent = (event: NotificationEvent, cause: Notified['cause'] = 'retriever_ou
 const open = anIncident();
 const closed = anIncident({ closedAt: hours(1) });
 
-describe('the message that is due', () => {
+describe('the notification that is due', () => {
   it('opens an incident once, and closes it once', () => {
     expect(dueMessage(open, [], webhook, hours(0))).toBe('opened');
     expect(dueMessage(open, [sent('opened')], webhook, hours(0.5))).toBeNull();

@@ -40,7 +40,7 @@ describe('hub documents', () => {
 });
 
 describe('dead chunks', () => {
-  it('are the drawn chunks that were never retrieved, with their share and interval', () => {
+  it('are the sampled chunks that were never retrieved, with their share and interval', () => {
     const sampled = Array.from({ length: 100 }, (_, place) => `c${place}`);
     const dead = deadChunks(sampled, new Set(sampled.slice(0, 60)));
     expect(dead).toMatchObject({ share: 0.4, sampled: 100 });
@@ -50,7 +50,7 @@ describe('dead chunks', () => {
     expect(dead?.high).toBeCloseTo(0.498, 4);
   });
 
-  it('are unknown when answers use other ids than the store', () => {
+  it('are unknown if results use other ids than the store', () => {
     expect(deadChunks(['a', 'b'], new Set())).toBe(null);
   });
 });

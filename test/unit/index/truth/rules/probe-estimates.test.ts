@@ -13,7 +13,7 @@ describe('twoStageSample', () => {
     return { asked, tally: seen.tally };
   };
 
-  it('samples once if nothing is found, else takes a new sample five times as large', async () => {
+  it('samples once if nothing is found, otherwise takes a new sample five times as large', async () => {
     expect(await looks([0])).toEqual({ asked: [200], tally: { n: 200, found: 0 } });
     expect(await looks([1, 9])).toEqual({ asked: [200, 1000], tally: { n: 1000, found: 9 } });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findByRules } from '../../../../../src/live/privacy/rules/detector.ts';
 
-describe('the finds of several rules', () => {
+describe('the matches of several rules', () => {
   it('are merged where they overlap', () => {
     const rules = [{ pattern: /bcd/gu }, { pattern: /cdef/gu }, { pattern: /d/gu }, { pattern: /gh/gu }];
     expect(findByRules('abcdefgh', rules)).toEqual([

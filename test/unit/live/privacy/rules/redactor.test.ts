@@ -34,7 +34,7 @@ describe('a redacted text', () => {
     expect(redact(text)).toEqual({ text, counts: {} });
   });
 
-  it('has the number of finds of each kind', () => {
+  it('has the number of matches of each kind', () => {
     const { counts } = redact('a@b.co, c@d.org, 4111 1111 1111 1111 and password=swordfish');
     expect(counts).toEqual({ email: 2, card: 1, secret: 1 });
   });
@@ -49,7 +49,7 @@ describe('a redacted text', () => {
     );
   });
 
-  it('keeps every character outside finds', () => {
+  it('keeps every character outside matches', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const { text: redacted, counts } = redact(text);
@@ -185,7 +185,7 @@ describe('patterns of the config', () => {
 const builtIn = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 const units = ['a', 'e', 'x', '1', '9', '@', '.', ':', '::', '/', '-', '+', '=', '"', '%', '(', ')', 'é', '密码', ' '];
 
-it('has no find shorter than five characters, so that shorter gaps can be skipped', () => {
+it('has no match shorter than five characters, so that shorter gaps can be skipped', () => {
   const shorter = fc.array(fc.constantFrom(...units), { maxLength: 4 }).map((parts) => parts.join('').slice(0, 4));
   const property = fc.property(shorter, (text) => builtIn.every(({ find }) => find(text).length === 0));
   expect(fc.check(property, { numRuns: 20_000 })).toMatchObject({ failed: false });

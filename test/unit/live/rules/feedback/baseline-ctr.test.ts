@@ -45,7 +45,7 @@ describe('the baseline CTR', () => {
     expect(rates[2]).toBeCloseTo(0.1 / 201, 12);
   });
 
-  it('reaches no deeper than the cut-off', () => {
+  it('extends no deeper than the cut-off', () => {
     expect(referenceOf(baseline(200, { shown: 20 }), 5).rates).toHaveLength(5);
     expect(referenceOf(baseline(200, { shown: 20 })).rates).toHaveLength(10);
   });
@@ -102,7 +102,7 @@ describe('the baseline CTR', () => {
     expect(baselineCtr(queries)).toEqual({ kind: 'insufficient_data', ...lack });
   });
 
-  it.each([0, 2, Number.NaN, 1e-160])('refuses a probability of %d', (probability) => {
+  it.each([0, 2, Number.NaN, 1e-160])('rejects a probability of %d', (probability) => {
     expect(() => baselineCtr(baseline(200, { probability }))).toThrow(RangeError);
   });
 });

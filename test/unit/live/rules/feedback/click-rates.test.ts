@@ -62,7 +62,7 @@ describe('the clicked ranks of a query', () => {
     ['neither document nor rank', aClick({}), 'notShown'],
     ['a query that was not sampled', aClick({ queryId: 'q9', rank: 1 }), 'otherQuery'],
     ['a query of long ago', aClick({ rank: 1, occurredAt: minutesAfterNoon(31) }), 'late'],
-  ] as const)('leave out and tell a click on %s', (_what, click, reason) => {
+  ] as const)('exclude and report a click on %s', (_what, click, reason) => {
     const { queries, leftOut } = clickedQueries([query], [click]);
     expect(queries).toEqual([{ cluster: 's1', probability: 0.1, shown: 3, clickedRanks: [] }]);
     expect(leftOut).toEqual({ otherQuery: 0, notShown: 0, late: 0, [reason]: 1 });

@@ -42,7 +42,7 @@ describe('a thumb', () => {
     expect(read('thumb', value, { thumb: { zero: 'neutral' } })).toEqual(reading('neutral', 0));
   });
 
-  it.each([null, 2, 0.5, -2, Number.NaN, '', 'maybe', '--1', 'u--p', '5', '_up'])('of %j is refused', (value) => {
+  it.each([null, 2, 0.5, -2, Number.NaN, '', 'maybe', '--1', 'u--p', '5', '_up'])('of %j is rejected', (value) => {
     expect(read('thumb', value)).toEqual({
       kind: 'refused',
       message: expect.stringContaining('value must be up or down'),
@@ -70,7 +70,7 @@ describe('a rating', () => {
   });
 
   it.each([0, 5.5, -1, null, true, '5', Number.NaN, Number.POSITIVE_INFINITY])(
-    'of %j does not fit a scale of 1 to 5, and the refusal says what does',
+    'of %j does not fit a scale of 1 to 5, and the rejection states the valid values',
     (value) => {
       expect(read('rating', value)).toEqual({
         kind: 'refused',
@@ -92,7 +92,7 @@ describe('a relevance', () => {
     expect(read('relevance', value)).toEqual(reading(sentiment, stored));
   });
 
-  it.each([-1, null, 'high', Number.POSITIVE_INFINITY])('of %j is refused', (value) => {
+  it.each([-1, null, 'high', Number.POSITIVE_INFINITY])('of %j is rejected', (value) => {
     expect(read('relevance', value)).toEqual({
       kind: 'refused',
       message: expect.stringContaining('value must be a number of at least 0 for a relevance'),

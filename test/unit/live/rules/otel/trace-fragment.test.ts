@@ -68,7 +68,7 @@ describe('the vector of a query', () => {
     ]);
   });
 
-  it('stays unknown when it could be that of another text', () => {
+  it('stays unknown if it could belong to another text', () => {
     const several = [anEmbedding(5, ['one']), anEmbedding(6, ['two']), aRetriever(['a'])];
     expect(extract(several).queries).toMatchObject([{ embedding: null }]);
     const twoQueries = [anEmbedding(5, ['one']), aRetriever(['a'], { id: 1 }), aRetriever(['a'], { id: 2 })];
@@ -91,7 +91,7 @@ describe('the vector of a query', () => {
 });
 
 describe('the order of the results', () => {
-  it('is that of the reranker, with its length and the scores of the retriever', () => {
+  it('is the order of the reranker, with its length and the scores of the retriever', () => {
     const { queries, fragments } = extract([
       aRetriever(['a', 'b', 'c'], { attributes: { 'gen_ai.retrieval.top_k': 3 } }),
       aReranker(2, ['c', 'a'], { 'reranker.top_k': 2 }),
@@ -108,7 +108,7 @@ describe('the order of the results', () => {
     expect(fragments).toEqual([]);
   });
 
-  it('is that of the last reranker, by when it ended', () => {
+  it('is the order of the last reranker, by end time', () => {
     const late = { ...aReranker(3, ['a', 'b']), endTimeUnixNano: 2n ** 61n };
     const { queries } = extract([late, aRetriever(['a', 'b', 'c']), aReranker(2, ['c', 'b', 'a'])]);
     expect(queries[0]?.results.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -203,7 +203,7 @@ describe('spans of one trace in several exports', () => {
     expect(extract([anEmbedding(5, ['one', 'two', 'three'])]).fragments).toEqual([]);
   });
 
-  it('keep fragments of people for other queries of the trace, even if a query already has them', () => {
+  it('keep fragments with users and sessions for other queries of the trace, even if a query already has them', () => {
     const { queries, fragments } = extract([aPersonOf(5, 's'), aRetriever(['a'])]);
     expect(queries).toMatchObject([{ sessionId: 's' }]);
     expect(fragments).toMatchObject([{ kind: 'person', sessionId: 's', pipeline: 'support' }]);
