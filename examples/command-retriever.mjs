@@ -1,9 +1,8 @@
-// A retriever as a program for Node.js: one JSON line in for each query, one JSON line out for each answer.
+// A Node.js program that recalld calls as a retriever: it reads one JSON line per query and writes one per answer.
 //
 //   retriever: {kind: command, command: [node, examples/command-retriever.mjs, corpus.jsonl]}
-//
-// The corpus has one JSON object with `_id` and `text` per line. Replace `search` by your own.
-// Write only answers to standard output, and messages to standard error.
+// The corpus has one JSON object with `_id` and `text` per line. Replace `search` with your own search. Write only
+// answers to standard output, and messages to standard error.
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -16,14 +15,14 @@ const corpus = readFileSync(process.argv[2] ?? 'corpus.jsonl', 'utf8')
   .map((line) => JSON.parse(line))
   .map(({ _id, text }) => ({ id: _id, text, words: new Set(wordsOf(text)) }));
 
-/** The k documents that share the most words with the query, best first. */
+/** Returns the k documents that share the most words with the query, best first. */
 async function search(text, k) {
   const words = new Set(wordsOf(text));
   return corpus
     .map((document) => ({
       id: document.id,
       score: [...words].filter((word) => document.words.has(word)).length,
-      text: document.text, // only a reranker needs it
+      text: document.text, // needed only by a reranker
     }))
     .filter((document) => document.score > 0)
     .toSorted((a, b) => b.score - a.score)

@@ -1,4 +1,4 @@
-"""A retriever as a program for Python 3.8 or later: one JSON line in for each query, one JSON line out for each answer.
+"""A Python 3.8 program that recalld calls as a retriever: it reads one JSON line per query and writes one per answer.
 
     retriever: {kind: command, command: [python3, examples/command_retriever.py, corpus.jsonl]}
 
@@ -21,7 +21,7 @@ WORDS = {document_id: words_of(text) for document_id, text in CORPUS}
 
 
 def search(text, k):
-    """The k documents that share the most words with the query, best first."""
+    """Returns the k documents that share the most words with the query, best first."""
     words = words_of(text)
     found = [{"id": i, "score": len(words & WORDS[i]), "text": body} for i, body in CORPUS if words & WORDS[i]]
     return sorted(found, key=lambda document: -document["score"])[:k]
@@ -35,7 +35,7 @@ def main():
         except Exception as error:
             # Never include query text in the message.
             answer = {"error": {"code": "search_failed", "message": type(error).__name__}}
-        # Flush, or the answer waits in a buffer.
+        # Without a flush, the answer would wait in a buffer.
         print(json.dumps({"id": request["id"], **answer}), flush=True)
 
 

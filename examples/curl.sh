@@ -10,7 +10,7 @@ pipeline=${RECALLD_PIPELINE:-support-docs}
 new_id() { uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid; }
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 
-# Sends stdin to a path of recalld. Repeating is safe, because recalld stores an id once; curl honors Retry-After.
+# Sends stdin to a recalld path. Retries are safe, because recalld stores each id once; curl honors Retry-After.
 post() {
   curl --silent --show-error --fail-with-body --max-time 10 --retry 3 --retry-connrefused \
     --header 'Content-Type: application/json' \
@@ -39,7 +39,7 @@ post /v1/queries <<JSON
 }
 JSON
 
-# Several at once: a list of up to 1,000.
+# Sends several queries at once, as a list of up to 1,000.
 post /v1/feedback <<JSON
 [
   {"id": "$(new_id)", "query_id": "$query_id", "pipeline": "$pipeline", "kind": "click", "document_id": "password-reset", "rank": 1},

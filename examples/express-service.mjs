@@ -43,7 +43,7 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${server.address().port}`);
 });
 
-// Delivers the buffer before the process ends.
+// Sends the buffered items before the process exits.
 process.once('SIGTERM', () => {
   server.close();
   server.closeAllConnections();

@@ -38,7 +38,7 @@ app.post('/thumb', async (request, reply) => {
   return reply.code(204).send();
 });
 
-// Delivers the buffer before the process ends.
+// Sends the buffered items before the process exits.
 app.addHook('onClose', () => recalld.close());
 process.once('SIGTERM', () => void app.close());
 

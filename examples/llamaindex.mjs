@@ -13,7 +13,7 @@ const client = createClient({
   pipeline: process.env.RECALLD_PIPELINE ?? 'support-docs',
 });
 
-// Once at the start: reports every retriever of the process.
+// Call this once at startup: it reports every retriever in the process.
 Settings.callbackManager.on('retrieve-end', ({ detail: { query, nodes } }) => {
   client.track({
     text: typeof query === 'string' ? query : query.query,

@@ -42,7 +42,7 @@ const { queryId } = await answer('How do I reset my password?', 'session-1');
 client.feedback({ queryId, kind: 'click', documentId: 'password-reset', rank: 1 });
 client.feedback({ queryId, kind: 'thumb', value: 'up' });
 
-// At shutdown: delivers the rest within five seconds.
+// At shutdown: sends the buffered items within five seconds.
 const { sent, pending } = await client.close();
 console.log(JSON.stringify({ query_id: queryId, sent, pending }));
 process.exitCode = pending === 0 && sent === 3 ? 0 : 1;

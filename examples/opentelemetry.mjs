@@ -2,9 +2,8 @@
 //
 //   npm install @opentelemetry/{api,api-logs,sdk-trace-node,sdk-logs,exporter-trace-otlp-http,exporter-logs-otlp-http}
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/opentelemetry.mjs
-//
-// A service that already traces its retriever, by these conventions or those of OpenInference, Langfuse or
-// OpenLLMetry, only needs the exporters, or a route to recalld in its OpenTelemetry Collector.
+// If a service already traces its retriever with these conventions, OpenInference, Langfuse or OpenLLMetry, it needs
+// only the exporters, or a route to recalld in its OpenTelemetry Collector.
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -15,7 +14,7 @@ const url = process.env.RECALLD_URL ?? 'http://127.0.0.1:8321';
 const key = process.env.RECALLD_API_KEY;
 const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
-// The pipeline of recalld's config. A service with one pipeline may set it once, as a resource attribute.
+// The pipeline name in recalld's config. A service with one pipeline may set it once, as a resource attribute.
 const pipeline = { 'recalld.pipeline': process.env.RECALLD_PIPELINE ?? 'support-docs' };
 
 const spans = new OTLPTraceExporter({ url: `${url}/v1/traces`, headers });
@@ -52,7 +51,7 @@ async function answer(question, sessionId) {
   return span.spanContext();
 }
 
-/** The user's thumb, as an event on its span. */
+/** Reports the user's thumb as an event on the query's span. */
 function giveFeedback(spanContext, isGood) {
   logger.emit({
     eventName: 'gen_ai.evaluation.result',
@@ -69,7 +68,7 @@ function giveFeedback(spanContext, isGood) {
 const spanContext = await answer('How do I reset my password?', 'session-1');
 giveFeedback(spanContext, true);
 
-// At shutdown. Each rejects if recalld is unreachable.
+// At shutdown. Both promises reject if recalld is unreachable.
 await tracers.forceFlush();
 await loggers.forceFlush();
 await tracers.shutdown();

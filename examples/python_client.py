@@ -24,7 +24,7 @@ def retrieve(question):
 
 
 def answer(question, session_id):
-    """Answers a question; the id goes to the browser with the answer, and comes back with the user's feedback."""
+    """Answers a question. The browser gets the id with the answer and returns it with the feedback."""
     started_at = time.perf_counter()
     embedding, documents = retrieve(question)
     query_id = client.track(
@@ -43,7 +43,7 @@ query_id, _ = answer("How do I reset my password?", "session-1")
 client.feedback(query_id, "click", document_id="password-reset", rank=1)
 client.feedback(query_id, "thumb", value="up")
 
-# At shutdown: delivers the rest within five seconds.
+# At shutdown: sends the buffered items within five seconds.
 client.close()
 stats = client.stats()
 print(json.dumps({"query_id": query_id, "sent": stats.sent, "dropped": sum(stats.dropped.values())}))

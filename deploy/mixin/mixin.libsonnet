@@ -1,4 +1,4 @@
-// The monitoring mixin of recalld: what is generated, under the names that users of jsonnet expect.
+// recalld's monitoring mixin: the generated rules and dashboards under the field names of monitoring mixins.
 //
 //   local recalld = import 'recalld/deploy/mixin/mixin.libsonnet';
 //   recalld.prometheusAlerts

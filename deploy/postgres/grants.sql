@@ -18,7 +18,7 @@ begin
 end
 $$;
 
--- A ring of tables that are truncated one by one.
+-- These tables form a ring and are truncated one by one.
 grant truncate on trace_fragments_0, trace_fragments_1, trace_fragments_2 to recalld_app;
 
 -- Only migrations set the schema version.

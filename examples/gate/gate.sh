@@ -1,10 +1,9 @@
 #!/bin/sh
-# Stops a change that makes retrieval worse. For CI: exit code 1 is a regression, 2 a mistake in the files.
+# Rejects changes that make retrieval worse. Exit code 1 means a regression, and 2 a mistake in the files.
 #
 #   sh examples/gate/gate.sh qrels.txt main.run branch.run
-#
-# The runs are TREC files of the same queries, from the retriever of the main branch and that of the change.
-# action.yml sets METRICS, MIN_EFFECT and PACKAGE; on GitHub the table appears in the job summary.
+# The runs are TREC files with the same queries, one from the main branch's retriever and one from the changed
+# retriever. action.yml sets METRICS, MIN_EFFECT and PACKAGE; on GitHub the table appears in the job summary.
 set -u
 metrics=${METRICS:-ndcg@10,recall@10}
 effect=${MIN_EFFECT:-0.02}

@@ -1,11 +1,11 @@
-"""Tells recalld of live queries and feedback, from within the service that answers them.
+"""Reports live queries and feedback from a RAG service to recalld.
 
     from recalld import Client
 
     client = Client("http://127.0.0.1:8321", pipeline="support-docs")
     query_id = client.track(text="How do I reset it?", results=[{"id": "kb-104", "score": 0.83}])
     client.feedback(query_id, "thumb", value="up")
-    client.close()  # once, when the process ends; a process that ends without it sends what is left for two seconds
+    client.close()  # once, before the process exits; otherwise the client sends buffered items for up to two seconds
 """
 
 from .client import Client

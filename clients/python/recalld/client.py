@@ -1,4 +1,4 @@
-"""The client: what a service calls. It takes what it is told and returns; everything else happens in delivery.py."""
+"""The client that a service calls. Its methods put items into a buffer and return; delivery.py sends them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _EXIT_SECONDS = 2.0
 
 
 class Client:
-    """Opens a client; one serves a whole process. A call whose arguments fit the signature never raises and never waits for
-    the network: what cannot be delivered is dropped, the oldest first, and counted. It works in processes that were forked
-    from the one that made it, as those of gunicorn and uWSGI are.
+    """Reports queries and feedback; use one client per process. Calls whose arguments match the signature never raise and
+    never wait for the network. Items that cannot be delivered are dropped, oldest first, and counted. The client also works
+    in forked processes, such as those of gunicorn and uWSGI.
 
-    url: where recalld listens. api_key: one with the scope `ingest`. pipeline: that of recalld's config.
-    max_queue, max_queue_bytes: most that waits or is under way. batch_size: items of a request, at most 1,000.
-    flush_interval: longest wait of an item in seconds. timeout: of one request, in seconds.
-    on_drop: called with a Drop, in the call or in the thread that dropped it; keep it short.
+    url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
+    max_queue, max_queue_bytes: maximum of buffered and in-flight items. batch_size: items per request, at most 1,000.
+    flush_interval: maximum wait of an item in seconds. timeout: seconds per request.
+    on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Client:
         versions: Optional[Mapping[str, str]] = None,
         sampling: Optional[Mapping[str, float]] = None,
     ) -> str:
-        """Takes one query with what was retrieved for it, best first, and returns its id, for feedback on it. The fields are
-        those of POST /v1/queries. `results` may be left out only together with an `error`."""
+        """Reports a query with its results, best first, and returns the query id, which feedback refers to. The fields are
+        the same as in POST /v1/queries. `results` may be omitted only if there is an `error`."""
         try:
             name = identifier(id, "id") or str(uuid.uuid4())
         except InvalidField:
@@ -116,7 +116,7 @@ class Client:
         user_id: Optional[Identifier] = None,
         comment: Optional[str] = None,
     ) -> None:
-        """Takes what a user said or did about the answer to a query."""
+        """Reports a user's feedback on the answer to a query."""
         fields = {"value": value, "document_id": document_id, "rank": rank, "user_id": user_id, "comment": comment}
         of = self._pipeline if pipeline is None else pipeline
         self._offer(
@@ -127,17 +127,17 @@ class Client:
         )
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Sends what is there; waits for at most so many seconds. Returns whether all of it has left."""
+        """Sends all buffered items, waiting at most `timeout` seconds. Returns True if all were sent or dropped."""
         return self._delivery.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Takes nothing more and sends what is left, for at most so many seconds; drops the rest. Returns whether everything
-        that was taken has left."""
+        """Accepts no more items and sends buffered items for at most `timeout` seconds; drops the rest. Returns True if
+        none was left."""
         _open.discard(self._delivery)
         return self._delivery.close(timeout)
 
     def stats(self) -> Stats:
-        """What became of everything that was told so far, in this process."""
+        """Returns how many items this process has offered, sent, buffered and dropped."""
         return self._delivery.stats(self._problems)
 
     def __enter__(self) -> Client:
@@ -151,14 +151,14 @@ class Client:
             item = make()
         except InvalidField as error:
             self._delivery.refuse("invalid", str(error))
-        except Exception:  # The message of any other error is the host's, so it may quote personal data.
+        except Exception:  # The message of another error comes from the host and may quote personal data.
             self._delivery.refuse("invalid", "the item is malformed")
         else:
             self._delivery.offer(path, item)
 
 
 def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str], List[str]]:
-    """None for an address when nothing can be sent; the headers; what is wrong."""
+    """Returns the address (None if it or the key is invalid), the headers, and the problems."""
     problems: List[str] = []
     headers = {"Content-Type": "application/json", "User-Agent": "recalld-python/0.1.0"}
     try:
@@ -168,7 +168,7 @@ def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str
         is_usable = False
     if not is_usable:
         problems.append("url must be an http or https address without user name and password; nothing is sent.")
-    # Keys that are read from a file end with a line feed.
+    # Keys read from a file may end with a line feed.
     key = str(api_key or "").strip()
     if not all("!" <= character <= "~" for character in key):
         problems.append("api_key must be visible ASCII characters; nothing is sent.")
@@ -177,7 +177,7 @@ def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str
     return (None if problems else str(url).rstrip("/")), headers, problems
 
 
-# While something waits, its thread keeps it alive.
+# Weak references: the thread of a client with buffered items keeps the client alive.
 _open: weakref.WeakSet[Delivery] = weakref.WeakSet()
 
 

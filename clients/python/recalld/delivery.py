@@ -1,4 +1,4 @@
-"""What waits to be sent, bounded, and the thread that sends it: one batch at a time, the same again until recalld decided."""
+"""A bounded buffer, and the thread that sends it: one batch at a time, retried until recalld accepts or rejects it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REASONS = ("invalid", "oversized", "overflow", "rejected", "closed", "disabled"
 
 @dataclass(frozen=True)
 class Drop:
-    """What is not delivered. reason: invalid (an argument cannot be used), oversized (more than 1 MiB), overflow (the buffer
-    was full), rejected (recalld refused it), closed, disabled (no usable url or key), failed (a fault of the client).
-    detail: the field at fault or the code of the rejection; never the text of a query."""
+    """Items that were not delivered. reason: invalid (an invalid argument), oversized (more than 1 MiB), overflow (the buffer
+    was full), rejected (by recalld), closed, disabled (no valid url or key), failed (a bug in the client).
+    detail: the invalid field or the rejection code; never query text."""
 
     reason: str
     count: int
@@ -33,10 +33,10 @@ class Drop:
 
 @dataclass(frozen=True)
 class Stats:
-    """offered = sent + pending + the sum of dropped, always.
+    """Counts of items. Invariant: offered = sent + pending + sum of dropped.
 
-    duplicates: of those sent, recalld had them already. last_error: why the last request failed, None when it succeeded.
-    problems: what is wrong with the arguments of the constructor, in sentences."""
+    duplicates: sent items that recalld had already stored. last_error: why the last request failed, None if it succeeded.
+    problems: sentences about invalid constructor arguments."""
 
     offered: int
     sent: int
@@ -48,7 +48,7 @@ class Stats:
 
 
 class Delivery:
-    """Without a url everything is dropped."""
+    """Sends items in the background. Drops all items if there is no url."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Delivery:
         self.start_empty()
 
     def start_empty(self) -> None:
-        """As at the start, and in a child that was forked: what waited is its parent's to send, and the thread is not there."""
-        # Reentrant: a handler of a signal may track while the same thread does.
+        """Resets the state, also in a forked child: the parent sends the buffered items, and its thread does not exist here."""
+        # Reentrant, because a signal handler may call track() while the same thread holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._waiting: Deque[Tuple[str, bytes]] = collections.deque()
         self._waiting_bytes = self._under_way = self._under_way_bytes = 0
@@ -96,7 +96,7 @@ class Delivery:
             self._drop("overflow", self._push(path, item), "the buffer was full")
 
     def refuse(self, reason: str, detail: str) -> None:
-        """Counts one call of the host that gave nothing to send."""
+        """Counts a call whose item is dropped at once."""
         with self._changed:
             self._offered += 1
         self._drop(reason, 1, detail)
@@ -129,11 +129,11 @@ class Delivery:
             return Stats(self._offered, self._sent, pending, self._duplicates, dropped, self._last_error, list(problems))
 
     def _left(self) -> int:
-        """How many neither wait nor are under way any more."""
+        """Returns how many items are neither buffered nor in flight any more."""
         return self._entered - len(self._waiting) - self._under_way
 
     def _push(self, path: str, item: bytes) -> int:
-        """Adds an item. Returns how many were dropped for it: the oldest, or it alone when what is under way leaves no room."""
+        """Adds an item. Returns how many were dropped: the oldest, or only the new item if items in flight leave no room."""
         with self._changed:
             self._offered += 1
             self._entered += 1
@@ -160,7 +160,7 @@ class Delivery:
             self._thread = threading.Thread(target=self._run, name="recalld", daemon=True)
             try:
                 self._thread.start()
-            except RuntimeError:  # No threads left, or the interpreter ends: the next call tries again.
+            except RuntimeError:  # No thread available, or the interpreter is exiting: the next call tries again.
                 self._thread = None
 
     def _drop(self, reason: str, count: int, detail: str) -> None:
@@ -171,12 +171,12 @@ class Delivery:
         self._tell(reason, count, detail)
 
     def _tell(self, reason: str, count: int, detail: str) -> None:
-        """Never under the lock: the host may take its time."""
+        """Calls `on_drop`, never while holding the lock, because the callback may be slow."""
         if self._on_drop is not None and count > 0:
             try:
                 self._on_drop(Drop(reason, count, detail))
             except Exception:
-                pass  # The host's own fault, in which we take no part.
+                pass  # An error in the host's callback must not stop delivery.
 
     def _run(self) -> None:
         while True:
@@ -188,7 +188,7 @@ class Delivery:
                 path, batch = self._take()
             try:
                 self._deliver(path, batch)
-            except Exception as error:  # A fault of ours costs a batch, never the host or the batches after it.
+            except Exception as error:  # A bug here may lose this batch, but must not affect the host or later batches.
                 self._settle(batch, "failed", len(batch), type(error).__name__)
                 self._pause(1.0)
 
@@ -197,7 +197,7 @@ class Delivery:
         return self._stopped or self._closing or is_full or self._left() < self._flush_target
 
     def _take(self) -> Tuple[str, List[bytes]]:
-        """The oldest items of one kind, in the order in which they came."""
+        """Removes and returns the oldest items of one kind, in order of arrival."""
         path = self._waiting[0][0]
         batch: List[bytes] = []
         while self._waiting and self._waiting[0][0] == path and len(batch) < self._batch_size:
@@ -233,7 +233,7 @@ class Delivery:
                 return
 
     def _post(self, path: str, batch: List[bytes]) -> Tuple[int, float, str]:
-        """Status, 0 when there is none, seconds to wait, and the body or why there is none."""
+        """Returns the status (0 without a response), the seconds to wait, and the body or the error."""
         body = b"[" + b",".join(batch) + b"]"
         headers = dict(self._headers)
         if self._gzips:
@@ -251,7 +251,7 @@ class Delivery:
 
     def _settle(self, batch: List[bytes], reason: str, lost: int, detail: str, duplicates: int = 0) -> None:
         with self._changed:
-            if self._stopped:  # They were counted as closed.
+            if self._stopped:  # close() has already counted these items.
                 return
             self._under_way -= len(batch)
             self._under_way_bytes -= sum(map(len, batch))
@@ -262,14 +262,14 @@ class Delivery:
         self._tell(reason, lost, detail)
 
     def _pause(self, seconds: float) -> None:
-        """Waits between attempts; whoever closes gets one more at once."""
+        """Waits between attempts. After close(), the first wait is skipped, so one more attempt follows at once."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or (self._closing and not self._hurried), seconds)
             self._hurried = self._closing
 
 
 def _verdict(answer: str, items: int) -> Tuple[List[str], int]:
-    """The codes of the items that were refused, and how many recalld had already."""
+    """Returns the codes of rejected items, and the number of duplicates."""
     try:
         body = json.loads(answer)
         return [str(one.get("code")) for one in body.get("rejected", [])][:items], int(body.get("duplicates", 0))
@@ -278,7 +278,7 @@ def _verdict(answer: str, items: int) -> Tuple[List[str], int]:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """urllib would follow a redirect with GET, and take the answer to that for ours."""
+    """Prevents redirects: urllib would follow one with GET and treat its response as ours."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""The id of a document that has none: the same wherever recalld meets its text."""
+"""Derives an id from the text of a document without an id, in the same way as recalld."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 import unicodedata
 from typing import Optional
 
-# Unicode's White_Space, which is not what str.split() takes for it.
+# Unicode's White_Space property, which differs from str.split().
 _WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def content_id(text: str) -> Optional[str]:
-    """`sha256:` and the first 32 hexadecimal digits of the SHA-256 of the text in UTF-8, after NFC, with one space for each
-    run of white space and none at the ends. None for a text of white space alone, which tells no document from another.
+    """Returns `sha256:` and the first 32 hexadecimal digits of the SHA-256 of the UTF-8 text, after NFC normalization, with
+    each run of white space replaced by one space and both ends trimmed. Returns None if the text is only white space.
     """
     plain = _WHITE_SPACE.sub(" ", unicodedata.normalize("NFC", text)).strip(" ")
     if not plain:

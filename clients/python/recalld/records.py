@@ -1,4 +1,4 @@
-"""What a host tells, as the items of POST /v1/queries and POST /v1/feedback."""
+"""Builds the items of POST /v1/queries and POST /v1/feedback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_ID, _LONGEST_TEXT, _LONGEST_SHORT_TEXT = 1024, 100_000, 1000
 
 
 class Document(TypedDict, total=False):
-    """A document that was retrieved. Without an `id` it is called by its `text`, see `content_id`."""
+    """A retrieved document. Without an `id`, the id is derived from `text`; see `content_id`."""
 
     id: Identifier
     score: Optional[float]
@@ -34,8 +34,8 @@ class _NamedStage(TypedDict):
 
 
 class Stage(_NamedStage, total=False):
-    """What one stage of a retriever, such as its candidates or a reranker, handed on. `side` is true for one of several beside
-    each other, which are joined after it."""
+    """The output of one retriever stage, such as candidate search or a reranker. `side` is true for parallel stages, whose
+    results are joined later."""
 
     latency_ms: Optional[float]
     results: Optional[Iterable[Union[Identifier, Document]]]
@@ -43,7 +43,7 @@ class Stage(_NamedStage, total=False):
 
 
 class InvalidField(ValueError):
-    """An argument that cannot be used; the message names the field and never quotes its value."""
+    """An invalid argument. The message names the field and never quotes its value."""
 
 
 def query_item(
@@ -150,7 +150,7 @@ def _document(given: Union[Identifier, Document], field: str) -> Dict[str, objec
     score = given.get("score")
     if score is not None:
         value = float(score)
-        # The ranking is worth keeping without a score that JSON cannot carry.
+        # JSON cannot represent NaN or infinity, so the score is omitted but the ranking is kept.
         if math.isfinite(value):
             item["score"] = value
     if own is not None:
@@ -159,7 +159,7 @@ def _document(given: Union[Identifier, Document], field: str) -> Dict[str, objec
 
 
 def _vector(given: Optional[Sequence[float]]) -> Optional[str]:
-    """Base64 of float32 values, little-endian."""
+    """Returns the vector as little-endian float32 values in Base64."""
     if given is None:
         return None
     values = array.array("f", (float(one) for one in given))
@@ -180,7 +180,7 @@ def _labels(given: Optional[Mapping[str, object]]) -> Optional[Dict[str, str]]:
 
 
 def _time(given: Optional[Time]) -> str:
-    """RFC 3339 in UTC. A float is seconds since 1970, as time.time() gives it; a datetime without a zone is local time."""
+    """Returns RFC 3339 in UTC. A float is seconds since 1970, as in time.time(); a datetime without a zone is local time."""
     if isinstance(given, str):
         return given
     if given is None or isinstance(given, datetime.datetime):
@@ -191,5 +191,5 @@ def _time(given: Optional[Time]) -> str:
 
 
 def _json(fields: Mapping[str, object]) -> bytes:
-    """One item, without the fields that are None. json escapes what is no ASCII, half of a surrogate pair too."""
+    """Returns an item as JSON without None fields. Non-ASCII is escaped, including unpaired surrogates."""
     return json.dumps({key: value for key, value in fields.items() if value is not None}, allow_nan=False).encode("ascii")
