@@ -21,11 +21,11 @@ export function benchmarksPages(): Page[] {
         '# Benchmarks',
         measuredText(result),
         '```sh\nnpm run bench                # every row\nnpm run bench -- NAME        # one row\nnpm run bench:check          # fails if a goal is missed\n```',
-        '[All figures](benchmarks/rows.md) and [the cost of history](benchmarks/history.md) have pages of their own.',
+        'See also [all figures](benchmarks/rows.md) and [the cost of history](benchmarks/history.md).',
         '## Goals',
         table(['Row', 'Goal', 'Measured', 'Limit', ''], bars),
         '## How cost grows',
-        'Cost is proportional to size to the power of the exponent: 1 doubles the cost with the size, 0 leaves it unchanged.',
+        'The cost is proportional to the size raised to the exponent. With exponent 1, twice the size doubles the cost; with exponent 0, the cost does not change.',
         table(['What', 'Grows with', 'Measured', 'Exponent', 'In words'], curves.map(curveCells)),
         ...memorySection(),
       ],
@@ -35,7 +35,7 @@ export function benchmarksPages(): Page[] {
       ['bench/results/speed.json'],
       [
         '# Benchmark figures',
-        `${measuredText(result)} A figure is the median of its rounds, with the minimum and the maximum. [Benchmarks](../benchmarks.md) lists the goals.`,
+        `${measuredText(result)} Each figure is the median over all rounds, with the minimum and maximum. [Benchmarks](../benchmarks.md) lists the goals.`,
         ...rows.filter((row) => !history.includes(row)).flatMap(rowSections),
       ],
     ),
@@ -52,7 +52,7 @@ export function benchmarksPages(): Page[] {
 }
 
 function measuredText({ provenance, load }: SpeedResult): string {
-  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before). The programs that recalld is compared with ran in the same rounds, so ratios are more reliable than absolute figures.`;
+  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before). The other programs ran in the same rounds as recalld, so ratios are more reliable than absolute figures.`;
 }
 
 /** Returns the section on memory; nothing before there is a result. */
@@ -69,9 +69,9 @@ function memorySection(): string[] {
   ]);
   return [
     '## Memory under flood',
-    `Resident set of one overloaded process without PostgreSQL, by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). It was ${idleMb} MB before; the limit is ${promisedMb} MB.`,
+    `The table shows the resident set size of one overloaded process without PostgreSQL, measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). The process used ${idleMb} MB before the flood; the limit is ${promisedMb} MB.`,
     table(['Sent', 'Answered 202', 'Requests answered 503', 'MB after each tenth of the time', 'Maximum'], rows),
-    `${accepted} queries were answered with 202, and the database counted ${counted}.`,
+    `recalld answered ${accepted} queries with 202, and the database contains ${counted}.`,
   ];
 }
 

@@ -18,7 +18,7 @@ export function densityCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of query density',
-      'How often [query density](../density.md) pages although nothing changed, and how soon it pages after a change, in simulated traffic.',
+      'These simulations show how often [query density](../density.md) pages although nothing changed, and how soon it pages after a change.',
       ...densityParagraphs(density),
       ...denseParagraphs(dense),
       ...lookParagraphs(looks),
@@ -39,7 +39,7 @@ function densityParagraphs(result: DensityResult): string[] {
   const perYear = (budget.count * 365 * 86_400_000) / budget.periodMs;
   return [
     '## Sparse and synthetic vectors',
-    `Each stream learns its baseline from ${baselineDays} days of traffic and is monitored for ${quiet[0]?.days ?? 0} more days in windows of an hour. Traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic is in a group that the store covers, a *far* one is not. *Articles* are real queries about Wikipedia articles with the demo's embedder; the store lacks six articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
+    `Each stream learns its baseline from ${baselineDays} days of traffic and is monitored for ${quiet[0]?.days ?? 0} more days in hourly windows. Traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. *Articles* worlds use real queries about Wikipedia articles with the demo's embedder; the store lacks six articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
     `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams of ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
@@ -53,7 +53,7 @@ function densityParagraphs(result: DensityResult): string[] {
       ],
       quiet.map(quietRow),
     ),
-    'The same pipelines with a change, monitored for 14 days. *Density* is that of all traffic after the change. *Found* is the share of streams with a page, and delays are medians from the change to the page. *Cause* counts the causes of the first alert. A topic is *named* if most queries of the largest uncovered topic ask for the missing content.',
+    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Found* is the share of streams with a page, and delays are medians from the change to the page. *Cause* counts the causes of the first alert. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
     ...[...new Set(changed.map(placeOf))].map((place) =>
       table(
         [place, 'Density', 'Found', 'Hours', 'Queries', 'Ticket found', 'Ticket hours', 'Cause', 'Topic named'],
@@ -62,12 +62,12 @@ function densityParagraphs(result: DensityResult): string[] {
     ),
     '**What to conclude**',
     [
-      '- A change of 2 % of traffic shows in topics and tickets, not in pages. 30 queries an hour show a change of 5 % late or never.',
-      '- A near topic can stay hidden if the queries of its region are covered just as badly, because density compares within regions.',
-      '- Traffic that repeats few queries starts above density 1, because equal scores share their ranks. Changes are detected later, without more false alerts.',
-      '- A new mix of covered topics almost never pages (factors exp(0.5 z), z normal). A very different mix (factors exp(z)) can, mostly at high volume.',
-      '- The canary detects another embedding model in the first hour, before any page.',
-      '- Queries of a near topic mostly look like known ones, and those of a far topic in a third of the alerts. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
+      '- A change that affects 2 % of traffic causes topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is detected late or never.',
+      '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
+      '- If traffic repeats few queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
+      '- A new mix of covered topics almost never pages (factors exp(0.5 z), z normal). A very different mix (factors exp(z)) can page, mostly at high volume.',
+      '- The embedding canary detects another embedding model in the first hour, before any page.',
+      '- Queries about a near topic usually resemble known queries; queries about a far topic do so in a third of the alerts. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];
@@ -83,8 +83,8 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'The same queries about Wikipedia articles, with a neural sentence encoder of 512 dimensions. *Repeated questions* are used as they were written, many times each; otherwise there are four wordings. The store lacks six articles, and six that it contains are not asked for at first. Popularity is log-normal with a standard deviation of 0.8.',
-    'How well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher (0.5 is chance), mean over the worlds. recalld uses the cosine of the nearest chunk minus half of the mean to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    'These worlds use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* worlds, each query is repeated many times unchanged; otherwise each query has four wordings. The store lacks six articles. At first, no query asks about six of the articles in the store. Popularity is log-normal with a standard deviation of 0.8.',
+    'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher (0.5 is chance), averaged over the worlds. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['World', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
@@ -93,7 +93,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss. Popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 where strong), and topics have campaigns of ten days with four times the traffic. Goal: no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in ${worst.world} with ${worst.unrest}. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss: popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in ${worst.world} with ${worst.unrest}. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['World', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -105,7 +105,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
-    `The same with a change and weak variation. Goal: if a fifth of the traffic is uncovered, a page within two days in at least 80 % of the streams. In the worse world it was ${percent(soon)}. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
+    `The next table shows the same worlds with a change and weak variation. The goal is a page within two days in at least 80 % of the streams if a fifth of the traffic is uncovered. In the worse world, ${percent(soon)} of the streams paged in time. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
     table(
       [
         'World',
@@ -128,8 +128,8 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         hours(levels.page),
       ]),
     ),
-    '**What similarity cannot show**: a gap within a covered subject. Its queries are as near to the existing chunks as covered ones. Some of the articles above are like that, so a fifth of the traffic is not always detected. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
-    '**Where false tickets come from**: a topic that was always covered worse than its region and becomes much more popular looks like a loss. A new baseline includes it. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
+    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
+    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, it looks like a loss. To accept it, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
 }
@@ -140,7 +140,7 @@ function lookParagraphs({ provenance, looks }: LookResult): string[] {
     (none ?? 1) <= DENSE_BARS.calls[0] && (tenth ?? 0) >= DENSE_BARS.calls[10] && (fifth ?? 0) >= DENSE_BARS.calls[20];
   const [first] = looks;
   return [
-    `One comparison by \`recalld drift\`: ${first?.reference ?? 0} baseline queries and ${first?.current ?? 0} current ones, alpha ${first?.alpha ?? 0}, another missing article each time. Goal: detections in at most ${percent(DENSE_BARS.calls[0])} of the draws without a change, in at least ${percent(DENSE_BARS.calls[10])} with a tenth uncovered, and ${percent(DENSE_BARS.calls[20])} with a fifth. The worse world had ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
+    `Each comparison with \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing each time. The goal is to detect a change in at most ${percent(DENSE_BARS.calls[0])} of comparisons without a change, in at least ${percent(DENSE_BARS.calls[10])} with a tenth of the traffic uncovered, and in at least ${percent(DENSE_BARS.calls[20])} with a fifth. The worse world had ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
     table(
       ['World', 'Change', 'Draws', 'Density', 'Detected'],
       looks.map(({ world, change, draws, density, called: share }) => [

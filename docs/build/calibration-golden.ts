@@ -59,22 +59,22 @@ export function goldenCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of golden runs',
-      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index stays the same or is rebuilt every night ([decision 12](../../decisions/0012-what-is-known-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` has all ${unchanged.length + dropped.length} cells.`,
+      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index is unchanged or is rebuilt every night ([decision 12](../../decisions/0012-what-is-known-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} cells.`,
       '## Simulated noise',
       table(
         ['Noise', 'In a run', 'Every night'],
         noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
       ),
       '## False regressions',
-      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)}. \`recalld config check\`, which does not know the noise, expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
-      `False nDCG regressions in ${days} days, by the number of queries:`,
+      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise and expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
+      `The table shows false nDCG regressions in ${days} days, by the number of queries:`,
       table(
         ['Noise', ...sizes.map((queries) => `${queries} queries`)],
         names.map((noise) => [noise, ...sizes.map((queries) => falseText(noise, queries, 'ndcg'))]),
       ),
       '## Detection of real drops',
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
-      `Share of streams of ${TYPICAL_QUERIES} queries in which a drop of nDCG is detected. Two runs are the minimum.`,
+      `The next table shows the share of streams with ${TYPICAL_QUERIES} queries in which an nDCG drop is detected. Detection takes at least two runs.`,
       table(
         ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `${drop}, ${runs} runs`))],
         names.map((noise) => [
@@ -84,11 +84,11 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## What to conclude',
       [
-        '- Noise that all queries of a run share is the problem: no test of one run can distinguish it from a real drop. recalld estimates it from the reruns, at its upper 95 % bound.',
-        '- Five reruns estimate it badly. Pin a baseline with ten or more.',
-        '- False regressions concentrate in the few streams whose reruns varied too little by chance. Pin another baseline there.',
+        '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns, at its upper 95 % bound.',
+        '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
+        '- Most false regressions occur in the few streams whose reruns varied too little by chance. For such a stream, pin another baseline.',
         '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or fix the noise.',
-        '- Nights that move all queries alike cause false pages until five of them are known. So do rebuilds that recalld does not detect.',
+        '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Undetected rebuilds also cause false pages.',
         '- The hit rate varies a quarter more than nDCG.',
       ].join('\n'),
       measuredBy(result.provenance),

@@ -30,7 +30,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Simulated stores',
-    `Stores of ${documents} documents (or chunks) with a share of wrong ones. A day has 24 rounds, and the store does not list its ids. Goals: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}). Of ${quietDays} days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}).`,
+    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds, and the store does not list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}). Of ${quietDays} days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}).`,
     table(
       [
         'Measure',
@@ -51,7 +51,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         cell.inDay === null ? '-' : percent(cell.inDay.share),
       ]),
     ),
-    'recalld looks for the changes of a day every 15 minutes. Each change takes a log-normal time with a median of one hour and a 95th percentile of five hours, unless stated otherwise. With too few changes there is no upper bound.',
+    'Every 15 minutes, recalld checks which changes of the last day have arrived. Each change takes a log-normal time with a median of one hour and a 95th percentile of five hours, unless stated otherwise. With too few changes, there is no upper bound.',
     table(
       ['Index lag', 'Quantile', 'Days', 'Intervals contain the truth', 'Days without an upper bound'],
       lags.map(({ world, quantile, days, held, noUpper }) => [
@@ -90,7 +90,7 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `The same on ${names.join(', ')}, with ${documents} documents of which others are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at once, each with its own share. Cells whose intervals first held in less than 93 % were drawn again, without the first draws. A Redis vector set cannot hold two versions of a document. The lag is that of ${changesPerDay} new documents a day, of which a share never arrives; the others take an hour (median) and five hours (95th percentile). Documents that never arrive are *missing* after \`late_after\`.`,
+    `The same simulation ran on ${names.join(', ')}, with ${documents} documents. Different documents are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at the same time, each with a separate share. If the intervals of a cell first contained the truth in less than 93 % of draws, the cell was simulated again and the first draws were discarded. A Redis vector set cannot store two versions of a document. The lag covers ${changesPerDay} new documents a day, some of which never arrive; the others take an hour (median) and five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
     `In the worst cell, intervals contain the truth in ${percent(least)} of the draws (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Of ${sum(({ draws }) => draws, quiet)} rounds or days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} reported documents, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Draws', 'Intervals contain the truth', 'Page in the first round'],

@@ -18,7 +18,7 @@ export function judgingCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of judged relevance',
-      'How often the intervals of [judged live relevance](../judging.md) contain the truth, and how its drops are detected, in simulated traffic.',
+      'These simulations show how often the intervals of [judged live relevance](../judging.md) contain the truth, and how reliably recalld detects drops.',
       ...judgingParagraphs(judging),
       ...explainedVarianceParagraphs(judging, explained),
       ...dropParagraphs(drops, unseen),
@@ -40,7 +40,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `Live traffic of ${sessions} sessions. A fifth is sampled, badly answered queries more often. The judge has a bias of ${biases.join(', ')} grades and the weighted kappa of the row. The table shows how often the 95 % intervals contain the human score of all traffic, for the worst of the ${biases.length} biases, and their width as a multiple of intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `No judge makes intervals wider than ${MAX_WIDTH} times those without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The live traffic has ${sessions} sessions. A fifth is sampled, and badly answered queries are sampled more often. The judge has a bias of ${biases.join(', ')} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the human score of all traffic, for the worst of the ${biases.length} biases, and the interval width relative to intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any judge, intervals are at most ${MAX_WIDTH} times as wide as without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
       ['Queries graded by people', 'by the judge', 'Kappa', 'nDCG', 'Precision', 'Hit rate', 'MRR', 'Kappa itself'],
       groups.map((group) => [
@@ -90,7 +90,7 @@ function explainedVarianceParagraphs(
     );
   const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
   return [
-    `**Width.** The goal is at most ${WIDTH_ASKED} of the width without a judge, at a kappa of ${kappa} and with ${GRADED_FOR_EACH} queries graded by the judge for each by a person. With ${enough} queries graded by people and the worst bias, it is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows that part for the judge's score and for any use of its grades, and the narrowest possible width: the square root of 1 - ${1 - 1 / GRADED_FOR_EACH} times that part, with equal probabilities.`,
+    `**Width.** The goal is at most ${WIDTH_ASKED} of the width without a judge, at a kappa of ${kappa} and if the judge grades ${GRADED_FOR_EACH} times as many queries as people. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the judge's score and for the best use of its grades. It also shows the narrowest possible width: the square root of 1 - ${1 - 1 / GRADED_FOR_EACH} times that part, with equal probabilities.`,
     table(
       ['Measure', 'Explained by its score', 'By any use of its grades', 'Narrowest width'],
       measures.map((measure) => [
@@ -132,8 +132,8 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Drops of judged live relevance',
-    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In varying streams, badly answered sessions are more frequent on some days and on weekends.`,
-    `Goals: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days in as many; at most ${MAX_FALSE_PAGES} false page a year; a drifting judge never pages as a drop. In the worst cells: ${worstDrops(result)}. A detected drop is a ticket; a confirmed one pages.`,
+    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, badly answered sessions are more frequent on some days and on weekends.`,
+    `The goals are: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days in the same share; at most ${MAX_FALSE_PAGES} false page a year; no page for a drop if only the judge drifts. In the worst cells: ${worstDrops(result)}. A detected drop opens a ticket; a confirmed drop pages.`,
     table(
       ['Without a change', 'Streams of a year', 'Detections a year', 'Confirmed by people', 'Judge changes a year'],
       quiet.map((cell) => [
@@ -162,9 +162,9 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
       ]),
     ),
-    'A stream counts twice if people first confirm a drop and withdraw it with more grades.',
+    'A stream counts twice if people first confirm a drop and later withdraw it with more grades.',
     measuredBy(provenance),
-    `The rule was tuned on these streams. On ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} of each change, in the worst cells: ${worstDrops(unseen)}.`,
+    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} other streams for each change. In the worst cells: ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),
   ];
 }

@@ -37,13 +37,13 @@ function overviewPage(): Page {
     ['bench/results'],
     [
       '# Calibration',
-      'How often do alerts fire although nothing changed, how soon do they fire after a change, and how often do confidence intervals contain the truth? These simulations run the code of the daemon on traffic and retrievers whose truth is known.',
+      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer this, simulations run the daemon code on traffic and retrievers whose true state is known.',
       table(
         ['Subject', 'What was simulated'],
         [
           [
             '[Golden runs](calibration/golden-runs.md)',
-            'false regressions by the noise of the retriever, and detection of real drops',
+            'false regressions by retriever noise, and detection of real drops',
           ],
           [
             '[Query density](calibration/density.md)',
@@ -64,7 +64,7 @@ function overviewPage(): Page {
             : [['[Faults](faults.md)', 'the diagnosis on a real daemon, with faults of independent authors']]),
         ],
       ),
-      'Not simulated: the false pages that `recalld config check` expects of thresholds on live measures and index recall. They follow from formulas. Repeat all simulations and write these pages with:',
+      'For thresholds on live measures and index recall, `recalld config check` computes the expected false pages with formulas; these are not simulated. To repeat all simulations and write these pages, run:',
       '```sh\nnpm run bench:calibration\n```',
       ...boundParagraphs(coverage),
     ],
@@ -80,7 +80,7 @@ function experimentsPage(): Page {
     ['bench/results'],
     [
       '# Calibration of shadows and variants',
-      'How often reports on [shadows](../../how-to/shadow.md) and [variants](../../how-to/variants.md) are right, if they are read every day.',
+      'These simulations show how often reports on [shadows](../../how-to/shadow.md) and [variants](../../how-to/variants.md) are right if you read them every day.',
       ...shadowParagraphs(shadows),
       measuredBy(shadows.provenance),
       ...relevanceParagraphs(relevance),
@@ -99,7 +99,7 @@ function indexPage(): Page {
     ['bench/results'],
     [
       '# Calibration of index truth',
-      'How often the intervals of [index truth](../index-truth.md) contain the truth, and how soon it pages.',
+      'These simulations show how often the intervals of [index truth](../index-truth.md) contain the truth, and how soon it pages.',
       ...indexParagraphs(indexes),
       measuredBy(indexes.provenance),
       ...(stores === null ? [] : [...storeParagraphs(stores), measuredBy(stores.provenance)]),
@@ -116,7 +116,7 @@ function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): stri
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals hold',
-    `For every value that recalld exports with a 95 % interval: how often the interval contains the truth, in the worst simulated world of its kind. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` Where one was below in its first draws, all worlds of the kind were drawn again, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} The interval of the number of live queries is for the queries that arrived; all others are for the population of queries, users and sessions.`,
+    `The table lists every value that recalld exports with a 95 % interval. It shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` If an interval was below this in its first simulations, all worlds of its kind were simulated again, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Worlds', 'Contains the truth', 'Worst world'], rows),
     measuredBy(provenance),
   ];

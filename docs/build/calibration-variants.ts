@@ -25,7 +25,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `Two arms with equal shares and sessions of one to six queries, sampled at random or because of negative feedback. The report on feedback, clicks and grades is read after each of ${lookDays} days. Goals: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most as many correct splits are rejected. Of ${streams} streams, ${percent(ever)} ever got a verdict (${kept(ever)}), in ${percent(reports)} of the reports, and ${percent(splits)} of splits were rejected (${kept(splits)}).`,
+    `The two arms have equal shares. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most the same share of correct splits is rejected. Of ${streams} streams, ${percent(ever)} ever got a verdict (${kept(ever)}), in ${percent(reports)} of the reports, and ${percent(splits)} of splits were rejected (${kept(splits)}).`,
     table(
       [...titles, 'Streams', 'Ever a verdict', 'Share of reports', 'Split rejected'],
       equal.map((cell) => [
@@ -36,7 +36,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `One arm loses ${difference} of positive feedback and clicks, and about half of that in nDCG:`,
+    `In the next table, positive feedback and clicks of one arm drop by ${difference}, and its nDCG drops by about half as much:`,
     table(
       [...titles, 'Streams', 'Regression', 'Median of days', 'Improvement'],
       worse.map((cell) => [
@@ -47,7 +47,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.calledBetter),
       ]),
     ),
-    `${percent(lost)} of the sessions of one arm are lost:`,
+    `In the next table, one arm loses ${percent(lost)} of its sessions:`,
     table(
       [...titles, 'Streams', 'Split rejected', 'Median of days'],
       split.map((cell) => [...world(cell), `${cell.streams}`, bounded(cell.called), `${cell.days ?? '-'}`]),

@@ -40,7 +40,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
   const { worlds, kinds, day, sha256 } = provenance;
   const counts = Object.entries(worlds).map(([source, count]) => `${count} (${source})`);
   return [
-    `Fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
+    `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
     table(
       [
         'Not seen by the fit',
@@ -96,7 +96,7 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
   const faults = kinds.filter(({ isQuiet }) => !isQuiet);
   const quiet = kinds.filter(({ isQuiet }) => isQuiet);
   return [
-    `Measured with ${code(command)} on ${date} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes).`,
+    `Measured by ${code(command)} on ${date} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes).`,
     table(
       ['Confidence', 'Named', 'Right', 'Share', 'Mean stated probability (of two causes: the sum)'],
       levels.map(({ confidence, named, right, stated }) => [

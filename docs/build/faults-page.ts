@@ -31,7 +31,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'How often recalld names the right cause in worlds with real texts, retrievers and stores. The authors of the faults did not know the diagnosis. The benchmark (`bench/faults/README.md` in the repository) explains worlds, scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
+        'This page reports how often recalld names the true cause in worlds with real texts, retrievers and stores. The faults were written without knowledge of the diagnosis. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),
@@ -56,23 +56,23 @@ function sectionOf(title: string, { provenance, split, seal, summary }: FaultsRe
   const run = `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
   if (split === 'quiet') return [`## ${title}`, run, `${opened}. The worlds have the shapes of the test split.`];
   const rows: [string, string][] = [
-    ['right, of diagnoses with high confidence', percent(summary.byConfidence.high)],
-    ['right, of diagnoses with medium confidence', percent(summary.byConfidence.medium)],
-    ['right, of diagnoses with low confidence', percent(summary.byConfidence.low)],
+    ['correct diagnoses among those with high confidence', percent(summary.byConfidence.high)],
+    ['correct diagnoses among those with medium confidence', percent(summary.byConfidence.medium)],
+    ['correct diagnoses among those with low confidence', percent(summary.byConfidence.low)],
     ['single faults named correctly within three golden runs', percent(summary.namedWithinThree)],
     ['single faults named correctly after the last golden run', percent(summary.namedAtEnd)],
-    ['single faults with a wrong cause of high confidence', percent(summary.wrongWithHigh)],
+    ['single faults with a wrong cause at high confidence', percent(summary.wrongWithHigh)],
     ['single faults with an unknown cause after the last golden run', percent(summary.unknownAtEnd)],
     ['single faults without any incident', percent(summary.silent)],
     ['golden runs until the cause was right', countsText(summary.runsToRight)],
     ['drops of nDCG@10 by 0.05 or more that paged within two golden runs', percent(summary.pagedWithinTwo)],
-    ['losses of documents named as such within two golden runs', percent(summary.lossesWithinTwo)],
-    ['pairs of faults of which both were named', percent(summary.pairsBothNamed)],
-    ['pairs of faults of which at least one was named', percent(summary.pairsOneNamed)],
+    ['document losses diagnosed correctly within two golden runs', percent(summary.lossesWithinTwo)],
+    ['fault pairs with both causes named', percent(summary.pairsBothNamed)],
+    ['fault pairs with at least one cause named', percent(summary.pairsOneNamed)],
     ['quiet worlds and harmless changes', opened],
-    ['worlds left out, since something else disturbed the machine', String(summary.disturbed)],
+    ['worlds excluded because other processes disturbed the machine', String(summary.disturbed)],
     ['worlds whose healthy history ended with an open incident', String(summary.unhealthyHistories)],
-    ['messages after the repair that did not say that it is over', String(summary.messagesAfterRepair)],
+    ['messages after the repair that did not report the recovery', String(summary.messagesAfterRepair)],
     ['worlds with an open incident three hours after the repair', String(summary.unresolved)],
   ];
   return [
@@ -81,7 +81,7 @@ function sectionOf(title: string, { provenance, split, seal, summary }: FaultsRe
     table(['What', 'Result'], rows),
     '### Calibration',
     table(
-      ['Stated probability from', 'diagnoses', 'mean of the stated', 'right'],
+      ['Stated probability from', 'diagnoses', 'mean stated probability', 'right'],
       summary.calibration.map(({ from, n, stated, right }) => [
         String(from),
         String(n),
@@ -89,14 +89,14 @@ function sectionOf(title: string, { provenance, split, seal, summary }: FaultsRe
         n === 0 ? '' : (right / n).toFixed(2),
       ]),
     ),
-    '### What was said, by true cause',
+    '### Named causes, by true cause',
     table(
-      ['True cause', 'said after the last golden run'],
+      ['True cause', 'named after the last golden run'],
       Object.entries(summary.confusion).map(([cause, said]) => [cause, countsText(said)]),
     ),
     '### By kind of fault',
     table(
-      ['Kind', 'worlds', 'with an incident', 'named rightly', 'said after the last golden run'],
+      ['Kind', 'worlds', 'with an incident', 'named correctly', 'named after the last golden run'],
       Object.entries(summary.byKind).map(([kind, one]) => [
         kind,
         String(one.worlds),

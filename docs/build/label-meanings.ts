@@ -11,7 +11,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     'Stage of the retriever as the config names it, `words and vectors` for parallel stages, `answer` for the result, or `failed`; for live queries, the name that the service sends, or `retrieval` and `rerank` for spans; at most 12.',
   direction: '`in` or `out`: queries that gained or lost a relevant document among the first k.',
   shadow: 'Name of a shadow of the pipeline.',
-  candidate: 'Name of a shadow, or of an arm other than the first.',
+  candidate: 'Name of a shadow, or of a variant arm other than the first.',
   source: 'Data of the comparison: `golden:SET`, `judged` live queries, or `traffic` for feedback and clicks of users.',
   arm: 'Name of an arm in `variants.arms`.',
   verdict:
@@ -19,23 +19,23 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   judge: '`model` or `person`.',
   check:
     'Name of a check with its golden set, such as `quality on support-faq`; a check without a name has its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
-  what: 'The measure of a check in words, with the deciding segment if there are several.',
+  what: 'Title of the measure that a check evaluates, with the deciding segment if there are several.',
   limit: '`below` or `above`: the side of the threshold on which a check fails.',
   unit: '`seconds`, `share` or `number`.',
-  fingerprint: 'Short hash of the properties of a store, embedder or judge; it changes with them.',
+  fingerprint: 'Short hash of the properties of a store, embedder or judge; changes when they change.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',
   level: '`page` or `ticket` of a density alert.',
-  grade: '`page` for a full baseline, `provisional` for one that only opens tickets.',
+  grade: '`page` for a full baseline, `provisional` for a baseline that only opens tickets.',
   state:
     '`ok`, `warning`, `critical` or `no_data` for a check; `ok`, `failed` or `no_data` for a sentinel; `waiting`, `active`, `delayed` or `failed` for a job; `none`, `detected`, `confirmed` or `rejected` for a drop of judged live nDCG.',
-  purpose: '`full` for a run of the whole golden set, `sentinel` for one of a few queries.',
+  purpose: '`full` for a run of the whole golden set, `sentinel` for a run of a few queries.',
   outcome:
     'Result of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
   status: 'Status of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job; see [jobs.md](jobs.md).',
-  queue: 'Name of the job that the queue belongs to.',
+  queue: 'Name of the job queue, which is the name of its job.',
   kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'Sentiment of feedback: `positive`, `negative` or `neutral`.',
   basis: 'Kinds of feedback that count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',

@@ -12,7 +12,7 @@ export function profilesPages(): Page[] {
     ['bench/results/profiles.json'],
     [
       '# Profiles',
-      `CPU profiles of V8's sampling profiler (\`node --cpu-prof\`), by \`${provenance.command}\` on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. A share is the self time of a function while its thread was not idle. [Benchmarks](benchmarks.md) measure durations without a profiler.`,
+      `\`${provenance.command}\` recorded these CPU profiles with V8's sampling profiler (\`node --cpu-prof\`) on ${provenance.date}, ${provenance.machine}, Node.js ${provenance.node}. The share is a function's self time relative to the time in which its thread was not idle. [Benchmarks](benchmarks.md) measure durations without a profiler.`,
       ...profiles.flatMap(sections),
     ],
   );

@@ -34,8 +34,8 @@ export function runbooksPage(): Page {
     ['src/app/alerts', 'docs/runbooks'],
     [
       '# Runbooks',
-      'Each alert has a page: what it means, how to confirm it, its causes in order of likelihood, what to do, and when to ignore it. An alert of severity `critical` pages, `warning` can wait for working hours, and `info` is for dashboards.',
-      'In the commands, replace `docs` and `faq` by the pipeline and golden set of the alert, and `RUN` and `BASELINE` by run ids from `recalld runs list`. Run the PromQL queries in the Prometheus that fired.',
+      'Each alert has a runbook that explains what it means, how to confirm it, its likely causes in order, what to do, and when to ignore it. Alerts of severity `critical` page, `warning` alerts can wait for working hours, and `info` alerts appear on dashboards.',
+      'In the commands, replace `docs` and `faq` with the pipeline and golden set of the alert, and `RUN` and `BASELINE` with run ids from `recalld runs list`. Run the PromQL queries in the Prometheus that sent the alert.',
       table(['Alert', 'Severity', 'Title', 'First line', 'Action'], rows),
     ],
   );

@@ -20,8 +20,8 @@ export function soakPages(): Page[] {
       ['bench/results/soak-*.json'],
       [
         '# Soak',
-        'Six processes, two of each role, share one PostgreSQL and one queue. Clients send live queries, feedback and OpenTelemetry spans until each is answered with 202. Others read every page, scrape `/metrics` and start golden runs. Meanwhile `kill -9` stops random processes, which restart after 0.5 to 3 seconds: the first process of a role, PostgreSQL, which recovers from its log, and Redis, which loses every job. The second process of each role keeps running, so that its memory can be measured.',
-        'At the end, every id that was answered with 202 is looked up in PostgreSQL. *Lost* ids are missing, *duplicated* ids exist more than once. *Processed* is the sum of the stored counts for live queries, and the number of runs with one answer per query for golden runs. A tick with two runs would be a duplicate. Latencies are those of a busy small machine that runs everything, including requests while a process was down.',
+        'Six processes, two of each role, share one PostgreSQL and one queue. Clients send live queries, feedback and OpenTelemetry spans until each is answered with 202. Other clients read every page, scrape `/metrics` and start golden runs. Meanwhile, `kill -9` stops random processes, which restart after 0.5 to 3 seconds: the first process in each role, PostgreSQL (which recovers from its log), and Redis (which loses every job). The second process in each role keeps running, so that its memory can be measured.',
+        'At the end, the test looks up in PostgreSQL every id that recalld answered with 202. *Lost* ids are missing, and *duplicated* ids exist more than once. For live queries, *processed* is the sum of the stored counts; for golden runs, it is the number of runs with one answer per query. Two runs for one tick would count as duplicated. One small, busy machine ran everything, and the latencies include requests while a process was down.',
         ...found.flatMap(sectionOf),
       ],
     ),
