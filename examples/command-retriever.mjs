@@ -1,6 +1,7 @@
 // A Node.js program that recalld calls as a retriever: it reads one JSON line per query and writes one per answer.
 //
 //   retriever: {kind: command, command: [node, examples/command-retriever.mjs, corpus.jsonl]}
+//
 // The corpus has one JSON object with `_id` and `text` per line. Replace `search` with your own search. Write only
 // answers to standard output, and messages to standard error.
 import { readFileSync } from 'node:fs';

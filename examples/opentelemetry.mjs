@@ -2,6 +2,7 @@
 //
 //   npm install @opentelemetry/{api,api-logs,sdk-trace-node,sdk-logs,exporter-trace-otlp-http,exporter-logs-otlp-http}
 //   RECALLD_URL=http://127.0.0.1:8321 node examples/opentelemetry.mjs
+//
 // If a service already traces its retriever with these conventions, OpenInference, Langfuse or OpenLLMetry, it needs
 // only the exporters, or a route to recalld in its OpenTelemetry Collector.
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';

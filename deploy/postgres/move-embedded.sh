@@ -1,10 +1,10 @@
 #!/bin/sh
-# Copies the data of an embedded recalld into another PostgreSQL in one transaction.
+# Copies all data from an embedded recalld into another PostgreSQL in one transaction.
 #
 #   deploy/postgres/move-embedded.sh .recalld postgres://recalld:PASSWORD@db.internal/recalld
 #
-# Needs psql of any version that the target accepts. The embedded daemon must run without senders; the target must be empty
-# and have the same schema from `recalld migrate`. See deploy/README.md.
+# Requires any psql version that the target accepts. The embedded daemon must run but receive no traffic. The target
+# must be empty and must have the same schema from `recalld migrate`. See deploy/README.md.
 set -eu
 [ $# -eq 2 ] || { echo 'usage: move-embedded.sh DATA_DIR TARGET_URL' >&2; exit 2; }
 folder=$1 target=$2
@@ -25,8 +25,8 @@ version='select max(version) from recalld_schema_version'
 [ "$(ask "$target" 'select (select count(*) from golden_sets) + (select count(*) from live_queries)')" = 0 ] || {
   echo 'the target is not empty' >&2; exit 2; }
 
-# Generates the statements for the target from one snapshot, because the daemon's jobs continue to write. The target commits
-# only at the end, which a source that fails early never reaches.
+# Generates the statements for the target from one snapshot, because the daemon's jobs continue to write. The target
+# commits only at the end, so it commits nothing if the source fails early.
 cat >"$work/tell.sql" <<'SQL'
 begin isolation level repeatable read read only;
 \echo '\\o /dev/null'
@@ -37,7 +37,7 @@ select format('create table if not exists %I partition of %I %s;', c.relname, p.
   from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
  where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1;
 
--- The tables, those that others refer to first.
+-- The tables, with referenced tables first.
 with recursive referring as (
   select conrelid as table_id, confrelid as other from pg_constraint where contype = 'f' and conparentid = 0 and conrelid <> confrelid
 ), depth as (
@@ -53,7 +53,7 @@ select format('select %L', format(E'delete from %s;\ncopy %s (%s) from stdin;', 
        'select ''\.'''
   from tables order by n, table_id::regclass::text \gexec
 
--- Numbers that the tables go on from.
+-- Sets the identity sequences to the next free number.
 select format('select setval(pg_get_serial_sequence(%L, %L), coalesce(max(%I), 0) + 1, false) from %I;', c.relname, a.attname, a.attname, c.relname)
   from pg_attribute a join pg_class c on c.oid = a.attrelid
  where a.attidentity <> '' and c.relnamespace = 'public'::regnamespace and not c.relispartition;
@@ -62,5 +62,5 @@ select format('select setval(pg_get_serial_sequence(%L, %L), coalesce(max(%I), 0
 \echo '\\echo moved'
 SQL
 [ "$(run "$source" -f "$work/tell.sql" | run "$target")" = moved ] || {
-  echo 'the move ended early, and nothing of it was kept' >&2; exit 3; }
-echo "moved $(ask "$target" 'select count(*) from live_queries') live queries, $(ask "$target" 'select count(*) from golden_runs') golden runs and all that belongs to them"
+  echo 'the move failed, and the target was not changed' >&2; exit 3; }
+echo "moved $(ask "$target" 'select count(*) from live_queries') live queries, $(ask "$target" 'select count(*) from golden_runs') golden runs and all related data"

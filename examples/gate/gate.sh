@@ -2,6 +2,7 @@
 # Rejects changes that make retrieval worse. Exit code 1 means a regression, and 2 a mistake in the files.
 #
 #   sh examples/gate/gate.sh qrels.txt main.run branch.run
+#
 # The runs are TREC files with the same queries, one from the main branch's retriever and one from the changed
 # retriever. action.yml sets METRICS, MIN_EFFECT and PACKAGE; on GitHub the table appears in the job summary.
 set -u

@@ -72,7 +72,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
       await job.query(`${happens}; commit`);
       return told;
     };
-    const nothingKept = expect.stringContaining('the move ended early, and nothing of it was kept\n');
+    const nothingKept = expect.stringContaining('the move failed, and the target was not changed\n');
     expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', nothingKept, [3, null]]);
     // The jobs of the daemon go on: one writes to a later table, in a partition that was not there.
     const moved = expect.stringContaining('moved 20 live queries');
