@@ -83,7 +83,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       for: '1h',
       by: check,
       dashboard: 'golden',
-      summary: `${name}: a check cannot detect the drop that it is configured for`,
+      summary: `${name}: a check cannot detect its configured drop`,
       description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
     },
     {
@@ -119,7 +119,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: `${name}: live queries are covered worse`,
+      summary: `${name}: live queries are covered worse than before`,
       description: `${coverage}: drift confirmed, but only at ticket level, or no critical check is configured.`,
     },
   ];

@@ -71,7 +71,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     for: '10m',
     by: ['pipeline', 'measure'],
     dashboard: 'itself',
-    summary: `${name}: probe has stopped`,
+    summary: `${name}: a probe has stopped`,
     description: `The probe {{ $labels.measure }} of ${name} has not returned a value for {{ $value | humanizeDuration }}.`,
   },
   {

@@ -41,7 +41,7 @@ const alerts: readonly AlertRule[] = [
   {
     alert: 'RecalldIndexModelsMixed',
     ...above('other_model'),
-    summary: `${name}: vectors of another model in the index`,
+    summary: `${name}: vectors from another model in the index`,
     description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the stored vectors of ${name} differ from what its embedder returns for the stored texts.`,
   },
   {
