@@ -81,7 +81,7 @@ function typeOf(descr: string): NpyType | null {
   return width === undefined ? null : { width: Number(width) as NpyType['width'], isLittleEndian: order === '<' };
 }
 
-/** How to convert an unsupported number type; each fix was tested on such a file. */
+/** How to convert an unsupported number type. Each fix was tested on a file of this type. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
     return `contains Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;

@@ -186,7 +186,7 @@ function observe(meter: Meter, query: LiveQuery, outcome: QueryOutcome): void {
   if (best !== null) meter.observe('recalld_query_top1_similarity', labels, best);
 }
 
-/** Returns the score of the best document if it can be a cosine, else null. */
+/** Returns the score of the best document if it can be a cosine, otherwise null. */
 function similarityOf({ results }: LiveQuery): number | null {
   const best = results[0]?.score ?? null;
   return best !== null && best >= -1 && best <= 1 ? best : null;

@@ -82,7 +82,7 @@ interface PooledSurprise {
 }
 
 interface Overdispersion {
-  /** Ratio of the variance of window means to that of independent sessions; may be below 1 by chance. */
+  /** Ratio between the variance of window means and the variance for independent sessions; may be below 1 by chance. */
   readonly phiRaw: number;
   readonly phi: number;
 }

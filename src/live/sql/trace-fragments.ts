@@ -329,7 +329,10 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
   );
 }
 
-/** Attaches feedback to the only query of its trace, else to the annotated span, independent of the order of arrival. */
+/**
+ * Attaches feedback to the only query of its trace; if there is none, to the annotated span, independent of the order
+ * of arrival.
+ */
 async function attachFeedback(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   await client.query(
     `update feedback f set query_id = t.query_id

@@ -100,7 +100,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/incidents/reliability',
     tag: 'status',
-    summary: 'How often diagnosed causes were right, by confidence, as people marked them.',
+    summary: 'How often diagnosed causes were right, by confidence, according to user marks.',
     scope: 'read',
     query: reliabilityQuery,
     body: null,

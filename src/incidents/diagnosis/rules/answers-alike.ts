@@ -47,7 +47,7 @@ export function repeatedAnswers(
   return counts.changed > 0 && changedFirst === 0 ? null : counts;
 }
 
-/** Similarity between the results of a run and those of a much older run. */
+/** Similarity between the results of a run and the results of a much older run. */
 export interface OlderAnswers {
   /** Start of the most similar older run. */
   readonly at: Date;

@@ -62,7 +62,7 @@ const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of such a clear split if the hurt queries were spread at random. */
+/** Maximum probability of this clear a split if the hurt queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
 /** Null unless at least two segments are lost and two are intact. */

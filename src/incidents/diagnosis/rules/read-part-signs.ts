@@ -136,7 +136,7 @@ function readCanary({ median, least, verdict }: ObservedCanary): Sign {
     : sign('canary', 'same', `Embedding canary unchanged: ${numbers}.`, values);
 }
 
-/** If two kinds of finding share a sign, the one with the larger lower bound is used. */
+/** If two kinds of finding share a sign, the finding with the larger lower bound is used. */
 function readIndex(index: readonly WrongShare[]): Sign[] {
   const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
     index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];

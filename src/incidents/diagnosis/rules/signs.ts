@@ -3,7 +3,7 @@
 import type { Unit } from '../../../core/format.ts';
 
 export const signStates = {
-  /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, else `most`. */
+  /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, otherwise `most`. */
   failures: ['none', 'some', 'most'],
   /** The most common kind of failure. */
   failure_kind: ['errors', 'timeouts', 'denied', 'throttled', 'not_understood'],
@@ -44,7 +44,7 @@ export const signStates = {
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's documents that it still gets. */
   results: ['intact', 'disturbed', 'scrambled'],
-  /** Whether queries still get those of their documents that any query still gets. */
+  /** Whether queries still get their earlier documents, among the documents that any query still gets. */
   surviving_documents: ['stay', 'move'],
   /** Whether queries get the same documents in another order. */
   order: ['as_before', 'changed'],

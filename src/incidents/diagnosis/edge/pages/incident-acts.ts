@@ -102,7 +102,7 @@ function reliabilityLine({ confidence, cause }: Incident, known: readonly Reliab
 }
 
 export function reliabilityTable(items: readonly Reliability[]): Table {
-  return table('How often diagnosed causes were right, as people marked them', items, [
+  return table('How often diagnosed causes were right, according to user marks', items, [
     ['Confidence', ({ confidence }) => confidence],
     ['Marked', ({ marked }) => marked, 'number'],
     ['Right', ({ right }) => right, 'number'],
