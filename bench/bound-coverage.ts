@@ -1,9 +1,9 @@
 /**
- * How often the 95 % bounds of what is exported hold the truth.
+ * Measures how often the exported 95 % bounds contain the true value.
  *
  *     npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` takes four times as many draws; `--resume` keeps the first draws that the file has.
+ * `--scale 4` makes four times as many draws; `--resume` keeps the draws in the file.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -18,29 +18,32 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 export interface CoveredCell {
   readonly bound: string;
   readonly world: string;
-  /** Draws that had bounds. */
+  /** Number of draws that had bounds. */
   readonly draws: number;
-  /** Share of them that held the truth. */
+  /** Share of those draws whose bounds contained the true value. */
   readonly coverage: ShareWithBounds;
 }
 
 export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
-  /** Kinds of bounds of which a world came below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_ANEW` as often. */
+  /**
+   * Kinds of bounds for which a world was below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_ANEW`
+   * times as often.
+   */
   readonly drawnAnew: readonly string[];
 }
 
 const SEED = 20_261_123;
 const DRAWS = 1000;
-/** Share of the draws in which bounds are to hold the truth at least, in every world. */
+/** Minimum share of draws whose bounds must contain the true value, in every world. */
 export const MIN_COVERAGE = 0.93;
-/** Of so many worlds one comes below that by luck; more draws tell. */
+/** With this many worlds, one falls below the minimum by chance; more draws decide. */
 export const TIMES_ANEW = 10;
-/** A ratio to what is known only roughly would pass for a miss. */
+/** A ratio to a roughly known value would look like a miss. */
 const ROUNDING = 1e-9;
 
-/** @param before whose first draws are kept */
+/** @param before earlier result whose first draws are kept */
 export function measureCoverage(
   quick: boolean,
   scale: number,
@@ -55,7 +58,7 @@ export function measureCoverage(
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);
     return covered;
   };
-  // All or none, since the cells of a group draw from one row of random numbers.
+  // All or none, because the cells in a group share one sequence of random numbers.
   const firstDraws = (group: readonly Cell[], numbers: RandomNumbers): readonly CoveredCell[] => {
     const known = group.flatMap(
       ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],

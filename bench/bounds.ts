@@ -1,4 +1,4 @@
-/** 95 % bounds of what a simulation counted. */
+/** 95 % bounds for counts from simulations. */
 import { mean, meanInterval } from '../src/math/stats/descriptive.ts';
 import { chiSquareQuantile } from '../src/math/stats/distributions.ts';
 import { wilsonInterval } from '../src/math/stats/intervals.ts';
@@ -24,7 +24,7 @@ export interface RateWithBounds {
 }
 
 const CONFIDENCE = 0.95;
-/** Upper 95 % limit of the mean of a count that never came: -ln 0.05 over the number of trials. */
+/** Upper 95 % limit for the mean of a count that never occurred: -ln 0.05 over the number of trials. */
 const NEVER = -Math.log(1 - CONFIDENCE);
 
 /** Wilson's interval. */
@@ -33,7 +33,7 @@ export function shareWithBounds(count: number, trials: number): ShareWithBounds 
   return { share, ...wilsonInterval(share, trials, CONFIDENCE) };
 }
 
-/** Mean of counts with its bootstrap interval; counts that are all 0 have an upper limit all the same. */
+/** Mean of counts with its bootstrap interval. Counts that are all 0 also have an upper limit. */
 export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   const value = mean(counts);
   if (value === 0) return { mean: 0, low: 0, high: NEVER / counts.length };
@@ -41,7 +41,7 @@ export function meanWithBounds(counts: readonly number[]): MeanWithBounds {
   return { mean: value, low: Math.max(0, low), high };
 }
 
-/** Rate of events that came in so many years, with the exact Poisson interval of Garwood (1936). */
+/** Rate of events in a number of years, with the exact Poisson interval of Garwood (1936). */
 export function rateWithBounds(count: number, years: number): RateWithBounds {
   const tail = (1 - CONFIDENCE) / 2;
   return {

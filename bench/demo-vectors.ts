@@ -1,10 +1,11 @@
 /**
- * Computes the vectors that the demo ships: those of a neural sentence encoder for every text that it embeds.
+ * Computes the vectors that the demo ships: the vectors of a neural sentence encoder for every text that the demo
+ * embeds.
  *
  *     npx tsx bench/demo-vectors.ts
  *
- * The 512 dimensions of the encoder are cut to the 128 in which the texts of the demo differ most, and each number to a
- * byte; `src/demo/data/sentence-vectors/README.md` says what that changes.
+ * The encoder's 512 dimensions are reduced to the 128 in which the demo texts differ most, and each number to a byte;
+ * `src/demo/data/sentence-vectors/README.md` describes the effect.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,10 +1,10 @@
 /**
- * False alarms of the query density over quiet months, and what is found, how soon, of changes that matter.
+ * Measures false alerts on query density over quiet months, and which changes that matter are detected, and how soon.
  *
  *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` takes four times as many streams. The file is written after each world and volume; `--resume` goes on
- * from what is there.
+ * `--scale 4` runs four times as many streams. The file is written after each world and volume; `--resume` continues
+ * from it.
  */
 import { pathToFileURL } from 'node:url';
 import { articleWorld } from './density/article-world.ts';
@@ -25,7 +25,7 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 
 export interface DensityResult {
   readonly provenance: Provenance;
-  /** What live queries were scored by; missing in results from when it was the mean of the five nearest chunks. */
+  /** How live queries were scored; missing from results made when the score was the mean of the five nearest chunks. */
   readonly score?: string;
   readonly baselineDays: number;
   readonly budget: typeof budget;
@@ -147,7 +147,7 @@ function say(line: string): boolean {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'density-calibration');
-  // Kept after each cell: the last ones take minutes.
+  // Written after each cell, because the last cells take minutes.
   const keep = (part: DensityResult): void => {
     if (out !== null) writeResult(out, part);
   };

@@ -1,11 +1,11 @@
 /**
- * Query density on the vectors of a neural encoder: which score tells what is covered, and what the watch sees in a
- * hundred questions an hour. What one look sees is in density-looks.ts.
+ * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
+ * hundred queries an hour. For a single interim analysis, see density-looks.ts.
  *
  *     npx tsx bench/density-dense.ts [--quick] [--scale N] [--out FILE]
  *
- * The worlds have other articles left out than the ones on which the score was chosen. `--scale 4` takes four times as
- * many draws and streams.
+ * The worlds exclude other articles than the worlds on which the score was chosen. `--scale 4` makes four times as many
+ * draws and streams.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -50,7 +50,7 @@ interface Plan {
   readonly articles: number;
   readonly leftOut: number;
   readonly scoredWorlds: number;
-  /** Chunks of the synthetic stores that are searched. */
+  /** Number of chunks searched in the synthetic stores. */
   readonly stores: readonly number[];
   readonly questionsPerTopic: number;
   readonly volume: number;
@@ -102,7 +102,7 @@ const quickPlan: Plan = {
   scenarios: [{ kind: 'uncovered', topic: 'article', share: 0.2 }],
 };
 
-/** Times that a change is simulated in each stream, with another topic. */
+/** Number of times that a change is simulated in each stream, with another topic each time. */
 const CHANGES_PER_STREAM = 3;
 
 export async function measureDense(

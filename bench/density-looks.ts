@@ -1,10 +1,10 @@
 /**
- * What one look at a window of questions sees, as `recalld drift` takes it, on the vectors of a neural encoder.
+ * What `recalld drift` detects in one window of queries, on the vectors of a neural encoder.
  *
  *     npx tsx bench/density-looks.ts [--quick] [--scale N] [--out FILE]
  *
- * The worlds have other articles left out than the ones on which the rule was chosen. `--scale 4` takes four times as
- * many draws.
+ * The worlds exclude other articles than the worlds on which the rule was chosen. `--scale 4` makes four times as many
+ * draws.
  */
 import { pathToFileURL } from 'node:url';
 import { denseWorld, encodeArticles, readArticles } from './density/article-world.ts';

@@ -1,11 +1,11 @@
 /**
- * How much faster several workers are done with the coverage of live queries than one, where the store answers after a
- * latency and is not the limit.
+ * How much faster several workers measure the coverage of live queries than one worker, if the store answers after a
+ * latency and is not the bottleneck.
  *
  *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
  *
- * On an embedded PostgreSQL in a temporary folder. Each worker has its own connections and its own job queue, takes jobs
- * as a process would, and calls the next one when there is enough to do.
+ * Uses an embedded PostgreSQL in a temporary folder. Each worker has its own connections and job queue, runs jobs as a
+ * process would, and enqueues the next job when there is enough work.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -116,7 +116,7 @@ async function startWorker() {
   const pool = createPool({ connection: server.connection, size: 10, logger });
   const backend = { kind: 'postgres', connection: server.connection } as const;
   const queue = await openJobQueue({ backend, jobs: [measureQueryCoverageJob], logger });
-  // The job asks for no more of what handlers may use.
+  // The job requires no more of the context than this.
   const context = {
     db: createDb(pool),
     queue,

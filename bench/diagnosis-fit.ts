@@ -32,9 +32,9 @@ import { type Ranked, type Reliability, rankedBy, reliabilityOf } from './diagno
 import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts';
 import { writeResult } from './result-file.ts';
 
-/** The same worlds ranked by judgement alone, and by weights that were fitted without them. */
+/** The same worlds, ranked by expert weights and by weights that were fitted without them. */
 export interface Comparison {
-  /** What was left out of the fit. */
+  /** Worlds excluded from the fit. */
   readonly left: LeftOut | 'check';
   readonly judged: Reliability;
   readonly fitted: Reliability;
@@ -43,7 +43,7 @@ export interface Comparison {
 export interface FitResult {
   readonly provenance: FitProvenance;
   readonly settings: FitSettings;
-  /** What sums of nats are divided by, so that they hold for kinds of faults that the fit did not see. */
+  /** Sums of nats are divided by this, so that they remain valid for kinds of faults that were not in the fit. */
   readonly temperature: number;
   readonly comparisons: readonly Comparison[];
 }

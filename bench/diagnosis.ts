@@ -28,21 +28,24 @@ import type { Shape, Worlds } from './diagnosis/shape.ts';
 import { drawWorld } from './diagnosis/world.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** What diagnoses of one kind of fault came to. */
+/** Outcomes of the diagnoses of one kind of fault. */
 export interface Kind {
   readonly name: string;
   readonly does: string;
   readonly cause: Cause;
   readonly isQuiet: boolean;
   readonly draws: number;
-  /** The cause was named, alone or beside another that was not told from it; or rightly none was. */
+  /**
+   * The cause was named, alone or beside a cause that could not be distinguished from it; or correctly no cause was
+   * named.
+   */
   readonly right: number;
-  /** Of these, beside another. */
+  /** Of these, named beside another cause. */
   readonly inPair: number;
-  /** None was named although there is one. */
+  /** No cause was named although there is one. */
   readonly unknown: number;
   readonly wrong: number;
-  /** What was named wrongly. */
+  /** Wrongly named causes. */
   readonly named: readonly Cause[];
 }
 
@@ -53,21 +56,21 @@ export interface DiagnosisResult {
   readonly stated: readonly Stated[];
 }
 
-/** The first seed of each kind of worlds. */
+/** First seed for each kind of world. */
 const seeds = { training: 1, calibrating: 1_000_001, judging: 4_000_001 } as const;
 const DRAWS = 10;
-/** Quiet streams are fewer kinds. */
+/** Quiet streams have fewer kinds. */
 const QUIET_DRAWS = 30;
 
 const everyKind = [...faults, ...quietStreams];
-/** Of these a quick look takes each third. */
+/** The quick mode uses every third kind. */
 const quickKinds = everyKind.filter((_, place) => place % 3 === 0);
 
 interface Drawn extends Ranked {
   readonly fault: Fault;
 }
 
-/** What of a pipeline decides which signs there are. */
+/** Pipeline properties that decide which signs exist. */
 function shapeText({ hasStore, hasEmbedder, hasDensity, liveQueries, segments, candidates }: Shape): string {
   const parts = { store: hasStore, embedder: hasEmbedder, density: hasDensity, live: liveQueries > 0 };
   const told = { segments: segments > 0, stages: candidates !== null };

@@ -21,10 +21,10 @@ import { drawSplit, readSplit, sealFile, sha256Of, splitFile, splitNames, writeT
 import { summarise } from './faults/summary.ts';
 import { provenance, writeResult } from './result-file.ts';
 
-// Sixteen calls at a time share one signal.
+// Sixteen concurrent calls share one signal.
 setMaxListeners(0);
 
-/** Of a world that something else on the machine disturbs. */
+/** A world that other work on the machine disturbed. */
 const ATTEMPTS = 3;
 
 function valueOf(flag: string): string | null {
@@ -41,8 +41,8 @@ function readRecords(file: string): WorldRecord[] {
 }
 
 /**
- * Shapes go to the parts whole, since each needs its history; those with small golden sets come first. Within a shape the
- * seeds give the order, so that what a run that was stopped has done is a sample of all.
+ * Shapes are assigned to parts as a whole, because each needs its history; shapes with small golden sets come first.
+ * Within a shape, seeds determine the order, so that the completed part of a stopped run is a sample of all worlds.
  */
 function partOf(worlds: readonly WorldPlan[], part: string | null): WorldPlan[] {
   const [index = 1, count = 1] = (part ?? '1/1').split('/').map(Number);
@@ -66,8 +66,8 @@ async function draw(name: string): Promise<void> {
 }
 
 /**
- * No fault makes a job of the daemon fail, but a machine that is busy with other things does; such a world is run again.
- * What is disturbed three times is kept with the jobs that failed, and left out of the summary.
+ * No fault makes a daemon job fail, but a busy machine does; such a world is run again. A world that is disturbed three
+ * times is recorded with the failed jobs, and excluded from the summary.
  */
 async function undisturbed(work: () => Promise<WorldRecord>): Promise<WorldRecord> {
   for (let attempt = 1; ; attempt++) {
@@ -97,7 +97,7 @@ async function run(): Promise<void> {
         else appendFileSync(out, `${line}\n`);
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id}: ${record.processSeconds.toFixed(1)} s\n`);
       } catch (error) {
-        // One world must not cost the others.
+        // A failure in one world must not lose the others.
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id} failed: ${String(error)}\n`);
         process.exitCode = 1;
       }

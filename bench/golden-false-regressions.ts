@@ -1,10 +1,10 @@
 /**
- * False regressions of noisy retrievers, and the delay of a true drop.
+ * False regressions with noisy retrievers, and the delay until a true drop is detected.
  *
  *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
  *
- * `--scale 4` takes four times as many streams. The file is written after each set of queries; `--resume` keeps the
- * cells that it has.
+ * `--scale 4` runs four times as many streams. The file is written after each set of queries; `--resume` keeps its
+ * cells.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -35,7 +35,9 @@ const SEED = 20_261_120;
 
 interface Plan {
   readonly days: number;
-  /** Queries of the set, runs by which a baseline is pinned, and the share of the streams where not all are taken. */
+  /**
+   * Number of queries in the set, number of runs for pinning a baseline, and the share of streams used if not all are.
+   */
   readonly cells: readonly { readonly queries: number; readonly reruns: number; readonly share?: number }[];
   readonly streams: number;
   readonly dropStreams: number;
@@ -61,14 +63,14 @@ const quickPlan: Plan = {
   dropStreams: 3,
   longestDelay: 6,
 };
-/** A drop with the share of the queries that come out anew beside it. */
+/** A drop, and the share of queries whose results change randomly as well. */
 const changes = [
   { drop: 0.05, churn: 0 },
   { drop: 0.05, churn: 0.1 },
   { drop: 0.03, churn: 0 },
 ] as const;
 
-/** @param before whose cells are kept */
+/** @param before earlier result whose cells are kept */
 export function measureGolden(
   quick: boolean,
   scale: number,
@@ -92,7 +94,7 @@ export function measureGolden(
   });
   for (const noise of noiseLevels) {
     for (const { queries, reruns, share = 1 } of cells) {
-      // What nights do hangs on the nights that are known, not on the reruns.
+      // The effect of nights depends on the number of known nights, not on the reruns.
       if (noise.rebuild !== null && reruns !== RERUNS) continue;
       const isSame = (cell: NullCell | DropCell): boolean =>
         cell.noise === noise.name && cell.queries === queries && cell.reruns === reruns;
@@ -102,7 +104,7 @@ export function measureGolden(
         dropped.push(...known.dropped);
         continue;
       }
-      // Without noise every stream is the same: nothing happens.
+      // Without noise every stream is the same, and nothing happens.
       const streams = isStill(noise) ? Math.ceil(plan.streams / 10) : plan.streams * scale * share;
       const runs = days * RUNS_PER_DAY;
       unchanged.push(...simulateNull(noise, queries, { streams, runs, reruns, seed: SEED }));
@@ -125,7 +127,7 @@ export function measureGolden(
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { quick, out, scale, resume } = readArguments(process.argv.slice(2), 'golden-false-regressions');
-  // Kept after each cell: the last ones take minutes.
+  // Written after each cell, because the last cells take minutes.
   const keep = (part: GoldenResult): void => {
     if (out !== null) writeResult(out, part);
   };

@@ -1,10 +1,10 @@
 /**
- * How often the bounds of index truth hold the truth, and how soon a store that is wrong pages.
+ * How often the bounds of index truth contain the true value, and how soon a wrong store pages.
  *
  *     npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
  *
- * Looks, verdicts, bounds and alarms are those of the daemon; stores, embedders and arrivals are simulated. `--scale 4`
- * takes four times as many draws.
+ * Probes, verdicts, bounds and alerts use the daemon's code; stores, embedders and arrivals are simulated. `--scale 4`
+ * makes four times as many draws.
  */
 import { pathToFileURL } from 'node:url';
 import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
@@ -21,14 +21,14 @@ import { type Item, type StoreWorld, storeWorlds } from './index-truth/stores.ts
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** Of stores of which a share is wrong in one way. */
+/** Stores with a share that is wrong in one way. */
 export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'told' | 'probe'> {
   readonly share: number;
   /** Days of 24 rounds. */
   readonly days: number;
-  /** Bounds that held the share: of the first round, or of the day where its looks are taken together. */
+  /** Bounds that contained the share: in the first round, or for the whole day if its probes are combined. */
   readonly held: ShareWithBounds;
-  /** Null where nothing pages by the measure. */
+  /** Null if no page depends on the measure. */
   readonly firstRound: ShareWithBounds | null;
   readonly inDay: ShareWithBounds | null;
 }
@@ -39,21 +39,21 @@ export interface LagCell {
   readonly quantile: number;
   readonly days: number;
   readonly held: ShareWithBounds;
-  /** Share of the days whose changes gave no upper bound. */
+  /** Share of days whose changes had no upper bound. */
   readonly noUpper: number;
 }
 
 export interface LagStreams {
   /** Seconds that changes may take. */
   readonly allowed: number;
-  /** 95th percentile of the time that they take in a stream that is as it should be. */
+  /** 95th percentile of the time that changes take in a healthy stream. */
   readonly usual: number;
   readonly changesPerDay: number;
   readonly quietDays: number;
-  /** Of these days: those that paged. */
+  /** Of these days, days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours from the moment when nothing arrives any more until the page: in the middle, and in 19 of 20 streams. */
+  /** Hours from the moment when arrivals stop until the page: median, and in 19 of 20 streams. */
   readonly medianHours: number | null;
   readonly mostHours: number | null;
 }
@@ -69,12 +69,12 @@ export interface IndexCoverageResult {
 const SEED = 20_261_126;
 const DAYS = 1000;
 const DOCUMENTS = 10_000;
-/** Days that look at the same store. */
+/** Days on which the same store is probed. */
 const DAYS_OF_STORE = 100;
 const SHARES = [0, 0.001, 0.005, 0.02, 0.1] as const;
 const ROUNDS = 24;
 
-/** Of one day: whether bounds held, and in which round it first paged; null for none. */
+/** For one day: whether bounds contained the value, and in which round the first page occurred; null if none did. */
 async function playDay(world: StoreWorld, items: readonly Item[], share: number, random: RandomNumbers) {
   const order = items.map((_, place) => place);
   const draw = (n: number): Tally => {
@@ -154,13 +154,13 @@ const QUANTILE = 0.95;
 const HOUR = 3600;
 const MIN_ARRIVALS = 20;
 
-/** Looked at each hour, over the changes of the day before it, as the daemon does. */
+/** Evaluated each hour, over the changes of the previous day, as the daemon does. */
 function watchStreams(usual: number, changesPerDay: number, streams: number, random: RandomNumbers): LagStreams {
   const allowed = HOUR;
   const pages = (arrivals: readonly Arrival[]): boolean => {
     if (arrivals.length < MIN_ARRIVALS) return false;
     const { value, bounds } = estimateLag(arrivals, QUANTILE);
-    // Whether something still waits is another question.
+    // Whether something is still waiting is a separate question.
     return isLate({
       seconds: value,
       atLeast: bounds?.low ?? value,

@@ -1,10 +1,10 @@
 /**
- * A round over a million documents in pgvector: the memory of the process, and that one which was killed goes on.
+ * A round over a million documents in pgvector: measures the process memory, and checks that a killed round continues.
  *
  *     npm run build && npx tsx bench/index-million.ts [--documents N]
  *
- * The store and the database are processes of their own. The round is killed with SIGKILL while it looks documents up,
- * and gone on with; every document must have been looked up once.
+ * The store and the database run in separate processes. The round is killed with SIGKILL while it looks up documents,
+ * and then continued; every document must have been looked up once.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -80,7 +80,7 @@ pipelines:
   };
 
   let peak = 0;
-  /** The code that it ended with; null when it was killed. */
+  /** Exit code; null if the process was killed. */
   const round = async (until: () => Promise<boolean>): Promise<number | null> => {
     const child = run('index', 'check', '--pipeline', 'docs', '--config', 'recalld.yaml');
     child.stdout?.resume();
@@ -94,12 +94,12 @@ pipelines:
     return ended[0] ?? null;
   };
   const started = performance.now();
-  // One that the store puts off before is gone on with.
+  // Continues a round that the store deferred earlier.
   while ((await round(async () => (await probeDocuments()) > documents / 3)) !== null);
   const before = await probeDocuments();
-  // As if the five minutes were over after which a worker that says nothing is given up.
+  // Simulates that the five minutes have passed after which a silent worker is given up.
   await watcher.query(`update index_rounds set leased_until = '-infinity'`);
-  // A store that slows down puts a round off; the next call goes on with it.
+  // A store that slows down defers a round; the next call continues it.
   let calls = 1;
   while ((await round(async () => false)) !== 0 && calls < 50) calls += 1;
   const { rows } = await watcher.query<{ measure: string; value: number; n: number }>(

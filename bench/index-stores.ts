@@ -1,13 +1,13 @@
 /**
- * How often the bounds of index truth hold the truth of stores as they are, and whether one that is wrong pages in the
+ * How often the bounds of index truth contain the true value in real stores, and whether a wrong store pages in the
  * first round: pgvector, Chroma, and the vector set of a Redis 8.
  *
  *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
  *
- * Without the services around it pgvector is that of npm, and there is no Redis. Rounds are those of the daemon, against
- * a database of its own. The stores list their ids, so that all documents are looked at; here that is kept from the
- * rounds, which have to draw. `--scale 4` takes four times as many draws. Where bounds held the truth in less than 93 % of
- * the draws, the store of that share is drawn anew, ten times as often.
+ * Without the services, pgvector comes from npm and Redis is skipped. Rounds use the daemon's code, with a separate
+ * database. The stores list their ids, so all documents could be checked; the bench hides the list, so that rounds have
+ * to sample. `--scale 4` makes four times as many draws. If bounds contained the true value in less than 93 % of the
+ * draws, the store with that share is drawn again, ten times as often.
  */
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
@@ -35,16 +35,16 @@ import { type ArrivalWorld, changesOfDay } from './index-truth/arrivals.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** Of one store of which a share is wrong in one way. */
+/** One store with a share that is wrong in one way. */
 export interface StoreCell {
   readonly store: string;
   readonly measure: string;
   readonly share: number;
   readonly draws: number;
   readonly held: ShareWithBounds;
-  /** In the first round; null where nothing of the share pages by this measure. */
+  /** Pages in the first round; null if no page depends on this share. */
   readonly paged: ShareWithBounds | null;
-  /** Documents that were named, and those of them with which nothing was wrong. */
+  /** Documents that were named, and how many of them were correct. */
   readonly named: number;
   readonly wronglyNamed: number;
 }
@@ -63,13 +63,13 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** Then other documents of the store are wrong. */
+/** After this many draws, other documents in the store are wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;
 const HOUR_MS = 3_600_000;
 const QUANTILE = 0.95;
-/** That a round may take to come to its end. */
+/** Time limit for a round. */
 const MAX_CALLS = 50;
 
 const measures = {
@@ -85,7 +85,7 @@ interface Size {
   readonly days: number;
 }
 
-/** The store without its list of ids, as one that has millions may be. */
+/** The store without its list of ids, like a store with millions of documents. */
 function unlisted(store: VectorStore): VectorStore {
   return { ...store, list: async () => ({ kind: 'unsupported', reason: 'It is to draw.' }) };
 }
@@ -96,14 +96,14 @@ async function forget(pool: Pool): Promise<void> {
   );
 }
 
-/** A busy machine slows the store down, which puts a round off: the next call goes on with it. */
+/** A busy machine slows the store down, which defers a round: the next call continues it. */
 async function wholeRound(world: IndexWorld, after?: number): Promise<void> {
   let outcome = await world.round(after);
   for (let call = 0; outcome !== 'done' && call < MAX_CALLS; call++) outcome = await world.round(0);
   if (outcome !== 'done') throw new Error(`A round ended as ${outcome}.`);
 }
 
-/** As many documents are wrong in each way. */
+/** The same number of documents is wrong in each way. */
 function brokenAtRandom(documents: number, share: number, random: RandomNumbers): (WrongWay | null)[] {
   const wrong = Math.round(documents * share);
   const ways = Array.from({ length: documents }, (_, id) => wrongWays[Math.floor(id / wrong)] ?? null);
@@ -114,7 +114,7 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
   return ways;
 }
 
-/** Share that is wrong in each way of what its measure draws from. */
+/** Share that is wrong in each way, of the population from which its measure samples. */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;
   const named = ways.length - count('orphaned');
@@ -174,7 +174,7 @@ async function drawFrom(
     }));
 }
 
-/** Times of arrival in hours of which some never come; those of quiet days are far below what is allowed. */
+/** Arrival times in hours, some of which are infinite; on quiet days they are far below the limit. */
 const arrivalsOf = (never: number): ArrivalWorld => ({
   world: '',
   changes: CHANGES_PER_DAY,
@@ -186,7 +186,7 @@ const arrivalsOf = (never: number): ArrivalWorld => ({
 
 const nameOf = (place: number): string => `new-${place}`;
 
-/** A day of new documents, looked for every hour, of which a share never comes. */
+/** A day of new documents, checked every hour, of which a share never arrives. */
 async function followDays(
   pool: Pool,
   { store, add, empty }: FillableStore,
@@ -250,7 +250,7 @@ export async function measureStore(
   }
 }
 
-/** The same whatever was drawn before it. */
+/** The same, regardless of what was drawn before. */
 export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
   const draws = ANEW * size.draws;
   return drawFrom(pool, opened, share, { ...size, draws }, randomNumbers(SEED + Math.round(1000 * share)));

@@ -1,11 +1,11 @@
 /**
- * Memory of one process that takes live queries in, while it is flooded: the resident set over the whole time.
+ * Memory of one process that ingests live queries under a flood: the resident set over the whole time.
  *
  *     npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
  *
- * Needs the build in dist/. PostgreSQL is a process of its own and does not count. The first half of the time brings as
- * many single queries as are answered; the second more batches at once than may be under way, of which some are sent
- * away. Whatever was answered 202 must have been counted in the database. Exits with 1 when a promise is broken.
+ * Needs the build in dist/. PostgreSQL is a separate process and does not count. The first half sends as many single
+ * queries as are answered. The second half sends more concurrent batches than the memory limit allows, and some are
+ * refused. Everything that was answered 202 must be counted in the database. Exits with 1 if a promise is broken.
  */
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
@@ -17,7 +17,7 @@ import { type LoadResult, sendLoad } from './speed/http-load.ts';
 import { liveBatch, liveConfig, liveQuery } from './speed/live-config.ts';
 import { type IngestMemoryResult, memoryFile, type Phase } from './speed/memory-result.ts';
 
-/** What is promised in docs/how-to/scaling.md. */
+/** Promised in docs/how-to/scaling.md. */
 const PROMISED_MB = 300;
 const BATCH = 1000;
 const LOOK_MS = 100;

@@ -1,7 +1,8 @@
 /**
- * How much narrower than people alone bounds can get by any use of a judge's grades: the share of the spread of what people
- * say of a query that is known from what the model gave its documents, by the score of these grades as recalld uses it, and
- * by the mean of what people say of all queries with the same grades at the same ranks, which no estimate can better.
+ * How much narrower than with human judgments only bounds can become by any use of a judge's grades. Computes the share
+ * of the variance in human scores of a query that the model's grades explain: by the score that recalld computes from
+ * these grades, and by the mean human score of all queries with the same grades at the same ranks, which no estimate
+ * can exceed.
  *
  *     npx tsx bench/judging-ceiling.ts [--quick] [--out FILE]
  */
@@ -15,7 +16,7 @@ import { commandOf, type Provenance, provenance, readArguments, writeResult } fr
 export interface CeilingCell {
   readonly measure: ScoredMeasure;
   readonly bias: number;
-  /** Shares of the variance of what people say, 0 to 1. */
+  /** Shares of the variance in human scores, 0 to 1. */
   readonly byScore: number;
   readonly byAny: number;
 }
@@ -30,7 +31,7 @@ export interface CeilingResult {
 const SEED = 20_261_215;
 const KAPPA = 0.8;
 const SESSIONS = 60_000;
-/** Queries by which the mean of a pattern of grades is drawn to that of all. */
+/** Strength, in queries, with which the mean of a grade pattern is shrunk towards the overall mean. */
 const PRIOR = 5;
 
 export function measureCeiling(quick: boolean): CeilingResult {
@@ -58,7 +59,7 @@ function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<Ceili
   const variance = mean(people.map((y) => (y - peopleMean) ** 2));
   const modelVariance = mean(model.map((f) => (f - modelMean) ** 2));
   const covariance = mean(people.map((y, at) => (y - peopleMean) * ((model[at] ?? 0) - modelMean)));
-  // What one half says of a pattern of grades is held against the other half.
+  // The means per grade pattern in one half are compared with the other half.
   const patterns = queries.map(({ grades }) => grades.map(([, grade]) => grade).join(''));
   const errors = [0, 1].flatMap((half) => {
     const sums = new Map<string, { sum: number; n: number }>();

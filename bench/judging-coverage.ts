@@ -1,9 +1,9 @@
 /**
- * How often the bounds of judged live relevance hold the truth, and how much narrower a judge makes them.
+ * How often the bounds of judged live relevance contain the true value, and how much narrower a judge makes them.
  *
  *     npx tsx bench/judging-coverage.ts [--quick] [--scale N] [--out FILE]
  *
- * `--scale 4` takes four times as many draws.
+ * `--scale 4` makes four times as many draws.
  */
 import { pathToFileURL } from 'node:url';
 import { agreementOf } from '../src/judging/rules/agreement.ts';
@@ -18,13 +18,13 @@ export interface JudgedCell {
   readonly judge: Judge;
   readonly budget: Budget;
   readonly bound: ScoredMeasure | 'agreement';
-  /** Draws that had bounds. */
+  /** Number of draws that had bounds. */
   readonly draws: number;
-  /** Share of them that held the truth. */
+  /** Share of those draws whose bounds contained the true value. */
   readonly coverage: ShareWithBounds;
-  /** Mean width over that of people alone; null for the agreement. */
+  /** Mean width relative to human judgments only; null for the agreement. */
   readonly width: number | null;
-  /** Mean estimate less the truth. */
+  /** Mean estimate minus the true value. */
   readonly bias: number;
 }
 

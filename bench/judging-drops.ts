@@ -1,11 +1,11 @@
 /**
- * How soon a drop of judged live relevance is called and what people make of it, how often one is called that is none, and
- * whether a judge that drifts is told from a retriever that got worse.
+ * How soon a drop in judged live relevance is reported and what human judgments make of it, how often a false drop is
+ * reported, and whether a drifting judge is distinguished from a worse retriever.
  *
  *     npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
  *
- * `--scale 4` takes four times as many streams. The rule was tuned on the streams of the usual seed; what it does on those
- * of another one is published beside them: `--scale 0.4 --seed 20261213 --out bench/results/judging-drops-unseen.json`.
+ * `--scale 4` runs four times as many streams. The rule was tuned on the streams of the default seed; its results on
+ * another seed are published beside them: `--scale 0.4 --seed 20261213 --out bench/results/judging-drops-unseen.json`.
  */
 import { pathToFileURL } from 'node:url';
 import { type RateWithBounds, rateWithBounds, type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -26,14 +26,14 @@ export interface ChangeCell {
   readonly change: string;
   readonly unrest: string;
   readonly streams: number;
-  /** Called as a drop within three days. */
+  /** Reported as a drop within three days. */
   readonly called: ShareWithBounds;
-  /** Confirmed and taken back by people within ten days. */
+  /** Confirmed or withdrawn by human judgments within ten days. */
   readonly confirmed: ShareWithBounds;
   readonly takenBack: ShareWithBounds;
-  /** Called as a change of the judge within three days. */
+  /** Reported as a change in the judge within three days. */
   readonly judge: ShareWithBounds;
-  /** Called as a drop at any time. */
+  /** Reported as a drop at any time. */
   readonly everCalled: ShareWithBounds;
 }
 
@@ -52,14 +52,17 @@ const KAPPA = 0.6;
 const DROP = 0.1;
 const BUDGET = { model: 200, people: 20 };
 const POOL = 12_000;
-/** Days before a change: the panel fills, and six weeks to hold against; and days that are watched after it. */
+/**
+ * Days before a change, in which the panel fills and six weeks are collected for comparison; and days observed after
+ * it.
+ */
 const BEFORE = 44;
 const AFTER = 12;
 const DRIFT = 0.2;
 
 const unrests = {
   none: () => () => 0,
-  /** Badly answered sessions come more on weekends, and wander from day to day. */
+  /** Poorly answered sessions are more frequent on weekends, and vary from day to day. */
   'weekends and days': (random: RandomNumbers) => {
     const days = Array.from({ length: 500 }, () => Math.abs(random.normal()));
     return (day: number) => 0.03 * (days[day] ?? 0) + (day % 7 >= 5 ? 0.04 : 0);
@@ -69,7 +72,7 @@ const unrests = {
 interface DropsSettings {
   readonly quick: boolean;
   readonly scale: number;
-  /** Null: that on which the rule was tuned. */
+  /** Null: the seed on which the rule was tuned. */
   readonly seed: number | null;
 }
 
@@ -177,7 +180,7 @@ const onset = (size: number) => (day: number) => (day < BEFORE ? 0 : size);
 
 const isCalled = ({ state }: StreamDay): boolean => state !== null && state !== 'none';
 
-/** How often it begins to be so. */
+/** How often this state begins. */
 function episodes(stream: readonly StreamDay[], is: (one: StreamDay) => boolean): number {
   return stream.filter((one, at) => is(one) && !(at > 0 && is(stream[at - 1] as StreamDay))).length;
 }

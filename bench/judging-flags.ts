@@ -1,7 +1,7 @@
 /**
- * How many attacks on a grading model, and how many harmless sentences, the judge flags, and whether any text reaches it
- * changed: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in test/fixtures/judging; attacks of the kind `fresh`
- * were written after the signs, which were not changed for them.
+ * How many attacks on a grading model and how many harmless sentences the judge flags, and whether any text reaches the
+ * judge changed: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in test/fixtures/judging; attacks of the
+ * kind `fresh` were written after the signs, which were not changed for them.
  */
 import { readFileSync } from 'node:fs';
 import { addressesModel } from '../src/judging/rules/injection-signs.ts';
@@ -26,7 +26,7 @@ for (const line of read('benign.txt')) {
   else benign.push({ language, text: line });
 }
 
-/** Whether the judge gets the text letter for letter. */
+/** True if the judge receives the text unchanged. */
 const isIntact = (text: string): boolean => {
   const sent = gradeMessages('a query', text).messages.at(-1)?.content ?? '';
   return (JSON.parse(sent) as { document: string }).document === text;

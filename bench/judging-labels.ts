@@ -1,6 +1,6 @@
 /**
- * How wide the bounds of judged live relevance are by how many live queries people grade, with ten times as many graded by
- * a judge, and without one.
+ * How wide the bounds of judged live relevance are, by the number of live queries that people grade: with ten times as
+ * many graded by a judge, and without a judge.
  *
  *     npx tsx bench/judging-labels.ts
  */

@@ -1,7 +1,7 @@
 /**
- * How far nDCG over the pool of judged documents is from nDCG on full judgments, with the data of the demo: the ideal order
- * of the one is that of the graded documents, that of the other is of all that there are. And how much of that a deeper
- * search of the store would bring, if the documents nearest to the question were graded beside those that users got.
+ * How far nDCG over a pool of judged documents is from nDCG on full judgments, with the demo data: the first uses the
+ * ideal order of the graded documents, the second of all documents. Also measures how much a deeper search of the store
+ * would help, if the documents nearest to the query were graded in addition to the documents that users got.
  *
  *     npx tsx bench/judging-pool.ts
  */
@@ -25,7 +25,7 @@ const [documents, questions, answers, vectorOf] = await Promise.all([
 ]);
 const embedded = documents.map(({ id, text }) => ({ id, vector: vectorOf(text) ?? new Float32Array() }));
 const dropped = new Set(chooseDroppedIds(documents.map(({ id }) => id)));
-/** Of each question, all documents, the nearest first. */
+/** All documents for each query, nearest first. */
 const ranked = questions.map(({ id, text }) => {
   const asked = vectorOf(text) ?? new Float32Array();
   const nearest = embedded
@@ -39,9 +39,9 @@ type Answers = (nearest: readonly string[]) => readonly string[];
 
 interface Service {
   readonly name: string;
-  /** What the store holds, the nearest first. */
+  /** Documents in the store, nearest first. */
   readonly held: Answers;
-  /** Of that, what users are shown. */
+  /** Of these, the documents shown to users. */
   readonly shown: Answers;
 }
 
@@ -51,7 +51,7 @@ const services: readonly Service[] = [
   { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
-/** Documents of the store that are graded beside those that users got, the nearest first. */
+/** Documents in the store that are graded in addition to the documents that users got, nearest first. */
 const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],

@@ -3,9 +3,10 @@
  *
  *     npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
  *
- * On an embedded PostgreSQL in a temporary folder, with the pool of a daemon. The samples of a pipeline are spread over
- * its window of a day: ten results and two tags each, a tenth with a click and a thumb. The first round learns the expected
- * clicks from the day before (`live.baseline: 1d`), as once a day; the second is like all others of a day.
+ * Uses an embedded PostgreSQL in a temporary folder, with a daemon's pool. The samples of a pipeline are spread over
+ * its window of a day: ten results and two tags each, a tenth with a click and a thumb. The first round learns the
+ * expected clicks from the day before (`live.baseline: 1d`), as happens once a day; the second is like all other rounds
+ * of a day.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -35,13 +36,13 @@ const { values } = parseArgs({
 });
 const names = Array.from({ length: Number(values.pipelines) }, (_, index) => `pipeline-${index}`);
 const samples = Number(values.samples);
-/** As `storage.pool_size` is by default. */
+/** Default of `storage.pool_size`. */
 const POOL_SIZE = 10;
 const DAYS = 2;
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
-  // The bench says what it measured, and nothing else.
+  // The bench prints only its measurements.
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), 'recalld-live-fleet-'));

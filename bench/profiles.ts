@@ -1,6 +1,5 @@
 /**
- * Where time goes: profiles of the V8 sampler, function by function.
- *
+ * Shows where time is spent: profiles from the V8 sampler, by function.
  *     npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json; `npm run gen` then the page
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,7 +26,7 @@ async function ofEvaluation(): Promise<Profile> {
   });
 }
 
-/** The main thread and the thread that computes, from the start of the daemon to its end. */
+/** The main thread and the compute thread, from the daemon's start to its end. */
 async function ofGoldenRuns(): Promise<Profile[]> {
   const retriever = await startScript('bare-moving-retriever.ts');
   try {

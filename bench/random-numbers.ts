@@ -1,4 +1,4 @@
-/** Random numbers of the simulations, from a seed. */
+/** Random numbers for the simulations, from a seed. */
 import { createRandom } from '../src/math/stats/random.ts';
 
 export interface RandomNumbers {

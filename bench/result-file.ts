@@ -14,14 +14,14 @@ export interface Provenance {
 }
 
 export interface BenchArguments {
-  /** Seconds instead of minutes, for a test of the script; writes nothing unless `--out` says where. */
+  /** Runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is set. */
   readonly quick: boolean;
   readonly out: string | null;
   /** Times as many streams. */
   readonly scale: number;
-  /** Other chance than that of the published result; null: its own. */
+  /** A different seed than in the published result; null: the default seed. */
   readonly seed: number | null;
-  /** Go on from the file of before. */
+  /** Continue from the existing file. */
   readonly resume: boolean;
 }
 
@@ -63,7 +63,7 @@ export function writeResult(file: string, result: object): void {
   writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`);
 }
 
-/** Null when there is none. */
+/** Null if there is no file. */
 export function readResult(file: string): unknown {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }

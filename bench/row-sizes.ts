@@ -1,10 +1,10 @@
 /**
- * Bytes of PostgreSQL for a row of each table that grows with traffic, indexes and TOAST included.
+ * Bytes that PostgreSQL needs per row in each table that grows with traffic, including indexes and TOAST.
  *
  *     npx tsx bench/row-sizes.ts [--rows N] [--out FILE]
  *
- * On an embedded PostgreSQL in a temporary folder: texts of 60 characters, ten results, two tags, a session and a user,
- * and vectors of 0, 384, 768 and 1,536 numbers.
+ * Uses an embedded PostgreSQL in a temporary folder: texts of 60 characters, ten results, two tags, a session and a
+ * user, and vectors with 0, 384, 768 and 1,536 numbers.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,9 +23,9 @@ import { type Provenance, provenance, writeResult } from './result-file.ts';
 export interface RowSizes {
   readonly provenance: Provenance;
   readonly rows: number;
-  /** Bytes of one live query, by the numbers in its vector. */
+  /** Bytes per live query, by the number of vector elements. */
   readonly liveQuery: Readonly<Record<string, number>>;
-  /** Of one query_coverage row with five neighbours, the query having come with its vector. */
+  /** Bytes per query_coverage row with five neighbours, for a query that arrived with its vector. */
   readonly coverage: number;
   readonly feedback: number;
 }
@@ -35,7 +35,7 @@ const DIMENSIONS = [0, 384, 768, 1536];
 const quiet = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
-  // The bench says what it measured, and nothing else.
+  // The bench prints only its measurements.
 }
 
 export async function measureRowSizes(rows: number): Promise<RowSizes> {

@@ -1,11 +1,11 @@
 /**
- * How often judged live queries call a shadow worse or better that is as good, over 90 days of looking, and whether one that
- * is .03 nDCG worse is called within the number of days that its report announces.
+ * How often judged live queries report that an equal shadow is worse or better, over 90 days of daily reports, and
+ * whether a shadow that is .03 nDCG worse is reported within the number of days that its report announces.
  *
  *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
  *
- * Sums, bounds and verdicts are those of the daemon; live queries and their grades are simulated. `--scale 4` takes four
- * times as many shadows.
+ * Sums, bounds and verdicts use the daemon's code; live queries and their grades are simulated. `--scale 4` simulates
+ * four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
 import { DAY_MS } from '../src/core/time.ts';
@@ -16,32 +16,32 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface RelevanceWorld {
-  /** Sessions a day of which queries are drawn, and the most queries of one. */
+  /** Sessions per day from which queries are sampled, and the maximum number of queries per session. */
   readonly sessions: number;
   readonly mostQueries: number;
-  /** Standard deviation of what one query differs by between the two lists. */
+  /** Standard deviation of a query's difference between the two lists. */
   readonly spread: number;
-  /** Whether a few lists lose much and many gain a little, by as much on the whole. */
+  /** True if a few lists lose much and many gain a little, with the same total. */
   readonly isSkewed: boolean;
 }
 
 export interface EqualRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** Ever called worse or better within the 90 days. */
+  /** Ever reported as worse or better within the 90 days. */
   readonly everCalled: ShareWithBounds;
-  /** Of all daily reports. */
+  /** Share of all daily reports. */
   readonly reports: number;
 }
 
 export interface WorseRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** That announced a number of days, at the first report that could. */
+  /** Announced a number of days, at the first report that could. */
   readonly announced: ShareWithBounds;
-  /** Median of the announced days; null when none was. */
+  /** Median of the announced days; null if none was announced. */
   readonly days: number | null;
-  /** Of those that announced: called worse by then; null when none did. */
+  /** Of the announced shadows: reported as worse by then; null if none was announced. */
   readonly inTime: ShareWithBounds | null;
-  /** Called worse within the days that are simulated, and called better. */
+  /** Reported as worse within the simulated days, and reported as better. */
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
 }
@@ -69,7 +69,7 @@ const worlds: readonly RelevanceWorld[] = [
   { sessions: 10, mostQueries: 3, spread: 0.15, isSkewed: true },
 ];
 
-/** Differences of queries: most are 0, since most lists are alike. */
+/** Differences per query: most are 0, because most lists are equal. */
 function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () => {
     if (random.uniform() >= CHANGED) return 0;
@@ -81,7 +81,7 @@ function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: Ra
   return raw.map((one) => (spread / deviation) * (one - usual) + mean);
 }
 
-/** Half of what a query differs by is of its session; small segments and suspect queries are drawn more often. */
+/** Half of a query's difference comes from its session; small segments and suspect queries are sampled more often. */
 function playDay(world: RelevanceWorld, pool: Float64Array, day: number, random: RandomNumbers): SummedDay {
   const pairs: LivePair[] = [];
   const drawn = (): number => pool[random.below(POOL)] ?? 0;
@@ -102,7 +102,7 @@ const dayNumber = (day: string | null): number | null => (day === null ? null : 
 
 interface Played {
   readonly verdict: string;
-  /** Day of the call, and day by which it was announced, from 1; null for none. */
+  /** Day of the report, and day by which it was announced, from 1; null if there was none. */
   readonly calledOn: number | null;
   readonly announced: number | null;
 }
@@ -114,7 +114,7 @@ function play(world: RelevanceWorld, pool: Float64Array, most: number, random: R
   for (let day = 1; day <= most; day++) {
     days.push(playDay(world, pool, day, random));
     if (isKnown) continue;
-    // Also of one that is called on this very day: what it would have announced.
+    // Includes a shadow that is reported on the same day: what it would have announced.
     const evidence = evidenceOfPairs(days, DIFFERENCE, 1);
     if (evidence.state === 'unknown') continue;
     isKnown = true;

@@ -1,10 +1,10 @@
 /**
- * How often a shadow is called worse or better that is as good, over 90 days of looking, and whether one that is .03 nDCG
- * worse on 300 questions is called within the number of days that its report announces.
+ * How often an equal shadow is reported as worse or better, over 90 days of daily reports, and whether a shadow that is
+ * .03 nDCG worse on 300 queries is reported within the number of days that its report announces.
  *
  *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
  *
- * The tests are those of the daemon; runs are simulated. `--scale 4` takes four times as many shadows.
+ * The tests use the daemon's code; runs are simulated. `--scale 4` simulates four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -22,29 +22,29 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface ShadowWorld {
-  /** Standard deviation of what one question differs by between the two retrievers. */
+  /** Standard deviation of a query's difference between the two retrievers. */
   readonly questions: number;
-  /** And of one question's difference from run to run. */
+  /** Standard deviation of one query's difference from run to run. */
   readonly noise: number;
 }
 
 export interface EqualCell extends ShadowWorld {
   readonly shadows: number;
-  /** Ever called worse or better within the 90 days. */
+  /** Ever reported as worse or better within the 90 days. */
   readonly everCalled: ShareWithBounds;
-  /** Of all daily reports. */
+  /** Share of all daily reports. */
   readonly reports: number;
 }
 
 export interface WorseCell extends ShadowWorld {
   readonly shadows: number;
-  /** That announced a number of days, at the first report that could. */
+  /** Announced a number of days, at the first report that could. */
   readonly announced: ShareWithBounds;
-  /** Median of the announced days; null when none was. */
+  /** Median of the announced days; null if none was announced. */
   readonly days: number | null;
-  /** Of those that announced: called worse by then; null when none did. */
+  /** Of the announced shadows: reported as worse by then; null if none was announced. */
   readonly inTime: ShareWithBounds | null;
-  /** Called worse within the 90 days, and called better. */
+  /** Reported as worse within the 90 days, and reported as better. */
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
 }
@@ -62,7 +62,7 @@ const SEED = 20_261_123;
 const QUESTIONS = 300;
 const DIFFERENCE = 0.03;
 const DAYS = 90;
-/** Questions that a retriever of the same index answers in another way. */
+/** Queries that a retriever over the same index answers differently. */
 const CHANGED = 0.4;
 const POOL = 50_000;
 
@@ -82,7 +82,10 @@ const worseWorlds: readonly ShadowWorld[] = [
   { questions: 0.2, noise: 0.1 },
 ];
 
-/** Differences of questions: most are 0 and a few are large, since a relevant document is lost whole or found whole. */
+/**
+ * Differences per query: most are 0 and a few are large, because a relevant document is either lost or found as a
+ * whole.
+ */
 function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () =>
     random.uniform() < CHANGED ? Math.sign(random.uniform() - 0.5) * random.uniform() ** 2 : 0,
@@ -94,11 +97,11 @@ function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumber
 
 interface Played {
   readonly tests: readonly GoldenTest[];
-  /** Day by which it was to be called, as announced by the first report that could; null when none could. */
+  /** Announced day of the report, by the first report that could announce one; null if none could. */
   readonly announced: number | null;
 }
 
-/** One shadow, asked once a day; nothing is looked for after it was called. */
+/** One shadow, tested once a day; nothing is simulated after it was reported. */
 function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers): Played {
   const differences = Float64Array.from({ length: QUESTIONS }, () => pool[random.below(POOL)] ?? 0);
   const usual = Float64Array.from({ length: QUESTIONS }, () => 0.3 + 0.6 * random.uniform());
@@ -106,7 +109,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
   const tests: GoldenTest[] = [];
   let announced: number | null = null;
   for (let day = 1; day <= DAYS; day++) {
-    // Each of the two sides moves by itself.
+    // Each of the two sides varies independently.
     const moved = (): number => (noise / Math.SQRT2) * random.normal();
     pairs.push({
       baseline: usual.map((score) => score + moved()),
@@ -114,7 +117,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
     });
     if (!isTestDue(pairs.length, tests.length)) continue;
     tests.push(testOf(pairs, tests.length + 1));
-    // Also of one that this very test calls: what it would have announced.
+    // Includes a shadow that this very test reports: what it would have announced.
     const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
     const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
     if (evidence.state === 'enough') announced ??= day;

@@ -1,9 +1,9 @@
 /**
- * A fleet under mixed load while its parts are killed at random; ends with what was accepted against what is stored.
+ * A fleet under mixed load while its processes are killed at random. At the end, compares accepted with stored data.
  *
  *     npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
  *
- * Needs the build in dist/. Everything listens on the loopback interface. Exits with 1 when anything was lost, counted
+ * Needs the build in dist/. Everything listens on the loopback interface. Exits with 1 if anything was lost, counted
  * twice or left undone.
  */
 import { readFileSync } from 'node:fs';
@@ -42,10 +42,10 @@ export interface SoakSettings {
 }
 
 const GOLDEN_QUERIES = 100;
-/** Leases, locks and waits of jobs that were cut off have run out by then. */
+/** By then, leases, locks and waits of interrupted jobs have expired. */
 const SETTLE_MS = 180_000;
 
-/** Runs the soak to its end and gives everything back, whatever happens. */
+/** Runs the soak to its end and releases everything, whatever happens. */
 export async function soak(settings: SoakSettings): Promise<SoakResult> {
   const cleanups: (() => Promise<unknown>)[] = [];
   try {
@@ -116,7 +116,7 @@ async function run(
   await callers.stop();
   say('the load has ended; what is under way comes to its end');
   const ask = await connected(postgres.connection, atEnd);
-  // The schedule goes on, since it is a tick by which runs that nobody works on any more are found.
+  // The schedule continues, because a tick finds runs that no worker is processing.
   const loadEnded = new Date();
   await waitFor(async () => (await readGoldenLedger(ask, loadEnded)).running === 0, {
     timeoutMs: SETTLE_MS,
@@ -162,7 +162,7 @@ async function connected(
   return client;
 }
 
-/** Of the second process of each role, which is never killed. */
+/** The second process in each role, which is never killed. */
 function residentSets(fleet: Fleet): MemoryRow[] {
   return (['api', 'worker', 'scheduler'] as const).map((role) => {
     const [, survivor] = fleet.of(role);

@@ -1,4 +1,4 @@
-/** Fails when a bar is missed in the results that `npm run bench` wrote. */
+/** Fails if a limit is exceeded in the results that `npm run bench` wrote. */
 import { readFileSync } from 'node:fs';
 import { type SpeedResult, speedFile } from './speed/result.ts';
 import { isMet } from './speed/row.ts';

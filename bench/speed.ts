@@ -71,7 +71,7 @@ async function measure(quick: boolean, names: readonly string[]): Promise<SpeedR
   return { provenance: provenance('npm run bench', 1, startedAt), load, rows: measured, curves };
 }
 
-/** The results of before, with these rows in the place of theirs. */
+/** The earlier results, with these rows replaced. */
 function keep(before: SpeedResult, { provenance: now, load, rows: measured }: SpeedResult): SpeedResult {
   const apart = measured.map((row) => ({ ...row, notes: [...row.notes, howApart(row.name, now, load)] }));
   const kept = before.rows.map((row) => apart.find(({ name }) => name === row.name) ?? row);
@@ -99,7 +99,7 @@ const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; there are ${known.join(', ')}.`);
 const { quick } = values;
 const result = await measure(quick, names);
-// A part of the rows, or a hundredth of the work, is no result to keep unless somebody says so.
+// Some of the rows, or a hundredth of the work, are no result to store unless requested.
 if (values.keep && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
 else if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
 else writeResult(speedFile, result);

@@ -1,10 +1,11 @@
 /**
- * How often variants that are alike are called worse or better, and a split that is as declared is called off, over 90 days
- * of looking; and how soon a variant is called that is worse, and a split that is off.
+ * How often equal variants are reported as worse or better, and a correct split as wrong, over 90 days; and how soon a
+ * worse variant or a wrong split is reported.
  *
  *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
  *
- * The sums, bounds and verdicts are those of the daemon; sessions are simulated. `--scale 4` takes four times as many streams.
+ * The sums, bounds and verdicts use the daemon's code; sessions are simulated. `--scale 4` runs four times as many
+ * streams.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -20,37 +21,37 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 interface VariantWorld {
-  /** Kept sessions a day of both arms. */
+  /** Stored sessions per day in both arms. */
   readonly sessions: number;
-  /** Sampling rate; what users said was bad is kept in any case. */
+  /** Sampling rate; queries with negative feedback are always stored. */
   readonly rate: number;
-  /** Share of queries with a click, and of opinions that are positive. */
+  /** Share of queries with a click, and share of opinions that are positive. */
   readonly clicks: number;
   readonly positive: number;
 }
 
 export interface NullCell extends VariantWorld {
   readonly streams: number;
-  /** Ever called worse or better within the 90 days, by any measure. */
+  /** Ever reported as worse or better within the 90 days, by any measure. */
   readonly everCalled: ShareWithBounds;
-  /** Of all daily reports. */
+  /** Share of all daily reports. */
   readonly reports: number;
   readonly splitCalled: ShareWithBounds;
 }
 
 export interface WorseCell extends VariantWorld {
   readonly streams: number;
-  /** Of positive feedback and of clicks. */
+  /** For positive feedback and for clicks. */
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
-  /** Median of the days until then, of those that were called; null when none was. */
+  /** Median number of days until the report, among reported streams; null if there were none. */
   readonly days: number | null;
 }
 
 export interface SplitCell extends VariantWorld {
   readonly streams: number;
-  /** Of the sessions of one arm, those that never came. */
+  /** Share of one arm's sessions that never arrived. */
   readonly lost: number;
   readonly called: ShareWithBounds;
   readonly days: number | null;
@@ -66,7 +67,9 @@ export interface VariantResult {
 
 const SEED = 20_261_124;
 const DAYS = 90;
-/** Of the queries with an opinion, of sessions with a grade, and the most queries of a session. */
+/**
+ * Number of queries with an opinion, number of sessions with a grade, and the maximum number of queries per session.
+ */
 const SAID = 0.15;
 const GRADED = 0.1;
 const MAX_QUERIES = 6;
@@ -87,16 +90,16 @@ const worlds: readonly VariantWorld[] = [
   { sessions: 60, rate: 0.01, clicks: 0.5, positive: 0.6 },
 ];
 
-/** What an arm does to its users. */
+/** Effect of an arm on its users. */
 interface Arm {
   readonly name: string;
-  /** What is taken off the chances of the world. */
+  /** Subtracted from the world's probabilities. */
   readonly loss: number;
-  /** Of its sessions, those that never come. */
+  /** Share of its sessions that never arrive. */
   readonly lost: number;
 }
 
-/** Sessions differ: some like nothing, some click on everything, and their queries are alike. */
+/** Sessions differ: some users like nothing, some click on everything, and a session's queries are alike. */
 function playDay(
   { sessions, rate, clicks, positive }: VariantWorld,
   arms: readonly Arm[],
@@ -112,7 +115,7 @@ function playDay(
     const mood = 2 * random.uniform();
     const size = 1 + random.below(MAX_QUERIES);
     const isGraded = cluster < GRADED * rate;
-    // What is neither kept by its draw nor asked for an opinion leaves no trace.
+    // A query that is neither sampled nor gets an opinion leaves no trace.
     for (let query = 0; query < size; query++) {
       const replacesLast = random.uniform() < SAID;
       const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);
@@ -144,7 +147,7 @@ function playDay(
   );
 }
 
-/** @returns days with a name each, looked at after the last: what was called once stays so */
+/** @returns a name for each day, evaluated after the last; a reported state remains */
 function play(world: VariantWorld, arms: readonly Arm[], days: number, random: RandomNumbers) {
   const played = Array.from({ length: days }, (_, day) => ({
     ...playDay(world, arms, random),
@@ -190,7 +193,7 @@ export function measureVariants(quick: boolean, scale: number, say: (line: strin
   const worse = worlds.flatMap((world): WorseCell[] => {
     const streams = streamsOf(50);
     const difference = 0.03;
-    // Of what is rarer there is not so much to lose.
+    // A rarer event can drop by less.
     if (world.clicks <= difference) return [];
     const arms = [equalArms[0] as Arm, { name: 'next', loss: difference, lost: 0 }];
     const played = Array.from({ length: streams }, () => play(world, arms, lookDays, random));

@@ -1,11 +1,12 @@
 /**
- * What it costs to watch a site for a day: 10 live queries a second of which a tenth is kept, 300 golden questions each
- * hour, one pipeline.
+ * The cost of monitoring a site for a day: 10 live queries per second, of which a tenth is sampled, 300 golden queries
+ * per hour, one pipeline.
  *
  *     npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
  *
- * Needs the build in dist/. Traffic is sent for so many seconds, and so many golden runs follow; a day is 86,400 times
- * the mean second of traffic and 24 times the mean run. What the daemon does by schedule is in the seconds of traffic.
+ * Needs the build in dist/. Sends traffic for the given number of seconds, then runs golden runs. A day is 86,400 times
+ * the mean second of traffic and 24 times the mean run. Scheduled work of the daemon is included in the seconds of
+ * traffic.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -50,9 +51,9 @@ pipelines:
     golden: [{set: faq}]
 `;
 
-/** What was used up at a moment. */
+/** Resources used at a moment. */
 interface Used {
-  /** Seconds of processor time: of the daemon, and of its PostgreSQL. */
+  /** Seconds of processor time: for the daemon, and for its PostgreSQL. */
   readonly daemon: number;
   readonly postgres: number;
   readonly rows: number;
@@ -68,7 +69,7 @@ await withDaemon(config, async (daemon) => {
   await run(process.execPath, [program, 'golden', 'import', 'set.csv', '--set', 'faq'], daemon.folder);
   const goldenRun = () =>
     run(process.execPath, [program, 'golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'], daemon.folder);
-  // The first has no baseline, and makes what the others find.
+  // The first run has no baseline, and creates what the other runs read.
   await goldenRun();
 
   const start = await used(client, daemon);
@@ -88,7 +89,7 @@ await withDaemon(config, async (daemon) => {
   say('processor time of PostgreSQL', aDay('postgres'), 's');
   say('rows written', aDay('rows'), '');
   say('calls of the retriever', aDay('asked'), '');
-  // Of a minute of traffic it would be the first pages of each table; see bench/row-sizes.ts for what a row takes.
+  // One minute of traffic would only measure the first pages of each table; see bench/row-sizes.ts for row sizes.
   process.stdout.write(`growth of the tables by golden runs: ${(aDay('bytes')[1] / 1e6).toFixed(1)} MB\n`);
   const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
   process.stdout.write(
@@ -111,12 +112,12 @@ async function sendTraffic({ url }: Daemon): Promise<void> {
     if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   }
-  // What was kept waits for nothing, but the last second is a second too.
+  // Sampled queries are stored without delay, but the last second counts too.
   await sleep(Math.max(0, startedAt + seconds * 1000 - performance.now()));
 }
 
 async function used(client: Client, { pid }: Daemon): Promise<Used> {
-  // Sessions tell the statistics once a second at most.
+  // Sessions update the statistics at most once a second.
   await sleep(2000);
   const { rows } = await client.query<{ rows: string; bytes: string }>(
     `select sum(n_tup_ins) as rows, sum(pg_total_relation_size(relid)) as bytes from pg_stat_user_tables`,
@@ -134,7 +135,7 @@ async function used(client: Client, { pid }: Daemon): Promise<Used> {
 
 interface Process {
   readonly parent: number;
-  /** Seconds of its own, and of children that have ended. */
+  /** Seconds of this process, and of children that have ended. */
   readonly own: number;
   readonly ofEnded: number;
 }
@@ -152,7 +153,7 @@ function processes(): Map<number, Process> {
       const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15);
       found.set(Number(name), { parent, own: (user + system) / TICKS, ofEnded: (endedUser + endedSystem) / TICKS });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
   return found;

@@ -12,7 +12,7 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
   const queues = useQueues(backend);
 
   describe('a store that goes down', () => {
-    it('is an error of who enqueues, and when it is back all goes on by itself', async () => {
+    it('fails enqueueing, and everything continues by itself when it is back', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler();
@@ -30,12 +30,12 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
       expect(handler.calls.some(({ id }) => id === 'during')).toBe(false);
     });
 
-    it('is an error of who opens the queue', async () => {
+    it('fails opening the queue', async () => {
       await backend().goDown();
       await expect(queues.open([aJob()])).rejects.toMatchObject(unreachable);
     });
 
-    it('is not written to the log over and over', async () => {
+    it('is not logged repeatedly', async () => {
       const log = recordLog();
       const queue = await queues.open([aJob()], log.logger);
       await queue.work(aHandler().run);
@@ -46,8 +46,8 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
     });
   });
 
-  describe('a store that falls silent', () => {
-    it('is an error of who enqueues, and when it speaks again all goes on by itself', async () => {
+  describe('a store that stops responding', () => {
+    it('fails enqueueing, and everything continues by itself when it responds again', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler();
@@ -81,14 +81,14 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
       ],
     ];
 
-    it.each(cases)('although its store %s', async (_, happens) => {
+    it.each(cases)('even if its store %s', async (_, happens) => {
       const queue = await queues.open([aJob()]);
       await queue.work(aHandler().run);
       await happens();
       await expect(queue.close()).resolves.toBeUndefined();
     });
 
-    it('although its store cannot be told that a job has ended', async () => {
+    it('even if the end of a job cannot be reported to its store', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHeldHandler();

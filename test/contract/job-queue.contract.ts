@@ -65,7 +65,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls.map(({ id }) => id)).toEqual(['same', 'later']);
     });
 
-    it('shares its worker with as many others as its definition allows', async () => {
+    it('runs as many times in parallel per worker as its definition allows', async () => {
       const job = aJob({ concurrency: 3 });
       const queue = await queues.open([job]);
       const handler = aHeldHandler();
@@ -79,7 +79,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
   });
 
   describe('a job that fails', () => {
-    it('is tried three times, each wait twice the one before, and is then kept as failed', async () => {
+    it('is tried three times, each wait twice as long as the one before, and is then stored as failed', async () => {
       const job = aJob({ attempts: 3, backoffMs: 100 });
       const queue = await queues.open([job]);
       const handler = aHandler(async () => retry);
@@ -104,7 +104,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(countsOf(await queue.counts(), job)).toEqual(nothing);
     });
 
-    it('is not tried again when it is dead, and its reason is kept', async () => {
+    it('is not retried when it is dead, and its reason is stored', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const handler = aHandler(async () => dead);
@@ -116,7 +116,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls).toHaveLength(1);
     });
 
-    it('does not keep others from being run', async () => {
+    it('does not prevent other jobs from running', async () => {
       const job = aJob({ backoffMs: 600_000 });
       const queue = await queues.open([job]);
       const handler = aHandler(async (id) => (id === 'bad' ? retry : 'done'));
@@ -128,8 +128,8 @@ export function describeJobQueue(backend: () => TestBackend): void {
     });
   });
 
-  describe('a job that is put down by a process that stops', () => {
-    it('is given to another at once, and no attempt is used up', async () => {
+  describe('a job that is deferred by a stopping process', () => {
+    it('is run by another process immediately, and uses up no attempt', async () => {
       const job = aJob({ attempts: 1, backoffMs: 600_000 });
       const [stopping, living] = [await queues.open([job]), await queues.open([job])];
       const held = aHeldHandler('deferred');
@@ -150,7 +150,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
   });
 
   describe('the counts', () => {
-    it('tell what is waiting, active, delayed and failed, of each job', async () => {
+    it('report waiting, active, delayed and failed jobs by name', async () => {
       const [busy, slow, idle] = [aJob(), aJob({ backoffMs: 600_000 }), aJob()];
       const queue = await queues.open([busy, slow, idle]);
       const held = aHeldHandler();
@@ -195,7 +195,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
   });
 
   describe('a worker', () => {
-    it('that is killed has its job run by another, however many die before', async () => {
+    it('that is killed has its job run by another, no matter how many workers died before', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       await queue.enqueue(job.name, { run_id: 'r-1' }, 'orphan');
@@ -210,7 +210,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls).toMatchObject([{ payload: { run_id: 'r-1' }, id: 'orphan' }]);
     });
 
-    it('that stands still beyond its lock has its job run by another, and spoils nothing when it goes on', async () => {
+    it('that freezes beyond its lock has its job run by another, and breaks nothing when it continues', async () => {
       const job = aJob();
       const queue = await queues.open([job]);
       const { child, output } = queues.startWorker([job], 'hold');
@@ -231,7 +231,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       expect(handler.calls).toHaveLength(1);
     });
 
-    it('keeps its job for as long as it lives, however long that takes', async () => {
+    it('keeps its job as long as it lives, no matter how long the job takes', async () => {
       const job = aJob();
       const [queue, replica] = [await queues.open([job]), await queues.open([job])];
       const handler = aHeldHandler();

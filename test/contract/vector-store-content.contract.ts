@@ -6,13 +6,13 @@ const shape = { count: 300, dimensions: 16, topics: 12 };
 const documents = topicByTopic(shape);
 
 export function describeContent(bench: Bench): void {
-  describe('what a store holds', () => {
+  describe('the content of a store', () => {
     let index: TestIndex;
     beforeAll(async () => {
       index = await bench.makeIndex(documents, shape.dimensions);
     });
 
-    it('comes with the texts and versions of some documents, and with nothing of those that are not there', async () => {
+    it('has the texts and versions of some documents, and nothing for missing documents', async () => {
       const store = bench.open(index);
       expect(valueOf(await store.chunks([], never))).toEqual([]);
       const some = ['doc-00007', 'doc-00042', 'doc-7', '', `' or ''='`];
@@ -23,7 +23,7 @@ export function describeContent(bench: Bench): void {
       expect(chunks.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(expected);
     });
 
-    it('is told apart where that is all that is asked', async () => {
+    it('can be requested as digests that only distinguish texts', async () => {
       const store = bench.open(index);
       const vector = documents[0]?.vector ?? new Float32Array();
       const request = { vector, k: 20, filter: {}, exact: false } as const;
@@ -36,7 +36,7 @@ export function describeContent(bench: Bench): void {
       expect(new Map(again.map(({ id, content }) => [id, content]))).toEqual(digests);
     });
 
-    it('is nothing where there is nothing', async () => {
+    it('is empty for an empty store', async () => {
       const store = bench.open(await bench.makeIndex([], shape.dimensions));
       expect(valueOf(await store.chunks(['doc-00007'], never))).toEqual([]);
       if (bench.abilities.lists !== false) {

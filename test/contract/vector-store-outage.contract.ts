@@ -22,13 +22,13 @@ export function describeOutage(bench: Bench): void {
   if (bench.abilities.isInProcess === true) return;
   const calls = everyCall.filter(([name]) => name !== 'list of ids' || bench.abilities.lists !== false);
 
-  describe('a store that is away', () => {
+  describe('a store that is unreachable', () => {
     let index: TestIndex;
     beforeAll(async () => {
       index = await bench.makeIndex(documents, dimensions);
     });
 
-    it('is a timeout when it does not respond, on a new connection and on one that worked', async () => {
+    it('times out when it does not respond, on a new connection and on one that worked', async () => {
       for (const wasConnected of [false, true]) {
         const outage = await bench.startOutage();
         const store = bench.open(index, { url: outage.url, timeoutMs: wasConnected ? 2000 : 200 });
@@ -40,7 +40,7 @@ export function describeOutage(bench: Bench): void {
       }
     });
 
-    it('is refused connections when nobody listens', async () => {
+    it('refuses connections when nothing listens', async () => {
       const outage = await bench.startOutage();
       const store = bench.open(index, { url: outage.url });
       await outage.refuse();
@@ -67,7 +67,7 @@ export function describeOutage(bench: Bench): void {
       await expect(pending).rejects.toBe(reason);
     });
 
-    it('is asked again when it is busy, as often as the config says, where it speaks HTTP', async ({ skip }) => {
+    it('is retried over HTTP when it is busy, as often as configured', async ({ skip }) => {
       const outage = await bench.startOutage();
       if (outage.answer === undefined) return skip();
       const patient = bench.open(index, { url: outage.url, retries: 2 });
@@ -79,7 +79,7 @@ export function describeOutage(bench: Bench): void {
       expect(outcome).toMatchObject({ kind: 'failed', code: 'http_500' });
     });
 
-    it('is left without a connection when the adapter is closed', async () => {
+    it('has no open connection after the adapter is closed', async () => {
       const outage = await bench.startOutage();
       const store = bench.open(index, { url: outage.url });
       for (const [, call] of calls) valueOf(await call(store, never));

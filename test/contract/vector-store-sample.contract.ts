@@ -4,13 +4,13 @@ import { MAX_UNEVEN, unevenness } from '../../src/connectors/stores/store-tests/
 import { type Bench, never, valueOf } from './vector-store-bench.ts';
 
 export function describeSample(bench: Bench): void {
-  it('gives an empty sample of an empty store, with or without a seed', async () => {
+  it('returns an empty sample from an empty store, with or without a seed', async () => {
     const store = bench.open(await bench.makeIndex([], 16));
     const sample = valueOf(await store.sample({ n: 10, seed: 1, withContent: false }, never));
     expect(sample).toMatchObject({ ids: [], contents: [], vectors: { rows: 0 } });
   });
 
-  it('draws a uniform sample from a large store too, which came topic by topic', async () => {
+  it('returns a uniform sample from a large store that was filled topic by topic', async () => {
     const { index, shape: large } = await bench.large();
     const store = bench.open(index);
     const perTopic: number[][] = [];

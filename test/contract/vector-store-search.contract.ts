@@ -24,7 +24,7 @@ export function describeSearch(bench: Bench): void {
       index = await bench.makeIndex(all, shape.dimensions);
     });
 
-    it('keeps to several fields of a filter, and says that it is short when fewer than k are left', async () => {
+    it('applies several fields of a filter, and reports a short result when fewer than k match', async () => {
       const filter = { topic: 'topic-7', language: 'de' };
       const left = all.filter(({ fields }) => fields.topic === filter.topic && fields.language === filter.language);
       const found = valueOf(await bench.open(index).nearest(asked({ filter, k: left.length + 1 }), never));
@@ -33,7 +33,7 @@ export function describeSearch(bench: Bench): void {
       expect(found.isShort).toBe(true);
     });
 
-    it('takes the value of a filter as a value, whatever is in it', async () => {
+    it('treats the value of a filter as a value, whatever it contains', async () => {
       const request = asked({ vector: strange.vector, filter: { topic: strange.fields.topic } });
       const outcome = await bench.open(index).nearest(request, never);
       if (abilities.filterValues === 'plain') expect(outcome).toMatchObject({ kind: 'unsupported' });
@@ -41,7 +41,7 @@ export function describeSearch(bench: Bench): void {
     });
   });
 
-  it('finds every one of equals, and each once', async () => {
+  it('finds each of several equal chunks exactly once', async () => {
     const twins = ['twin-a', 'twin-b', 'twin-c', 'twin-d'].map(
       (id): VectorDocument => ({
         id,
@@ -59,14 +59,14 @@ export function describeSearch(bench: Bench): void {
     expect(new Set(two.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('finds nothing in an empty store, and that is no failure', async () => {
+  it('finds nothing in an empty store, which is not a failure', async () => {
     const index = await bench.makeIndex([], shape.dimensions);
     const store = bench.open(index);
     expect(valueOf(await store.nearest(asked({}), never))).toEqual({ neighbours: [], isShort: true });
     expect(valueOf(await store.existing(['doc-00007'], never))).toEqual(new Set());
   });
 
-  it('can be measured for recall in a large store: what the index loses, an exact search finds', async () => {
+  it('can measure recall in a large store: an exact search finds what the index loses', async () => {
     const { index, documents: many, shape: large } = await bench.large();
     const store = bench.open(index);
     let [approximate, exact] = [0, 0];

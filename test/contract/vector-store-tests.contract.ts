@@ -28,7 +28,7 @@ export function describeStoreTests(bench: Bench): void {
     ...(abilities.lists === false ? ['ids.list'] : []),
   ]);
 
-  describe.each(abilities.metrics)('over %s, what store-test runs:', (metric) => {
+  describe.each(abilities.metrics)('on %s, the tests of store-test:', (metric) => {
     let index: TestIndex;
     beforeAll(async () => {
       index = await bench.makeIndex(documents, shape.dimensions, metric);

@@ -120,7 +120,7 @@ const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat
 const isMissing = missing('prometheus') || missing('prometheus-alertmanager');
 
 describe.skipIf(isMissing)('the pager', () => {
-  it('is told of each fault once when it begins and once when it ends, over a kill of the daemon in between', async () => {
+  it('is notified once when each fault begins and once when it ends, even if the daemon is killed in between', async () => {
     const { faults: services, stack, installation, betweenRuns, kill, start } = await aWorld(faults);
     expect(stack.pages()).toEqual([]);
 
@@ -175,7 +175,7 @@ describe.skipIf(isMissing)('the pager', () => {
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
   }, 400_000);
 
-  it('is told the end of what was mended while the daemon was away, or came back without a scheduler', async () => {
+  it('is notified of the end of faults that were fixed while the daemon was down, or that it came back without a scheduler', async () => {
     const { faults: services, stack, betweenRuns, kill, start } = await aWorld(few);
     await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));
     await told(stack, EMPTY, ['trigger']);
@@ -196,7 +196,7 @@ describe.skipIf(isMissing)('the pager', () => {
   }, 400_000);
 
   it.each(['prometheus', 'alertmanager'] as const)(
-    'is told the end of what was mended while %s was away',
+    'is notified of the end of faults that were fixed while %s was down',
     async (part) => {
       const { faults: services, stack, betweenRuns, isWell } = await aWorld(few);
       await betweenRuns(() => services.servers.get('empty')?.respondWith(documents([])));

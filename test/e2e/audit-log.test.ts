@@ -245,7 +245,7 @@ const unwritten: Readonly<Record<string, string>> = {
 };
 
 describe('the audit log', () => {
-  it('knows every route that is more than a read', () => {
+  it('covers every route that changes something', () => {
     const others = routes.filter((route) => !/^(GET|HEAD|OPTIONS) /.test(route) && !route.includes('*'));
     expect(others.toSorted()).toEqual(expect.arrayContaining(Object.keys(changing)));
     expect(others.filter((route) => !(route in changing) && !(route in unwritten))).toEqual([]);
@@ -261,7 +261,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(last)).not.toContain(NOTE);
   });
 
-  it('binds a grade to the key that gave it', async () => {
+  it('binds a grade to the API key that sent it', async () => {
     const rows = await installed.query<{ by: string }>(`select distinct graded_by as by from judgments`);
     const [key] = await installed.query<{ id: string }>(`select id from api_keys where 'admin' = any(scopes)`);
     expect(rows).toEqual([{ by: `key ${key?.id ?? ''}` }]);
@@ -329,7 +329,7 @@ function leaves(command: Command, words: readonly string[] = []): string[] {
 }
 
 describe('the audit log of commands', () => {
-  it('knows every command', async () => {
+  it('covers every command', async () => {
     const all = leaves(await createProgram('all', new AbortController().signal));
     expect(all).toEqual(expect.arrayContaining([...Object.keys(commands), ...Object.keys(others), ...reading]));
     expect(all.filter((name) => !(name in commands) && !(name in others) && !reading.includes(name))).toEqual([]);

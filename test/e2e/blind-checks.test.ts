@@ -6,7 +6,7 @@ import { aConfig, aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts'
 
 const QUERIES = 40;
 
-describe('a check that could not find what it watches for', () => {
+describe('a check that cannot detect the drop it monitors', () => {
   let installed: Installation;
 
   beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('a check that could not find what it watches for', () => {
     await installed.recalld('golden run --pipeline docs --set faq');
   });
 
-  it('is not shown as OK by `recalld checks`, and `recalld config check` names the drop that it would find', async () => {
+  it('is not shown as OK by `recalld checks`, and `recalld config check` names the drop that it can detect', async () => {
     const [check] =
       await installed.json<{ blind: boolean; verdict: string; smallest_detectable_drop: number }[]>('checks');
     expect(check).toMatchObject({ verdict: 'ok', blind: true });

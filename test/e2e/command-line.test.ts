@@ -184,7 +184,7 @@ describe('the command line', () => {
     return { says: stderr, code, others };
   }
 
-  it('tells how many false pages to expect of a config, and warns above the budget', async () => {
+  it('shows how many false pages a config is expected to cause, and warns above the budget', async () => {
     const config = aConfig({
       url: 'http://127.0.0.1:9',
       golden: 'cron: "0 * * * *"',
@@ -237,7 +237,7 @@ describe('the command line', () => {
     ['good', 'bad', 1, 'regression'],
     ['bad', 'good', 0, 'improvement'],
     ['good', 'good', 0, 'no_change'],
-  ])('compares %s with %s and ends with %i, for it is: %s', async (baseline, candidate, code, verdict) => {
+  ])('compares %s with %s and exits with %i because %s', async (baseline, candidate, code, verdict) => {
     const { recalld } = await without(judged);
     const files = `--baseline ${baseline}.run --candidate ${candidate}.run`;
     const compared = await recalld(`compare --qrels qrels.txt ${files} --json`);
@@ -252,7 +252,7 @@ describe('the command line', () => {
     [1, `${compare} bad.run`],
     [2, `${compare} no.run`],
     [3, 'runs list'],
-  ])('ends its process with %i after: %s', async (code, line) => {
+  ])('exits with %i after: %s', async (code, line) => {
     const { spawn } = await without({ ...judged, 'recalld.yaml': unreachable });
     expect(await spawn(line).finished).toMatchObject({ code, signal: null });
   });

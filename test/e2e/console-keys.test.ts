@@ -78,7 +78,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     return page;
   };
 
-  it('ask for a key, show no text of a query, and let a reader do nothing', async () => {
+  it('require a key, show no query text, and let a reader change nothing', async () => {
     const page = await signIn('rcl_wrong', '/pipelines/docs/golden');
     expect(await page.getByRole('alert').textContent()).toContain('unknown or revoked');
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -100,7 +100,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await page.context().close();
   });
 
-  it('refuse what a reader sends, and what an administrator sends from elsewhere or without the token', async () => {
+  it('refuse changes by a reader, and changes by an administrator from another site or without the token', async () => {
     const reader = await signIn(await aKey('read'), '/');
     const admin = await signIn(await aKey('admin'), '/');
     const send = async (page: Page, action: string, form: Record<string, string>, origin = url) => {
@@ -136,7 +136,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await admin.context().close();
   });
 
-  it('show no text on any page, whatever is stored, and say so', async () => {
+  it('show no stored text on any page, and say so', async () => {
     const database = await aDatabase(folder, atEnd);
     await database.query(secretTopicSql);
     // A retriever that repeats what it was asked in its error.
@@ -176,7 +176,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
   it.each([
     ['light on a desk', { colorScheme: 'light', viewport: { width: 1360, height: 900 } }],
     ['dark on a phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 } }],
-  ] as const)('ask for a key in a form that everybody can use, %s', async (_, options) => {
+  ] as const)('ask for a key in an accessible form, %s', async (_, options) => {
     const { page, foreign } = await browser.page(new URL(url).host, options);
     await page.goto(`${url}/checks`);
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -187,7 +187,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await page.context().close();
   });
 
-  it('let an administrator accept mended labels as a new version', async () => {
+  it('let an administrator accept repaired labels as a new version', async () => {
     const page = await signIn(await aKey('admin'), '/pipelines/docs/golden/faq/labels');
     expect(await page.locator('main').textContent()).toContain('1 label of 1 query');
     await page.getByRole('button', { name: 'Search the store now' }).click();
@@ -240,7 +240,7 @@ const secretTopicSql = `
 describeWithBrowser('the pages of a daemon whose database is away', () => {
   const browser = useBrowser();
 
-  it('say so, and what to look at, without a word of the code', async () => {
+  it('say so, and where to look, without internal terms', async () => {
     const postgres = await startOwnPostgres(inject('newCluster'));
     atEnd(() => postgres.close());
     const { user, password, host, port, database } = postgres.connection;

@@ -44,14 +44,14 @@ async function get(url: string): Promise<{ status: number; type: string | null; 
 const listRuns = ({ json }: Installation) => json<RunSummaryJson[]>('runs list --limit 1000');
 
 describe('the daemon', () => {
-  it('makes nothing in a folder without a config, and says the way out', async () => {
+  it('creates nothing in a folder without a config, and states the fix', async () => {
     const folder = await aFolder();
     const { code, stderr } = await runRecalld(['serve'], folder, { RECALLD_SERVER_PORT: '0' });
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('set --config') });
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('starts by the environment alone, says what it assumed, and stops without a trace', async () => {
+  it('starts from the environment only, reports its assumptions, and stops without a trace', async () => {
     const folder = await aFolder();
     const env = { RECALLD_SERVER_PORT: '0', RECALLD_STORAGE_DATA_DIR: '.recalld' };
     const daemon = await startRecalld(['serve'], folder, env);
@@ -76,7 +76,7 @@ describe('the daemon', () => {
     expect(family.filter(isAlive)).toEqual([]);
   });
 
-  it('reruns the golden set on schedule and shows it to Prometheus, also after a restart', async () => {
+  it('runs the golden set on schedule and exports the result to Prometheus, also after a restart', async () => {
     const retriever = await aRetriever();
     const installed = await aReadyInstallation(
       aConfig({
@@ -112,7 +112,7 @@ describe('the daemon', () => {
     expect(await listRuns(installed)).toHaveLength(1);
   });
 
-  it('finishes a run that kill -9 interrupted, asks no answered query twice over, and counts each once', async () => {
+  it('finishes a run that kill -9 interrupted, sends no answered query twice, and counts each once', async () => {
     const retriever = await aRetriever();
     retriever.respondWith(slow(40, documents(rightAnswer)));
     const queries = 300;
@@ -173,7 +173,7 @@ describe('the daemon', () => {
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
-  it('says which address is taken', async () => {
+  it('names the address that is in use', async () => {
     const retriever = await aRetriever();
     const port = new URL(retriever.url).port;
     const { spawn } = await anInstallation({}, { env: { RECALLD_SERVER_PORT: port } });

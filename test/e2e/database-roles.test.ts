@@ -113,18 +113,18 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-it('the services of docker-compose.yml make the roles, then the tables, and then look', () => {
+it('the services in docker-compose.yml create the roles, then the tables, and then read them', () => {
   expect(beforeThem(['api', 'worker', 'scheduler', 'grafana'])).toEqual(['roles', 'migrate', 'grafana-reader']);
 });
 
-describe('the role that the daemon runs as', () => {
+describe('the role of the daemon', () => {
   let daemon: Daemon;
   const post = async (route: string, key: string, body: unknown): Promise<unknown> => {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
     return (await fetch(daemon.url + route, { method: 'POST', headers, body: JSON.stringify(body) })).json();
   };
 
-  it('takes in live queries, imports and runs golden sets, and keeps its queue', async () => {
+  it('can ingest live queries, import and run golden sets, and use its queue', async () => {
     daemon = await startRecalld(['serve'], folder, { RECALLD_STORAGE_URL: urlOf('recalld_app') }, atEnd);
     const made = await recalld('recalld_app', 'keys', 'create', '--name', 'rag', '--scope', 'ingest', '--json');
     const { key } = JSON.parse(made.stdout) as { key: string };
@@ -145,7 +145,7 @@ describe('the role that the daemon runs as', () => {
     expect(daemon.stderr()).not.toContain('permission denied');
   });
 
-  it('is no superuser, makes no roles and no databases, and owns nothing but the five tables that are kept by time', async () => {
+  it('is no superuser, can create no roles or databases, and owns only the five time-partitioned tables', async () => {
     const app = as('recalld_app');
     const { rows } = await app.query(
       `select current_user as name, rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as is_mighty
@@ -165,7 +165,7 @@ describe('the role that the daemon runs as', () => {
     ]);
   });
 
-  it('makes the partitions of each day, and retention drops them', async () => {
+  it('creates the partitions of each day, and retention drops them', async () => {
     const app = as('recalld_app');
     await createPartitions(app, new Date('2026-01-10T00:00:00Z'));
     const dropped = await dropPartitionsBefore(app, '2026-01-12');
@@ -192,8 +192,8 @@ describe('the role that the daemon runs as', () => {
   });
 });
 
-describe('the role that dashboards read with', () => {
-  it('sees scores, and no text of a user', async () => {
+describe('the role of the dashboards', () => {
+  it('can read scores, but no user text', async () => {
     const reader = as('recalld_grafana');
     const { rows } = await reader.query('select status from golden_runs');
     expect(rows).toEqual([{ status: 'completed' }]);
@@ -214,8 +214,8 @@ describe('the role that dashboards read with', () => {
   });
 });
 
-describe('the role that migrates', () => {
-  it('may change a table whose partitions the daemon made', async () => {
+describe('the role for migrations', () => {
+  it('can change a table whose partitions the daemon created', async () => {
     const owner = await as('recalld_owner').connect();
     try {
       await owner.query('begin');
@@ -228,12 +228,12 @@ describe('the role that migrates', () => {
     }
   });
 
-  it('finds nothing left to do, and its grants may be given again', async () => {
+  it('finds nothing left to do, and can grant again', async () => {
     const again = await recalld('recalld_owner', 'migrate', '--grant', '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({ applied: [] });
   });
 
-  it('keeps nobody waiting who uses the tables while the grants are given again', async () => {
+  it('does not block users of the tables while granting again', async () => {
     const reading = await as('recalld_app').connect();
     try {
       await reading.query('begin; select from live_queries limit 1; select from feedback limit 1');
@@ -244,7 +244,7 @@ describe('the role that migrates', () => {
     }
   });
 
-  it('is told when there is nobody to give rights to', async () => {
+  it('is reported an error when the role to grant to does not exist', async () => {
     const other = await startOwnPostgres(inject('newCluster'));
     atEnd(() => other.close());
     const { user, password, port, database: name } = other.connection;
@@ -257,8 +257,8 @@ describe('the role that migrates', () => {
   });
 });
 
-describe('a daemon whose role lacks its rights', () => {
-  it('says where they are', async () => {
+describe('a daemon whose role lacks its privileges', () => {
+  it('states how to grant them', async () => {
     const owner = as('recalld_owner');
     const tomorrow = dayAfter(new Date(), 1).replaceAll('-', '');
     await owner.query(`drop table feedback_${tomorrow}`);

@@ -25,8 +25,8 @@ async function readiness(daemon: InstalledDaemon) {
   return { status: response.status, ...body };
 }
 
-describe('a database that answers and cannot do what it is asked for', () => {
-  it('is 503 while a lock keeps it, on every route, and never 500', { timeout: 120_000 }, async () => {
+describe('a database that responds but cannot do what is requested', () => {
+  it('causes 503 while a lock blocks it, on every route, and never 500', { timeout: 120_000 }, async () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const holder = new Client(connection);
@@ -48,7 +48,7 @@ describe('a database that answers and cannot do what it is asked for', () => {
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
   });
 
-  it('is not ready while it only reads, as after a failover, and ready as soon as it writes', {
+  it('is not ready while it is read-only, as after a failover, and ready as soon as it accepts writes', {
     timeout: 120_000,
   }, async () => {
     const { connection, serve, recalld } = await anInstallation({ 'recalld.yaml': config });
@@ -79,7 +79,7 @@ describe('a database that answers and cannot do what it is asked for', () => {
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
   });
 
-  it('is refused with the schema that the search path leaves out', async () => {
+  it('is refused, with the schema that is missing from the search path', async () => {
     const { connection, recalld } = await anInstallation({ 'recalld.yaml': config });
     await administer(`alter database ${connection.database} set search_path = elsewhere`);
     const { code, stderr } = await recalld('keys list');
@@ -89,7 +89,7 @@ describe('a database that answers and cannot do what it is asked for', () => {
 });
 
 describeWithRedis('a daemon on a Redis that evicts', () => {
-  it('is ready and degraded, and warns once, in its log alone', { timeout: 120_000 }, async () => {
+  it('is ready but degraded, and warns once, only in its log', { timeout: 120_000 }, async () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
     const admin = new Redis(redis.url);
@@ -109,7 +109,7 @@ describeWithRedis('a daemon on a Redis that evicts', () => {
 });
 
 describeWithRedis('two deployments with one prefix in one Redis', () => {
-  it('are kept apart: the second is refused, and replicas and a moved database are not', {
+  it('are kept separate: the second is refused, but replicas and a moved database are not', {
     timeout: 180_000,
   }, async () => {
     const redis = await startRedis();

@@ -28,7 +28,7 @@ async function aSmallDisk(): Promise<string | null> {
 const PATIENCE = { timeoutMs: 60_000 };
 
 describe('a database whose disk is full', () => {
-  it('is named as the cause, serves what it has, and stores again as soon as there is space', async ({ skip }) => {
+  it('is named as the cause, serves stored data, and stores again as soon as there is space', async ({ skip }) => {
     const disk = await aSmallDisk();
     if (disk === null) return skip('this user may not mount a small file system');
     const postgres = await startOwnPostgres(inject('newCluster'));

@@ -29,7 +29,7 @@ async function aFolderWith(current: string, store: Buffer = npyBytes(STORE)): Pr
 const lines = (rows: Rows): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 describe('recalld drift', () => {
-  it('ends with 0 for queries that are covered as the reference, in one document', async () => {
+  it('exits with 0 for queries that are covered like the baseline, in one document', async () => {
     const folder = await aFolderWith(lines(fan(250, -0.2, 1.2)));
     const { code, stdout, stderr } = await runRecalld(['drift', ...FILES, '--json'], folder);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -41,7 +41,7 @@ describe('recalld drift', () => {
     expect(code).toBe(0);
   });
 
-  it('ends with 1 for queries that the store does not cover, and says so first', async () => {
+  it('exits with 1 for queries that the store does not cover, and reports that first', async () => {
     const folder = await aFolderWith(lines(fan(250, 1, 3)));
     const { code, stdout } = await runRecalld(['drift', ...FILES], folder);
     expect(stdout).toMatch(/^Coverage is worse\. Query density 0\./);
@@ -68,7 +68,7 @@ describe('recalld drift', () => {
       /^recalld: current\.jsonl has 1-dimensional vectors and store\.npy has 2 dimensions; /,
     ],
     ['a line that was cut', '[1, 2]\n[3,', whole, /^recalld: Line 2 of current\.jsonl is not one complete JSON array/],
-  ])('explains %s in one sentence and ends with 2', async (_what, current, store, says) => {
+  ])('explains %s in one sentence and exits with 2', async (_what, current, store, says) => {
     const { code, stdout, stderr } = await runRecalld(['drift', ...FILES], await aFolderWith(current, store));
     expect(stderr).toMatch(says);
     expect(stderr.trimEnd()).not.toContain('\n');
@@ -76,7 +76,7 @@ describe('recalld drift', () => {
     expect(stdout).toBe('');
   });
 
-  it('ends with 2 without one of its files', async () => {
+  it('exits with 2 if one of its files is missing', async () => {
     const { code, stderr } = await runRecalld(['drift', '--store', 'a.npy'], await aFolder());
     expect(stderr).toContain("required option '--reference <file>' not specified");
     expect(code).toBe(2);

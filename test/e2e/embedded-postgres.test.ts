@@ -17,7 +17,7 @@ pipelines:
 
 const PATIENCE = { timeoutMs: 60_000 };
 
-it('the daemon outlives its PostgreSQL, refuses meanwhile, and loses nothing that it accepted', async () => {
+it('the daemon survives a crash of its PostgreSQL, refuses requests meanwhile, and loses nothing that it accepted', async () => {
   const folder = await aFolder({ 'recalld.yaml': config });
   const daemon = await startRecalld(['serve'], folder);
   const postmaster = (): number => {

@@ -60,7 +60,7 @@ for (const { name, command, file, ...rest } of examples) {
   const isMissing = !has('needs' in rest ? rest.needs : command);
 
   describe.skipIf(isMissing)(`the ${name} example`, () => {
-    it('tells of a query with its results and of the feedback on it', async () => {
+    it('reports a query with its results and the feedback on it', async () => {
       const daemon = await startRecordingDaemon();
       const settings = { RECALLD_API_KEY: 'rk_example', RECALLD_PIPELINE: 'faq' };
       expect(await runExample(command, file, daemon, settings)).toMatchObject({ code: 0, stderr: '' });
@@ -89,7 +89,7 @@ for (const { name, command, file, ...rest } of examples) {
       for (const { headers } of daemon.requests) expect(headers.authorization).toBe('Bearer rk_example');
     });
 
-    it('tells it again, with the same ids, when the daemon was overloaded', async () => {
+    it('reports it again, with the same ids, when the daemon was overloaded', async () => {
       const overloaded = status(503, { 'retry-after': '1' });
       const daemon = await startRecordingDaemon(inTurn(overloaded, overloaded, accept()));
       expect(await runExample(command, file, daemon)).toMatchObject({ code: 0 });
@@ -118,7 +118,7 @@ const otlp = ({ bytes, headers }: RecordedRequest) =>
   contentOf(headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes, headers['content-type']);
 
 describe('the OpenTelemetry example', () => {
-  it('is read as a query with its results and as feedback on it', async () => {
+  it('is stored as a query with its results and as feedback on it', async () => {
     const daemon = await startRecordingDaemon((_request, response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}'),
     );
@@ -154,7 +154,7 @@ describe('the OpenTelemetry example', () => {
 });
 
 describe('the LangChain.js example', () => {
-  it('is read as a query with the ids of its documents', async () => {
+  it('is stored as a query with the ids of its documents', async () => {
     const daemon = await startRecordingDaemon((_request, response) =>
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end(),
     );
@@ -180,7 +180,7 @@ describe.each([
   { name: 'LlamaIndex.TS', file: 'llamaindex.mjs', said: '["password-reset","account-recovery"]\n' },
   { name: 'AI SDK', file: 'vercel-ai.mjs', said: 'Open the settings and choose "Reset".\n' },
 ])('the $name example', ({ file, said }) => {
-  it('tells of what the framework searched, with the ids of its documents', async () => {
+  it('reports what the framework searched, with the ids of its documents', async () => {
     const daemon = await startRecordingDaemon();
     const run = await runExample(process.execPath, file, daemon, { RECALLD_PIPELINE: 'faq' });
     expect(run).toEqual({ code: 0, stderr: '', stdout: said });
@@ -198,7 +198,7 @@ describe.each([
 });
 
 describe.each(['express-service.mjs', 'fastify-service.mjs'])('the service of %s', (file) => {
-  it('answers its users, and tells of the question and of the thumb before it ends', async () => {
+  it('answers its users, and reports the query and the thumb before it ends', async () => {
     const daemon = await startRecordingDaemon();
     const child = spawn(process.execPath, [path.join('examples', file)], {
       cwd: root,
@@ -296,7 +296,7 @@ describe('the gate of a CI job', () => {
   const runWith = (rank: (i: number) => number) =>
     queries.map((id, i) => `${id} Q0 d-${id} 1 ${10 - rank(i)} x\n${id} Q0 other 2 5 x\n`).join('');
 
-  it('lets an equal retriever pass and stops a worse one', async () => {
+  it('passes an equal retriever and stops a worse one', async () => {
     const folder = await aFolder({
       'gate.sh': readFileSync(path.join(root, 'examples/gate/gate.sh'), 'utf8'),
       // Stands for npx, which would look for an installed recalld.

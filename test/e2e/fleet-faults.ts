@@ -14,7 +14,7 @@ const lacks = (what: 'database' | 'queue', member: Member) =>
 
 /** All runs end, and nobody has to lend a hand. */
 export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFleet): void {
-  it('goes on when one of each role is killed in the midst of its work', async () => {
+  it('continues when one process of each role is killed during its work', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, takesMore, withDatabase } = watched();
     await takesMore();
     await isMidRun();
@@ -27,7 +27,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
   });
 
-  it('goes on when a worker stands still beyond its leases, and when one is cut off from its database', async () => {
+  it('continues when a worker freezes beyond its leases, and when one is cut off from its database', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
     const [still, cutOff] = [member('worker'), member('worker', 1)];
     await isMidRun();
@@ -46,7 +46,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
   });
 
-  it('says that its database hangs, refuses what it cannot store, and goes on when it is back', async () => {
+  it('reports that its database hangs, refuses what it cannot store, and continues when the database is back', async () => {
     const { everybodyIsReady, finishesARun, fleet, load, member, postgres, takesMore } = watched();
     const { daemon } = member('api');
     const refused = load.refusals.get(503) ?? 0;
@@ -75,7 +75,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     await finishesARun();
   });
 
-  it.runIf(kind === 'redis')('stores all the same while Redis hangs, and mends what it forgot', async () => {
+  it.runIf(kind === 'redis')('still stores while Redis hangs, and restores the jobs that Redis lost', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, load, member, redis, takesMore } = watched();
     const before = load.refusals.get(503) ?? 0;
     await isMidRun();
@@ -91,7 +91,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(load.refusals.get(503) ?? 0).toBe(before);
   });
 
-  it('puts a job with a payload that makes no sense aside, with the reason, and works on', async () => {
+  it('sets a job with an invalid payload aside, with the reason, and continues', async () => {
     const { finishesARun, fleet, folder, member, withQueue } = watched();
     const died = 'recalld_jobs_total{task="run-golden-set",outcome="dead"}';
     const dead = async (): Promise<number> => {
@@ -127,7 +127,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
 
   // The queue plays no part in it, so that one of them is enough.
   it.runIf(kind === 'postgres')(
-    'takes live traffic in while the retriever hangs, and counts what it did not answer',
+    'ingests live traffic while the retriever hangs, and counts the queries without a response',
     async () => {
       const { countOf, finishesARun, retriever, takesMore } = watched();
       retriever.respondWith(hang());

@@ -116,7 +116,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
   };
   const apiLog = () => logLines(fleet.of('api')[0]?.daemon.stderr() ?? '');
 
-  it('reads from the replica what people look at, and writes to the primary', async () => {
+  it('reads data for pages from the replica, and writes to the primary', async () => {
     await sendThumb();
     await waitFor(async () => (await thumbsSeen()) === sent, PATIENCE);
     expect(await doctorOnReplica()).toMatchObject({ code: 0, finding: { status: 'ok' } });
@@ -143,7 +143,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     expect(apiLog().filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
-  it('tells the connections of each process and purpose apart', async () => {
+  it('distinguishes the connections of each process and purpose', async () => {
     const names = async (server: ReplicatedPostgres['primary']): Promise<unknown[]> =>
       (
         await server.query(
@@ -160,7 +160,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('has its database looked after, and the doctor says when nobody does', async () => {
+  it('has its database vacuumed, and the doctor reports when it is not', async () => {
     const onDatabase = async () => {
       const { code, findings } = await doctor();
       const said = findings.filter(({ service }) => service === 'database').map(({ message }) => message);
@@ -197,7 +197,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     await query('select pg_reload_conf()');
   });
 
-  it('reads from the primary while the replica hangs, and says so', async () => {
+  it('reads from the primary while the replica hangs, and reports that', async () => {
     gate.hold();
     await isDegraded();
     await sendThumb();
@@ -207,7 +207,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
     await isWhole();
   });
 
-  it('reads from the primary while the replica is down, and goes back when it is up', async () => {
+  it('reads from the primary while the replica is down, and switches back when it is up', async () => {
     await databases.replica.stop();
     await sendThumb();
     expect(await thumbsSeen()).toBe(sent);

@@ -17,7 +17,7 @@ import {
 
 /** Clients that send again what was refused lose nothing, and no job fails because its worker had to go. */
 export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): void {
-  it('is restarted one process after the other, and nobody notices', async () => {
+  it('is restarted one process at a time, without an error for any client', async () => {
     const { countOf, finishesARun, fleet, isMidRun, load, withDatabase, withQueue } = watched();
     await finishesARun();
     const since = new Date().toISOString();
@@ -51,7 +51,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
 
   // How one process stops does not depend on where the jobs are.
   it.runIf(kind === 'postgres')(
-    'says that it is stopping, refuses what comes and still takes in what has begun',
+    'reports that it is stopping, refuses new requests and completes running ones',
     async () => {
       const fleet = watched();
       const member = fleet.member('api');
@@ -93,7 +93,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
   );
 
   it.runIf(kind === 'postgres')(
-    'ends a worker that cannot stop in order at its deadline, says what it left, and others go on with that',
+    'ends a worker that cannot stop in order at its deadline, reports its unfinished jobs, and others continue them',
     async () => {
       const { countOf, finishesARun, member: memberOf } = watched();
       const member = memberOf('worker');
@@ -116,7 +116,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
 
   // With the queue in the database of the runs nothing can come between the two.
   it.skipIf(kind === 'postgres')(
-    'finishes a golden run of a scheduler that died before it could hand it on, without any scheduler',
+    'finishes a golden run whose scheduler died before enqueueing it, without any scheduler',
     async () => {
       const { countOf, finishesARun, member } = watched();
       const [last, other] = [member('scheduler'), member('scheduler', 1)];

@@ -27,7 +27,7 @@ const anotherMonth = `
   values ('docs', 'error_ratio', '2020-01-01Z', '2020-01-02Z', '2020-01-02Z', 0, 1, '{}')`;
 
 describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
-  it('moves into a PostgreSQL elsewhere with all it has stored, and goes on there with another config', async () => {
+  it('moves to another PostgreSQL with all stored data, and continues there with another config', async () => {
     const folder = await aFolder({
       'recalld.yaml': `server: {port: 0}\n${pipeline}`,
       'faq.csv': 'query,document,grade\nhow,a,1\n',

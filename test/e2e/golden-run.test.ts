@@ -83,7 +83,7 @@ describe('golden run --debug', () => {
     expect(JSON.parse(runs.stdout)).toEqual([]);
   });
 
-  it('shows what a broken retriever answered', async () => {
+  it('shows the response of a broken retriever', async () => {
     const { shown } = await asked(html());
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain('query      q7: question 7');

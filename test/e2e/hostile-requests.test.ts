@@ -53,7 +53,7 @@ const refusals = [400, 413, 415, 422];
 const intake = ['/v1/queries', '/v1/feedback'];
 const gzip = { 'content-encoding': 'gzip' };
 
-describe('a page of another site in a browser on this machine, or somebody behind a proxy', () => {
+describe('a page on another site in a browser on this machine, or a caller behind a proxy', () => {
   const call = (headers: Record<string, string>) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = request(`${daemon.url}/v1/pipelines`, { headers }, (response) => {
@@ -79,7 +79,7 @@ describe('a page of another site in a browser on this machine, or somebody behin
   it.each([
     ['as localhost', { host: 'localhost' }],
     ['from the console', { origin: 'http://127.0.0.1:8321' }],
-  ])('is told from a caller of this machine %s', async (_name, headers) => {
+  ])('is distinguished from a local caller %s', async (_name, headers) => {
     expect(await call(headers)).toBe(200);
   });
 });
@@ -131,7 +131,7 @@ describe('hostile requests', () => {
     for (const endpoint of intake) expect(refusals).toContain(await send(endpoint, body, headers));
   });
 
-  it('are refused whatever JSON they are, and the daemon lives on', async () => {
+  it('are refused for any JSON, and the daemon stays up', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.constantFrom(...intake), async (json, endpoint) => {
         // An empty list is a batch in which nothing is wrong.
@@ -142,7 +142,7 @@ describe('hostile requests', () => {
     );
   });
 
-  it('are refused item by item when one field of a good query is any JSON', async () => {
+  it('are refused item by item when one field of a valid query is any JSON', async () => {
     const good = {
       id: 'q1',
       pipeline: 'docs',
@@ -159,7 +159,7 @@ describe('hostile requests', () => {
     );
   });
 
-  it('of OpenTelemetry are refused too', async () => {
+  it('over OpenTelemetry are refused too', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 200 }),
@@ -179,7 +179,7 @@ describe('hostile requests', () => {
     );
   });
 
-  it('in paths and behind the question mark are answered or refused, and never fail', async () => {
+  it('in paths and query strings are answered or refused, and never fail', async () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc.constantFrom(
@@ -227,7 +227,7 @@ describe('hostile requests', () => {
     );
   });
 
-  it('to change something are refused whatever JSON they are', async () => {
+  it('that change something are refused for any JSON', async () => {
     const paths = endpoints.flatMap(({ method, tag, path }) =>
       method === 'post' && tag !== 'ingest' ? [path.replaceAll(/\{\w+\}/g, 'x')] : [],
     );

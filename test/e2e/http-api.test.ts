@@ -96,7 +96,7 @@ describe('an empty daemon', () => {
       expect(await get(path)).toEqual({ items: [], next_cursor: null });
   });
 
-  it('shows what the config expects, and that nobody knows', async () => {
+  it('shows what the config expects, with unknown states', async () => {
     const { items } = (await get('/v1/pipelines')) as { items: { pipeline: string; state: string }[] };
     expect(items.map(({ pipeline, state }) => [pipeline, state])).toEqual([
       ['docs', 'no_data'],
@@ -124,7 +124,7 @@ describe('an empty daemon', () => {
     expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data', checks: [] });
   });
 
-  it('has no opinions, and says so for each pipeline', async () => {
+  it('has no opinions, and reports that for each pipeline', async () => {
     const nobody = { positive: 0, negative: 0, n: 0, positive_ratio: null };
     expect(await get('/v1/feedback/summary')).toMatchObject({
       pipelines: [
@@ -145,11 +145,11 @@ describe('an empty daemon', () => {
     ['GET', '/v1/golden-runs?cursor=none', 'run_unknown'],
     ['POST', '/v1/golden-runs/none/cancel', 'run_unknown'],
     ['DELETE', '/v1/baselines/docs/faq', 'baseline_unknown'],
-  ] as const)('says of %s %s what is not there', async (method, path, code) => {
+  ] as const)('for %s %s names what does not exist', async (method, path, code) => {
     expect(await call(method, path)).toMatchObject({ status: 404, json: { code } });
   });
 
-  it('says what is not there when it is told to change it', async () => {
+  it('names what does not exist when asked to change it', async () => {
     const run = (pipeline: string, golden_set: string) => call('POST', '/v1/golden-runs', { pipeline, golden_set });
     expect(await run('none', 'faq')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
     expect(await run('docs', 'none')).toMatchObject({ status: 404, json: { code: 'golden_set_unknown' } });
@@ -159,7 +159,7 @@ describe('an empty daemon', () => {
     });
   });
 
-  it('refuses a golden set by the place and the problem of the query', async () => {
+  it('refuses a golden set with the position and the problem of the query', async () => {
     const post = (queries: unknown) => call('POST', '/v1/golden-sets/bad/versions', { queries });
     const twice = await post([...goldenQueries(2), { id: 'q1', text: 'other', relevant: ['d'] }]);
     expect(twice).toMatchObject({ status: 400, json: { code: 'file_malformed' } });
@@ -439,7 +439,7 @@ it('reads need the scope read, changes the scope admin, and neither may do what 
   }
 });
 
-it('a read key explains a bounded number of queries a minute, with tags of golden queries alone', async () => {
+it('a read key explains a limited number of queries per minute, only with tags of golden queries', async () => {
   const retriever = await startFaultServer(documents((request) => rightAnswer(request)));
   onTestFinished(() => retriever.close());
   const own = await aFolder({ 'recalld.yaml': config(retriever.url, '{port: 0, host: 0.0.0.0}') });

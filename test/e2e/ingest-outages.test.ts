@@ -63,8 +63,8 @@ const aQuery = (id: string) => ({
   results: [{ id: 'd1', score: 0.5 }],
 });
 
-describe('what was accepted', () => {
-  it('is there exactly once through retries and kill -9 under load', async () => {
+describe('accepted data', () => {
+  it('is stored exactly once through retries and kill -9 under load', async () => {
     const folder = await aFolder({ 'recalld.yaml': config });
     let daemon = await startRecalld(['serve'], folder);
     const load = startLoad((queries) =>
@@ -86,7 +86,7 @@ describe('what was accepted', () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
-  it('is there exactly once when its database goes away, or falls silent, under load', async () => {
+  it('is stored exactly once when its database goes down, or stops responding, under load', async () => {
     const gates: Awaited<ReturnType<typeof startTcpGate>>[] = [];
     const { query, serve } = await anInstallation(
       { 'recalld.yaml': config },
@@ -125,7 +125,7 @@ describe('what was accepted', () => {
   describeWithRedis('while its job queue is away', () => {
     const redis = useRedis();
 
-    it('is stored once: PostgreSQL alone decides', async () => {
+    it('is stored once: PostgreSQL decides', async () => {
       const { query, serve } = await anInstallation({
         'recalld.yaml': `${config}queue: {backend: redis, url: "${redis.url}"}\n`,
       });

@@ -58,7 +58,7 @@ describe('ingest', () => {
     for (const clean of cleanups) await clean();
   });
 
-  it('takes what is right of a batch, names what is wrong with the rest, and knows what it has', async () => {
+  it('accepts the valid items of a batch, names the problems of the others, and recognizes duplicates', async () => {
     const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
     const items = [
       aQuery('q1', { embedding: [0.6, 0.8] }),
@@ -107,7 +107,7 @@ describe('ingest', () => {
     ]);
   });
 
-  it('keeps what the best document is far from, whatever the rate, where scores can be cosines', async () => {
+  it('stores queries that are far from their best document, at any rate, if scores can be cosines', async () => {
     const queries = [0.29, 0.31, 17.2, -0.4].map((score, index) =>
       aQuery(`q${index}`, { pipeline: 'low', results: [{ id: 'd1', score }] }),
     );
@@ -119,7 +119,7 @@ describe('ingest', () => {
     ]);
   });
 
-  it('takes in bodies of many megabytes like small ones, each item judged on its own and named by its place', async () => {
+  it('accepts bodies of many megabytes like small ones, with each item validated separately and named by its position', async () => {
     const numbers = Array.from({ length: 384 }, (_, i) => Math.sin(i));
     const queries = Array.from({ length: 1000 }, (_, i) => aQuery(`q${i}`, { pipeline: 'large', embedding: numbers }));
     const sent = [...queries.slice(0, 998), { ...queries[998], text: 7 }, { ...queries[999], pipeline: 'none' }];
@@ -176,7 +176,7 @@ describe('ingest', () => {
     expect(await daemon.post('/v1/queries', nothing)).toMatchObject({ status: 422, body: { accepted: 0 } });
   });
 
-  it('sends away with Retry-After what is more than may be under way, and has all that it said 202 to', async () => {
+  it('refuses, with Retry-After, what exceeds the memory limit, and stores everything that it answered 202', async () => {
     const size = 9;
     const batches = Array.from({ length: 40 }, (_, batch) =>
       Array.from({ length: size }, (__, i) =>
@@ -224,7 +224,7 @@ describe('ingest', () => {
     expect(await stored()).toBe(size * batches.length);
   });
 
-  it('keeps a query that was not sampled when a user is unhappy with it, and counts feedback on any query', async () => {
+  it('stores a query that was not sampled when it gets negative feedback, and counts feedback on any query', async () => {
     const pipeline = 'unhappy-unsampled';
     const queries = [aQuery('sad', { pipeline }), aQuery('glad', { pipeline })];
     expect(await daemon.post('/v1/queries', queries)).toMatchObject({ body: { accepted: 2, sampled: 0 } });
@@ -239,7 +239,7 @@ describe('ingest', () => {
     expect(await query(stored, pipeline)).toEqual([{ id: 'sad', keep_reason: 'negative_feedback', probability: 1 }]);
   });
 
-  it('is as certain of an unhappy query that the rate had kept as of one that it had not', async () => {
+  it('weights a query with negative feedback equally, whether or not the rate had sampled it', async () => {
     const pipeline = 'unhappy-sampled';
     await daemon.post('/v1/queries', [aQuery('sad', { pipeline }), aQuery('glad', { pipeline })]);
     const feedback = { pipeline, kind: 'thumb' };
@@ -256,7 +256,7 @@ describe('ingest', () => {
 
   const erase = async (what: string) => (await daemon.fetch(`/v1/${what}`, { method: 'DELETE' })).json();
 
-  it('erases a person and a query on request, and keeps nothing but that it did', async () => {
+  it('erases a user and a query on request, and keeps only the record of the erasure', async () => {
     const pipeline = 'people';
     const [{ before } = { before: '0' }] = await query<{ before: string }>(
       'select coalesce(max(id), 0) as before from audit_log',
@@ -280,7 +280,7 @@ describe('ingest', () => {
     );
   });
 
-  it('erases within a minute what comes late of an erased person, from before the erasure', async () => {
+  it('erases late data from before the erasure of a user within a minute', async () => {
     const pipeline = 'late';
     const before = new Date().toISOString();
     await daemon.post('/v1/queries', aQuery('q1', { pipeline, user_id: 'eve' }));
@@ -305,7 +305,7 @@ describe('ingest', () => {
   });
 
   it.each(['unsampled', 'sampled'])(
-    'does not bring back an erased query that was %s when somebody is unhappy with it later',
+    'does not restore an erased query that was %s when it gets negative feedback later',
     async (what) => {
       const pipeline = `erased-${what}`;
       const [carol, erased, kept] = ['carol', 'erased', 'kept'].map((name) => `${name}-${what}`);
@@ -324,7 +324,7 @@ describe('ingest', () => {
   );
 
   it.each(examples)(
-    'stores what %s examples/%s tells: a query with its documents, and feedback that finds it',
+    'stores what %s examples/%s reports: a query with its documents, and feedback that finds it',
     async (command, file) => {
       const root = path.resolve(import.meta.dirname, '../..');
       const env = {
@@ -355,7 +355,7 @@ describe('ingest', () => {
   );
 });
 
-it('no text gets out in redact and hash mode: not in the database, the log, the metrics or an error', async () => {
+it('no text leaks in redact and hash mode: not into the database, the log, the metrics or an error', async () => {
   const canary = 'jane.canary@example.com';
   const asked = { redact: 'who is', hash: 'where is' };
   const pipelines = (['redact', 'hash'] as const).map((mode) =>
@@ -398,7 +398,7 @@ it('no text gets out in redact and hash mode: not in the database, the log, the 
   expect(everything).not.toContain(asked.hash);
 });
 
-it('a key with the right scope is needed when others can reach it', async () => {
+it('a key with the right scope is required when other machines can reach the daemon', async () => {
   const { json, recalld, serve } = await anInstallation({
     'recalld.yaml': config(aPipeline('docs')).replace('{port: 0}', '{port: 0, host: 0.0.0.0}'),
   });

@@ -16,7 +16,7 @@ function answerTo({ body }: ReceivedRequest): { id: string; score: number }[] {
   return [0.9, 0.8, 0.7].map((score) => ({ id: `${query}: ${score}`, score }));
 }
 
-it('leads from an address to an alarm that means something, without a judgment', async () => {
+it('leads from a URL to a meaningful alert, without a judgment', async () => {
   const retriever = await startFaultServer(documents(answerTo));
   onTestFinished(() => retriever.close());
   const { folder, recalld, serve } = await anInstallation({ 'questions.txt': QUESTIONS });

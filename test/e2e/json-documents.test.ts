@@ -121,7 +121,7 @@ function shapeOf(document: unknown): { is: 'object' | 'list'; keys: string[] } {
 }
 
 describe('--json', () => {
-  it.each(calls)('of %s prints the document that is written down', async (command, args, remember) => {
+  it.each(calls)('of %s prints the documented document', async (command, args, remember) => {
     const words = args.map((word) => known[word] ?? word);
     const { stdout, stderr } = await installed.recalld(command, ...words, '--json');
     const document: unknown = JSON.parse(stdout);
@@ -132,13 +132,13 @@ describe('--json', () => {
     expect({ is, keys }).toEqual(written);
   });
 
-  it('is tried here for every command that has it', () => {
+  it('is tested here for every command that has it', () => {
     const tried = new Set([...calls.map(([command]) => command), ...elsewhere]);
     expect([...tried].toSorted()).toEqual(Object.keys(jsonDocuments).toSorted());
   });
 });
 
-describe('a report on what may take the place of another', () => {
+describe('a report on a candidate', () => {
   /** What a day of 200 sessions comes to, of which so many come out well. */
   const sums = (well: number) =>
     sumSessions(Array.from({ length: 200 }, (_, i) => ({ cluster: i, x: i < well ? 1 : 0, y: 1 })));
@@ -150,7 +150,7 @@ describe('a report on what may take the place of another', () => {
     return { plan, shadow: pipeline.shadows[0] };
   };
 
-  it('ends with 1 for a variant that is worse, in words for people', async () => {
+  it('exits with 1 for a variant that is worse, in plain words', async () => {
     expect(await installed.recalld('variants report --pipeline docs')).toMatchObject({ code: 0 });
     const counts = { 'sessions a': 200, 'sessions b': 200, mixed: 0, unnamed: 0 };
     const day = { counts, sums: { 'a positive_feedback': sums(180), 'b positive_feedback': sums(100) } };
@@ -172,7 +172,7 @@ describe('a report on what may take the place of another', () => {
     );
   });
 
-  it('ends with 1 for a split that is off, and says nothing of the arms', async () => {
+  it('exits with 1 for a wrong split, and reports nothing about the arms', async () => {
     await installed.query(
       `update interim_analyses set result = jsonb_set(result, '{counts,sessions b}', '100') where series = 'traffic'`,
     );
@@ -182,7 +182,7 @@ describe('a report on what may take the place of another', () => {
     expect(stdout).not.toContain('beside a');
   });
 
-  it('ends with 1 for a shadow that judged live queries are answered worse by', async () => {
+  it('exits with 1 for a shadow that is worse on judged live queries', async () => {
     const { shadow } = pipelineOf();
     const before = await installed.recalld('shadow report --pipeline docs --shadow next');
     expect(before).toMatchObject({ code: 0 });

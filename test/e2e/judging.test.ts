@@ -38,7 +38,7 @@ interface Status {
 describeWithBrowser('judged live relevance', () => {
   const browser = useBrowser();
 
-  it('grades live queries, lets people correct it, and says what all traffic comes to', async () => {
+  it('grades live queries, lets people correct the judge, and reports the result for all traffic', async () => {
     const judge = await startFaultServer(judgeWithBias(1));
     const retriever = await startFaultServer((request, response) => {
       const { query } = JSON.parse(request.body) as { query: string };

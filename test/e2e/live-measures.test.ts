@@ -46,7 +46,7 @@ function clicks(on: readonly { id: string; occurred_at: string }[], more: object
 }
 
 describe('the measures of live traffic', () => {
-  it('come from queries and clicks to the metrics, with bounds, and survive a restart', async () => {
+  it('follow from queries and clicks, with bounds, and survive a restart', async () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const before = queries('baseline', 200, 72);

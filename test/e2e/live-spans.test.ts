@@ -83,14 +83,14 @@ describe('an export is read as', () => {
     expect(await stored(body)).toHaveLength(expected.length);
   });
 
-  it('two queries where the retriever around another comes in a later export', async () => {
+  it('two queries if the retriever around another arrives in a later export', async () => {
     const [inner, outer] = [await fixture('nested-separate'), await fixture('nested-separate-outer')];
     await send(inner);
     await send(outer);
     expect(await stored(inner)).toHaveLength(2);
   });
 
-  it('one query of a second where times are numbers that no double holds', async () => {
+  it('one query that takes a second if times are numbers that no double can hold', async () => {
     const body = await fixture('nano-number');
     await send(body);
     const [query] = await stored(body);
@@ -98,7 +98,7 @@ describe('an export is read as', () => {
   });
 });
 
-describe('an answer tells', () => {
+describe('a response states', () => {
   it.each<[string, string, RegExp]>([
     ['attrs-object-batch', '1', /does not conform to OTLP/],
     ['base64-ids', '1', /32 and 16 hexadecimal digits/],
@@ -111,19 +111,19 @@ describe('an answer tells', () => {
     ['truncated-json-output', '1', /output truncated/],
     ['snake', '0', /resource_spans is not a field of OTLP/],
     ['legacy-library', '0', /instrumentationLibrarySpans is not a field/],
-  ])('why spans of %s were not taken', async (name, rejectedSpans, message) => {
+  ])('why spans of %s were not accepted', async (name, rejectedSpans, message) => {
     const { status, partial } = await send(await fixture(name));
     expect(status).toBe(200);
     expect(partial).toMatchObject({ rejectedSpans, errorMessage: expect.stringMatching(message) });
   });
 
-  it('nothing where everything was taken, or nothing was meant for recalld', async () => {
+  it('nothing if everything was accepted, or nothing was meant for recalld', async () => {
     for (const name of ['batch-valueless-attr', 'batch-deep-attr', 'haystack-native', 'flags-unknown-fields'])
       expect(await send(await fixture(name))).toEqual({ status: 200, partial: undefined });
   });
 });
 
-describe('a body is taken', () => {
+describe('a body is accepted', () => {
   it.each<[string, (body: string) => string | Uint8Array<ArrayBuffer>, Record<string, string>]>([
     ['behind a byte order mark', (body) => `\ufeff${body}`, {}],
     ['with a charset', (body) => body, { 'content-type': 'application/json; charset=utf-8' }],
@@ -142,12 +142,12 @@ describe('a body is taken', () => {
     expect(await stored(body)).toHaveLength(before + 1);
   });
 
-  it('also when it is empty protobuf', async () => {
+  it('even if it is empty protobuf', async () => {
     expect((await send('', { 'content-type': 'application/x-protobuf' })).status).toBe(200);
   });
 });
 
-describe('a request is refused with what to set', () => {
+describe('a request is refused with the fix', () => {
   it.each<[string, string | Uint8Array<ArrayBuffer>, Record<string, string>, string, number, RegExp]>([
     ['deflate', 'x', { 'content-encoding': 'deflate' }, '/v1/traces', 400, /gzip.*OTEL_EXPORTER_OTLP_COMPRESSION/],
     ['zstd', 'x', { 'content-encoding': 'zstd' }, '/v1/traces', 400, /gzip/],
@@ -193,7 +193,7 @@ describe('a request is refused with what to set', () => {
   });
 });
 
-it('retrievers that cannot be read are counted apart, and the doctor says what to set', async () => {
+it('unreadable retrievers are counted separately, and the doctor states the fix', async () => {
   const counted = async (outcome: string) =>
     Number(new RegExp(`recalld_trace_spans_total{outcome="${outcome}"} (\\d+)`).exec(await daemon.metrics())?.[1]);
   const before = [
@@ -213,7 +213,7 @@ it('retrievers that cannot be read are counted apart, and the doctor says what t
   expect(stdout).not.toContain('nothing flattened');
 });
 
-it('log records lose what cannot be read of them, and no neighbor', async () => {
+it('log records lose their unreadable parts, but not their neighbours', async () => {
   const record = {
     eventName: 'gen_ai.evaluation.result',
     timeUnixNano: `${Date.now()}000000`,

@@ -15,7 +15,7 @@ async function aServer(answer: Parameters<typeof startFaultServer>[0]): Promise<
 
 const bodies = (server: FaultServer) => server.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
 
-it('tells each receiver once that retrieval is broken and once that it is not, over a kill of the daemon', async () => {
+it('notifies each receiver once that retrieval is broken and once that it recovered, even if the daemon is killed', async () => {
   const retriever = await aServer(documents(rightAnswer));
   const [webhook, slack, pagerduty, teams] = await Promise.all(
     [1, 2, 3, 4].map(() => aServer(json({ status: 'success' }))),

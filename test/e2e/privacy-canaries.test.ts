@@ -170,7 +170,7 @@ function dataFolder(folder: string): string {
 describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
   const { canary, found } = modes[mode];
 
-  it('identifiers stay, and nothing else that was sent: not in the database, the queue, the log or the metrics', async () => {
+  it('identifiers are stored, and nothing else that was sent: not in the database, the queue, the log or the metrics', async () => {
     const cleanups: (() => Promise<void>)[] = [];
     const store = await aVectorStore((clean) => void cleanups.push(clean));
     const folder = await aFolder({ 'recalld.yaml': config(mode, store) });

@@ -66,7 +66,7 @@ const shell = (line: string) =>
   });
 
 describe('the README', () => {
-  it('has only commands that are run here or elsewhere', () => {
+  it('has only commands that are run here or in another test', () => {
     const known = [...elsewhere, /^npx recalld (config|golden|rules|dashboards|eval|compare) /, /^curl /];
     expect(commands.filter((line) => !known.some((pattern) => pattern.test(line)))).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe('the README', () => {
     await expect(shell(line)).resolves.toMatchObject({ stderr: expect.not.stringContaining('recalld: ') });
   });
 
-  it('takes in what its curl lines and its client snippet send', async () => {
+  it('ingests what its curl lines and its client snippet send', async () => {
     const daemon = await startRecalld(['serve'], folder, {}, atEnd);
     for (const line of commands.filter((command) => command.startsWith('curl '))) {
       const { stdout } = await shell(line.replace('http://127.0.0.1:8321', daemon.url));

@@ -24,7 +24,7 @@ const findsCanary: Responder = (request, response) => {
 };
 
 describe('a redaction service', () => {
-  it('takes names out of queries and comments; when it fails or hangs, hashes alone are stored, and 202 comes all the same', async () => {
+  it('removes names from queries and comments; when it fails or hangs, only hashes are stored, and 202 is still returned', async () => {
     const presidio = await startFaultServer(findsCanary);
     onTestFinished(() => presidio.close());
     const { serve, query } = await anInstallation({ 'recalld.yaml': config(presidio.url) });

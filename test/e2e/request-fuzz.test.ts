@@ -207,7 +207,7 @@ describe.each([
 ] as const)('a daemon %s', (_name, host, scopes) => {
   let target: Target;
 
-  it('lists the routes that are documented, and the pages', async () => {
+  it('has exactly the documented routes and the pages', async () => {
     target = await start(host, scopes);
     const listed = new Set(target.routes.map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, '{}')}`));
     for (const endpoint of endpoints)
@@ -216,13 +216,13 @@ describe.each([
     expect(listed).toContain('POST /actions/annotate');
   });
 
-  it('answers every type in every encoding on every route, or closes, and lives', async () => {
+  it('answers every type in every encoding on every route, or closes the connection, and stays up', async () => {
     const seen = await flood(target, everyPair(target));
     expect([...seen.keys()]).toEqual(expect.arrayContaining(['200', '400', '404', '415', 'null']));
     await expectUnharmed(target);
   }, 240_000);
 
-  it('lives through what comes in any order', async () => {
+  it('survives requests in any order', async () => {
     const seen = await flood(target, fc.sample(anyChoice, 1500));
     expect(seen.has('500')).toBe(false);
     await expectUnharmed(target);

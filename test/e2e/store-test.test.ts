@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-it('says of every test what was seen, and ends with 0 when all that is supported works', async () => {
+it('reports what each test observed, and exits with 0 if everything supported works', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --filter topic=topic-2');
   expect(stdout).toMatch(/^docs: qdrant, .*version 1\.18\.2/m);
   expect(stdout).toMatch(/^ok +search\.exact +They equal the results of brute force over 200 vectors/m);
@@ -53,7 +53,7 @@ it('says of every test what was seen, and ends with 0 when all that is supported
   expect(code).toBe(0);
 });
 
-it('prints one document that can be filed', async () => {
+it('prints one document that can be archived', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --json');
   const document = JSON.parse(stdout) as { stores: { findings: { test: string; verdict: string }[] }[] };
   expect(Object.keys(document)).toEqual(jsonDocuments['store-test']?.keys);
@@ -69,7 +69,7 @@ it.each([
   ['away', 3, /refused the connection/],
   ['none', 2, /The pipeline "none" has no `vector_store` to test; add it to the config\./],
   ['nobody', 2, /nobody/],
-])('ends for the pipeline %s with %d and the way out', async (pipeline, code, says) => {
+])('for the pipeline %s exits with %d and the fix', async (pipeline, code, says) => {
   const finished = await installed.recalld(`store-test --pipeline ${pipeline}`);
   expect(finished.stdout + finished.stderr).toMatch(says);
   expect(finished.code).toBe(code);

@@ -152,7 +152,7 @@ async function storedQueries(traceIds: readonly string[]): Promise<Record<string
 describe.each([
   ['docs', { text: 'how do I pay as [EMAIL]', is_hashed: false }],
   ['private', { text: null, is_hashed: true }],
-])('a trace of the pipeline %s whose spans come one by one', (pipeline, told) => {
+])('a trace of the pipeline %s whose spans arrive one by one', (pipeline, told) => {
   it('is the same complete query in every order, with the feedback on its answer, however often it is sent', async () => {
     const orders = permutations([0, 1, 2, 3, 4]);
     const traces = orders.map((_, index) => aTrace(pipeline, exporters()[index % 2] as SpanExporter));
@@ -187,7 +187,7 @@ describe.each([
     );
   });
 
-  it('is the same when all of its spans come at the same moment', async () => {
+  it('is the same if all of its spans arrive at the same moment', async () => {
     const traces = Array.from({ length: 20 }, () => aTrace(pipeline, exporters()[0] as SpanExporter));
     await Promise.all(traces.flatMap(({ exports }) => exports.map((sendPart) => sendPart())));
     const stored = await storedQueries(traces.map(({ traceId }) => traceId));
@@ -199,7 +199,7 @@ describe.each([
     }
   });
 
-  it('leaves nothing of its user behind when they are erased, nor of any text that they wrote', async () => {
+  it('leaves no user data and no user text behind when the user is erased', async () => {
     const { exports, traceId } = aTrace(pipeline, exporters()[0] as SpanExporter);
     // All but the retriever, which has not come yet.
     for (const part of [0, 2, 3]) await exports[part]?.();
@@ -213,7 +213,7 @@ describe.each([
   });
 });
 
-it('keeps a query that was not sampled when a user is unhappy with its answer, before or after it came', async () => {
+it('stores a query that was not sampled when its answer gets negative feedback, before or after it arrives', async () => {
   const [before, after] = [0, 1].map(() => aTrace('rare', exporters()[0] as SpanExporter));
   for (const part of [4, 0, 1, 2, 3]) await before?.exports[part]?.();
   for (const part of [0, 1, 2, 3, 4]) await after?.exports[part]?.();

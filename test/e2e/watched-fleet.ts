@@ -214,7 +214,7 @@ async function aVectorStore(): Promise<FaultServer> {
 
 /** What was accepted is in PostgreSQL once, and every tick has one golden run; then everybody stops. */
 export function itHasLostNothing(watched: () => WatchedFleet): void {
-  it('has lost nothing and has nothing twice in the end', async () => {
+  it('has lost and duplicated nothing in the end', async () => {
     const { besideLoad, finishesARun, fleet, load, withDatabase } = watched();
     await load.stop();
     await finishesARun();

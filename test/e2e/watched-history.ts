@@ -50,7 +50,7 @@ export function describeHistory(watched: () => WatchedService): void {
       for (const clean of cleanups.toReversed()) await clean();
     });
 
-    it.each(dashboards)('every graph of $name shows something', async (dashboard) => {
+    it.each(dashboards)('every graph in $name has data', async (dashboard) => {
       await waitFor(
         async () => {
           const empty: string[] = [];
@@ -65,7 +65,7 @@ export function describeHistory(watched: () => WatchedService): void {
       );
     });
 
-    it('bounds lie around the value that they are of, in each band', async () => {
+    it('bounds enclose their value, in each band', async () => {
       const banded = dashboards.flatMap((dashboard) =>
         dashboard.panels.flatMap(({ title, type, targets = [] }) => {
           const [value, low, high] = targets;
@@ -110,7 +110,7 @@ export function describeHistory(watched: () => WatchedService): void {
     });
 
     it.each(dashboards.filter((one) => statements(one).length > 0))(
-      'every table of $name has rows',
+      'every table in $name has rows',
       async (dashboard) => {
         const time = { from: new Date(Date.now() - 3_600_000), to: new Date() };
         for (const { where, text } of statements(dashboard)) {
@@ -120,7 +120,7 @@ export function describeHistory(watched: () => WatchedService): void {
       },
     );
 
-    it('the drill-down names the queries that got worse, the worst first', async () => {
+    it('the drill-down names the queries that got worse, worst first', async () => {
       const { rows } = await database.query<{ query: string; difference: number; 'stale label': boolean }>(
         fillInSql(tableOf('Most regressed queries since the baseline'), values, {
           from: new Date(0),
@@ -132,7 +132,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
     });
 
-    it('the review is one file that tells of it, and is not replaced unasked', async () => {
+    it('the weekly report is one file, and is not replaced without --force', async () => {
       const opened = new Date(Date.now() - 2 * 3_600_000);
       const closed = new Date(Date.now() - 3_600_000);
       const timeline = {
@@ -207,7 +207,7 @@ export function describeHistory(watched: () => WatchedService): void {
       });
     });
 
-    it('the uncovered topic is the same to the command line and to the API, and follows what people say of it', async () => {
+    it('the uncovered topic is the same in the command line and the API, and follows changes by users', async () => {
       const call = apiOf(service.daemon.url);
       const listed = await runRecalld(['topics', 'list', '--pipeline', 'docs', '--json'], service.folder);
       const { json: answer } = await call('GET', '/v1/uncovered-topics?pipeline=docs');
@@ -241,7 +241,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect((await call('GET', '/v1/uncovered-topics/t-nothing')).status).toBe(404);
     });
 
-    it('the density is the same to the command line and to the API', async () => {
+    it('the density is the same in the command line and the API', async () => {
       const { json: answer } = await apiOf(service.daemon.url)('GET', '/v1/density?pipeline=docs');
       const shown = await runRecalld(['density', 'show', '--pipeline', 'docs', '--json'], service.folder);
       const { phase, baseline, incidents, measures } = JSON.parse(shown.stdout) as Record<string, unknown>;
@@ -255,7 +255,7 @@ export function describeHistory(watched: () => WatchedService): void {
       expect(table.stdout).toMatch(/^Query density +0\.93 \(0\.9-0\.96\)/m);
     });
 
-    it('the backtest finds what the daemon found when it judged the same runs', async () => {
+    it('the backtest returns what the daemon found when it evaluated the same runs', async () => {
       const from = new Date(Date.now() - 3_600_000).toISOString();
       const { code, stdout, stderr } = await runRecalld(['backtest', '--from', from, '--json'], service.folder);
       expect({ code, stderr }).toEqual({

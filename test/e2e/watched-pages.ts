@@ -83,7 +83,7 @@ export function describePages(watched: () => WatchedService): void {
       ];
     };
 
-    it('can be read by everybody, in light on a desk and in dark on a phone, with nothing cut off', async () => {
+    it('are accessible, in light on a desktop and in dark on a phone, with nothing cut off', async () => {
       const { page, foreign } = await browser.page(host);
       const look = (shown: string) => lookInEachWay(page, shown);
       for (const [shown, words] of paths()) {
@@ -103,7 +103,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     }, 600_000);
 
-    it('are reached by keyboard, every action of them', async () => {
+    it('have only actions that the keyboard can reach', async () => {
       const { page } = await browser.page(host);
       const shown = paths().filter(([, words]) => !words.startsWith('There is no'));
       for (const [address] of shown) {
@@ -113,7 +113,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('come as a report in one file that everybody can read, in light on a desk and in dark on a phone', async () => {
+    it('include an accessible report in one file, in light on a desktop and in dark on a phone', async () => {
       const { folder } = service;
       const file = path.join(folder, 'report.html');
       const since = new Date(Date.now() - 86_400_000).toISOString();
@@ -127,7 +127,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('lead from the status to the likely cause and to what shows it', async () => {
+    it('lead from the status to the likely cause and its evidence', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(service.daemon.url);
       const diagnosis = page.getByRole('group', { name: 'Diagnosis of docs' });
@@ -146,7 +146,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('tell when a check changed, over a time that the address shares', async () => {
+    it('show when a check changed, in a period that the URL contains', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(`${service.daemon.url}/checks?pipeline=docs`);
       await page.getByRole('link', { name: 'stale labels above 0.02 on faq' }).first().click();
@@ -169,7 +169,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('answer browsers with a page and programs with a problem document where there is nothing', async () => {
+    it('answer browsers with a page and programs with a problem document if nothing exists', async () => {
       const ask = async (at: string, accept: string) => {
         const { status, headers } = await fetch(`${service.daemon.url}${at}`, { headers: { accept } });
         return [status, headers.get('content-type')?.split(';')[0]];
@@ -180,7 +180,7 @@ export function describePages(watched: () => WatchedService): void {
       expect(await ask('/pipelines/nowhere', 'text/html')).toEqual([404, 'text/html']);
     });
 
-    it('lead from the alert to the ranks of one query by links alone, without a script', async () => {
+    it('lead from the alert to the ranks of one query with links only, without a script', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(`${service.daemon.url}/?range=6h`);
       await page.getByRole('link', { name: 'docs' }).click();
@@ -195,7 +195,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('pin a baseline and keep notes on runs and deployments', async () => {
+    it('pin a baseline and store notes on runs and deployments', async () => {
       const { page } = await browser.page(host);
       const run = service.runs[1] ?? '';
       await page.goto(`${service.daemon.url}/runs/${run}`);
@@ -218,7 +218,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.context().close();
     });
 
-    it('come with headers that let nothing in, and a style sheet that is sent once', async () => {
+    it('have restrictive security headers, and a style sheet that is sent once', async () => {
       const { headers } = await fetch(service.daemon.url);
       expect(headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'self'");
       expect(headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict/);
@@ -231,7 +231,7 @@ export function describePages(watched: () => WatchedService): void {
       expect([sheet.status, again.status]).toEqual([200, 304]);
     });
 
-    it('refuse a form of another site, one without its token, and a name that was made to point here', async () => {
+    it('refuse a form from another site, a form without its token, and a host name that resolves here', async () => {
       const send = async (headers: Record<string, string>) => {
         const response = await fetch(`${service.daemon.url}/actions/annotate`, {
           method: 'POST',

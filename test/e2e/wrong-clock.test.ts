@@ -27,7 +27,7 @@ globalThis.Date = class Date extends RealDate {
 };
 `;
 
-it('a daemon whose clock is two hours ahead says so and does not tick, until it is set right', async () => {
+it('a daemon whose clock is two hours ahead reports that and does not tick until the clock is correct', async () => {
   const retriever = await startFaultServer(documents(rightAnswer));
   onTestFinished(() => retriever.close());
   const folder = await aFolder({

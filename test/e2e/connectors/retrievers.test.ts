@@ -50,7 +50,7 @@ const embedderAndStore = () => ({
 });
 
 describe('a golden run', () => {
-  it('over a vector store and an embedder scores as the service made of the same parts', async () => {
+  it('over a vector store and an embedder scores like a service made of the same parts', async () => {
     const service = await goldenRun({ retriever: { kind: 'http', url: `${rag.url}/search` } });
     const parts = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
     expect(parts.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
@@ -58,7 +58,7 @@ describe('a golden run', () => {
     expect(meanOf(parts, 'ndcg@10')).toBeCloseTo(meanOf(service, 'ndcg@10'), 10);
   });
 
-  it('sees when the model behind the embedder is another one', async () => {
+  it('detects that the model behind the embedder was replaced', async () => {
     await rag.setFault('embedding');
     try {
       const run = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
@@ -74,7 +74,7 @@ describe('a golden run', () => {
   ];
   for (const { name, program, file } of programs) {
     it.skipIf(spawnSync(program, ['--version']).status !== 0)(
-      `over the example of a program in ${name} ends with it, and scores what words are good for`,
+      `over the example program ${name} ends with it, and has the scores of keyword search`,
       async () => {
         const command = [program, path.join(examples, file), corpus];
         const run = await goldenRun({ retriever: { kind: 'command', command } });

@@ -11,7 +11,7 @@ import { aConfig, aGoldenCsv, rightAnswer } from '../golden-files.ts';
 
 const LONG = { timeoutMs: 60_000 };
 
-it('says that the retriever is down while it is, and that it was when it is back', async () => {
+it('reports that the retriever is down while it is, and afterwards that it was', async () => {
   const retriever = await startFaultServer(documents(rightAnswer));
   onTestFinished(() => retriever.close());
   const checks = '[{measure: ndcg@10, below: 0.9, severity: critical}]';

@@ -7,7 +7,7 @@ server: {port: 0}
 pipelines: [{name: docs, retriever: {kind: http, url: "http://127.0.0.1:9/search"}}]
 `;
 
-it('deployments are noted and listed, newest first, by command and over HTTP', async () => {
+it('deployments are recorded and listed, newest first, by command and over HTTP', async () => {
   const { recalld, json, serve } = await anInstallation({ 'recalld.yaml': config });
   const { call } = await serve();
   const add = 'deployments add --kind index --pipeline';

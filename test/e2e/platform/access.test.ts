@@ -87,8 +87,8 @@ describe('a daemon behind a proxy that it trusts', () => {
   const ask = (headers: Readonly<Record<string, string>>, path = '/v1/pipelines'): Promise<Answer> =>
     call(daemon.url, path, headers);
 
-  describe('sends away who tries keys', () => {
-    it('after 20 wrong ones, with Retry-After and a word in the log, while others and known keys get through', async () => {
+  describe('blocks guessing of keys', () => {
+    it('after 20 wrong keys, with Retry-After and a log line, while other addresses and known keys are served', async () => {
       const client = aClient();
       const { text: key } = await aKey('read');
       expect((await ask({ ...client, ...bearer(key) })).status).toBe(200);
@@ -103,7 +103,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await ask({ ...aClient(), ...bearer('rcl_wrong_0') })).status).toBe(401);
     });
 
-    it('at the sign-in too, and no colleague who comes by the same proxy', async () => {
+    it('at sign-in too, without blocking colleagues behind the same proxy', async () => {
       const origin = { origin: daemon.url };
       const [one, colleague] = [aClient(), aClient()];
       const tries = times(30, (i) => call(daemon.url, '/sign-in', { ...origin, ...one }, { key: `rcl_typo_${i}` }));
@@ -113,15 +113,15 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await call(daemon.url, '/sign-in', { ...origin, ...colleague }, { key })).status).toBe(303);
     });
 
-    it('and who tries sessions', async () => {
+    it('and guessing of sessions', async () => {
       const client = aClient();
       const tries = times(30, (i) => ask({ ...client, cookie: `recalld_session=guess-${i}` }, '/checks'));
       expect(await tally(tries)).toEqual({ 303: 20, 429: 10 });
     });
   });
 
-  describe('bounds requests', () => {
-    it('by the key that it accepted, however it is written and wherever it comes from', async () => {
+  describe('limits requests', () => {
+    it('by the accepted key, in any spelling and from any address', async () => {
       const { text: key } = await aKey('read');
       const calls = times(150, (i) => {
         const scheme = Array.from('bearer', (c, bit) => ((i >> bit) & 1 ? c.toUpperCase() : c)).join('');
@@ -133,7 +133,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     });
 
-    it('by address where there is no good key, whatever the header says and however the path is written', async () => {
+    it('by address if there is no valid key, whatever the header and the spelling of the path', async () => {
       const client = aClient();
       expect(await tally(times(60, () => ask({ ...client, authorization: 'Basic eDp5' })))).toEqual({
         401: 60,
@@ -146,7 +146,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await ask({ ...client, ...bearer(key) })).status).toBe(200);
     });
 
-    it('and counts as shed what a sender with a key lost, not what a stranger tried', async () => {
+    it('and counts refused calls of a valid key, not guesses by an unknown caller', async () => {
       const shed = async () =>
         /recalld_ingest_shed_total\{reason="rate_limit"\} (\d+)/.exec((await ask({}, '/metrics')).body)?.[1];
       const before = Number(await shed());
@@ -159,7 +159,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     });
   });
 
-  describe('keeps console sessions', () => {
+  describe('has console sessions', () => {
     const signIn = async (key: string, headers: Readonly<Record<string, string>> = {}) => {
       const told = { origin: daemon.url, ...aClient(), ...headers };
       const answer = await call(daemon.url, '/sign-in', told, { key });
@@ -172,7 +172,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     const send = (path: string, cookie: string, form: Readonly<Record<string, string>>) =>
       call(daemon.url, path, { origin: daemon.url, ...aClient(), cookie }, form);
 
-    it('that end when somebody signs out, for whoever kept the cookie too', async () => {
+    it('that end at sign-out, also for a copied cookie', async () => {
       const { cookie } = await signIn((await aKey('read')).text);
       const page = await look(cookie);
       expect(page.status).toBe(200);
@@ -183,7 +183,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(after.headers.location).toMatch(/^\/sign-in/);
     });
 
-    it('that end with their key at once, whether it is revoked or deleted', async () => {
+    it('that end with their key immediately, whether it is revoked or deleted', async () => {
       const [revoked, deleted] = [await aKey('admin'), await aKey('admin')];
       const [one, other] = [await signIn(revoked.text), await signIn(deleted.text)];
       expect([(await look(one.cookie)).status, (await look(other.cookie)).status]).toEqual([200, 200]);
@@ -203,7 +203,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect(rows).toEqual([]);
     });
 
-    it('that end when their time is over', async () => {
+    it('that end when they expire', async () => {
       const key = await aKey('read');
       const { cookie, set } = await signIn(key.text);
       expect(set).toContain('Max-Age=43200');
@@ -211,7 +211,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await look(cookie)).status).toBe(303);
     });
 
-    it('that nobody can forge from what is in the database', async () => {
+    it('that cannot be forged from data in the database', async () => {
       const key = await aKey('admin');
       const { cookie } = await signIn(key.text);
       const token = cookie.split('=')[1] ?? '';
@@ -258,7 +258,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await lookOverTls(plain.cookie)).status).toBe(303);
     });
 
-    it('and takes a form from who was shown it, sent as a form of one of its pages', async () => {
+    it('and accepts a form only from its recipient, sent as a form of one of its pages', async () => {
       const [reader, admin] = [await signIn((await aKey('read')).text), await signIn((await aKey('admin')).text)];
       const [readers, admins] = [tokenIn(await look(reader.cookie)), tokenIn(await look(admin.cookie))];
       const note = { subject: 'run', id: 'none', text: 'hello' };
@@ -297,7 +297,7 @@ describe('a daemon behind a proxy that it trusts', () => {
 });
 
 describe('a daemon that trusts no proxy', () => {
-  it('takes nobody at their word for who they are', async () => {
+  it('trusts no caller’s claim about its address', async () => {
     // Not the loopback address that needs no key.
     const config = 'server: {port: 0, host: 127.0.0.2}\npipelines: []\n';
     const folder = await aFolder({ 'recalld.yaml': config }, atEnd);

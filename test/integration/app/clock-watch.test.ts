@@ -33,12 +33,12 @@ function aClockAhead(aheadMs: number) {
 }
 
 describe('the clocks of this machine and of its database', () => {
-  it.each([0, TWO_HOURS_MS, -90_000])('are compared: ours is %s ms ahead', async (aheadMs) => {
+  it.each([0, TWO_HOURS_MS, -90_000])('are compared: the local clock is %s ms ahead', async (aheadMs) => {
     const { seconds, marginSeconds } = clockSkew(await compareClocks(database.pool, aClockAhead(aheadMs).clock));
     expect(Math.abs(seconds - aheadMs / 1000)).toBeLessThanOrEqual(marginSeconds + 0.01);
   });
 
-  it('are compared within what the round trip leaves open, however long it takes', async () => {
+  it('are compared within the error of the round trip, however long it takes', async () => {
     const gate = await startTcpGate(database.connection);
     onTestFinished(() => gate.close());
     const { host, port } = gate;
@@ -60,7 +60,7 @@ describe('the clocks of this machine and of its database', () => {
   });
 });
 
-it('a clock two hours ahead starts no runs and calls none missed; set right, it makes up for one', async () => {
+it('a clock two hours ahead starts no runs and reports none missed; once corrected, one missed run is started', async () => {
   const { clock, state } = aClockAhead(TWO_HOURS_MS);
   const { pool } = database;
   const [sets, runs, ticks] = [createGoldenSets(pool), createGoldenRuns(pool), createGoldenTicks(pool)];

@@ -41,7 +41,7 @@ async function start() {
   return { dataDir, database, pool, clock, watch, kill, runsAgain };
 }
 
-it('a database that is killed is started again where it was, with all that was committed', async () => {
+it('a database that is killed is restarted on the same port, with all committed data', async () => {
   const { pool, kill, runsAgain } = await start();
   await pool.query('create table committed as select 1 as value');
   await kill();
@@ -50,7 +50,7 @@ it('a database that is killed is started again where it was, with all that was c
   expect(rows).toEqual([{ value: 1 }]);
 });
 
-it('one that is killed again within the minute waits for the end of it, and says so', async () => {
+it('a database that is killed again within a minute waits until the minute is over, and reports that', async () => {
   const { dataDir, pool, clock, watch, kill, runsAgain } = await start();
   await pool.query('create table committed as select 1 as value');
   await kill();
@@ -70,7 +70,7 @@ it('one that is killed again within the minute waits for the end of it, and says
   expect(rows).toEqual([{ value: 1 }]);
 });
 
-it('a stop while it waits leaves neither a process nor a claim', async () => {
+it('a stop during the wait leaves neither a process nor a claim', async () => {
   const { dataDir, database, kill, runsAgain, watch } = await start();
   await kill();
   await runsAgain();
@@ -82,7 +82,7 @@ it('a stop while it waits leaves neither a process nor a claim', async () => {
   expect(existsSync(path.join(dataDir, 'owner.json'))).toBe(false);
 });
 
-it('one that does not start is tried again each minute', async () => {
+it('a database that does not start is tried again each minute', async () => {
   const log = recordLog();
   const clock = new SteerableClock();
   const attempts: number[] = [];

@@ -13,7 +13,7 @@ function logged(level: LogLevel, calls: string): { stdout: string; entries: Reco
   return { stdout, entries: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
 }
 
-it('writes one JSON object per line to stderr, also of what was said just before the end', () => {
+it('writes one JSON object per line to stderr, including the last lines before the end', () => {
   const { stdout, entries } = logged(
     'info',
     `log.info('started', { port: 8321 }); log.error('two\\nlines'); process.exit(0);`,
@@ -25,12 +25,12 @@ it('writes one JSON object per line to stderr, also of what was said just before
   ]);
 });
 
-it('leaves out what is less severe than asked for', () => {
+it('omits lines below the configured level', () => {
   const { entries } = logged('warn', `log.debug('d'); log.info('i'); log.warn('w'); log.error('e');`);
   expect(entries.map(({ level }) => level)).toEqual(['warn', 'error']);
 });
 
-it('shows no secret that came along in a field', () => {
+it('shows no secret from a field', () => {
   const secrets = `{ password: 's3cret', storage: { password: 's3cret', url: 'x' }, headers: { authorization: 's3cret' }, api_key: 's3cret' }`;
   const { entries } = logged('info', `log.info('config', ${secrets});`);
   expect(JSON.stringify(entries)).not.toContain('s3cret');

@@ -120,7 +120,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     await postgres.close();
   }, PATIENCE.timeoutMs);
 
-  it('that ends before the next tick runs late, once, and nothing is noted', async () => {
+  it('that ends before the next tick runs late, once, and records nothing as missed', async () => {
     await postgres.crash();
     await tickInVain(1);
     await postgres.start();
@@ -128,7 +128,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     expect(await missed()).toBe(0);
   });
 
-  it('that lasts over two ticks runs for the second and notes the first as missed', async () => {
+  it('that lasts over two ticks runs for the second and records the first as missed', async () => {
     await postgres.crash();
     await tickInVain(2);
     await tickInVain(3);
@@ -141,7 +141,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     ]);
   });
 
-  it('in which the daemon ends is noticed by the next one', async () => {
+  it('during which the daemon ends is noticed by the next daemon', async () => {
     await postgres.crash();
     await tickInVain(4);
     await ticks.stop();

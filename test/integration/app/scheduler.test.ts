@@ -72,7 +72,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
 }
 
 describe('a scheduler that starts', () => {
-  it('makes up for the latest tick that no scheduler ran', async () => {
+  it('runs the latest tick if no scheduler ran it', async () => {
     const { runs, queue, start } = await aScheduler('late');
     await start();
     expect(queue.jobs).toEqual([{ job: 'run-golden-set', payload: { run_id: 'late-1' }, id: 'late-1' }]);
@@ -83,21 +83,21 @@ describe('a scheduler that starts', () => {
     });
   });
 
-  it('makes up for it once, however often and in however many processes it starts', async () => {
+  it('runs a missed tick once, however often and in however many processes it starts', async () => {
     const { start, goldenJobs } = await aScheduler('once');
     await Promise.all([start(), start(), start()]);
     await start();
     expect(goldenJobs()).toHaveLength(1);
   });
 
-  it('does not make up for a set that runs by hand', async () => {
+  it('runs no missed tick for a set that is only run manually', async () => {
     const { start, queue } = await aScheduler('by-hand', [aSchedule({ cron: null })]);
     const schedule = await start();
     expect(queue.jobs).toEqual([]);
     expect(schedule.ticks.map(({ cron }) => cron.expression)).not.toContain(HOURLY);
   });
 
-  it('starts all the same when a set has not been imported, and says how to import it', async () => {
+  it('starts even if a set has not been imported, and states how to import it', async () => {
     const { start, goldenJobs, logger } = await aScheduler('docs', [aSchedule({ set: 'nope' }), aSchedule()]);
     await start();
     expect(goldenJobs()).toHaveLength(1);
@@ -128,7 +128,7 @@ describe('a scheduler that starts', () => {
 describe('a tick', () => {
   const nextTick = new Date('2026-11-20T13:00:00.000Z');
 
-  it('starts one golden run for its planned time, however many replicas tick', async () => {
+  it('starts one golden run for its scheduled time, however many replicas tick', async () => {
     const { runs, start, tick, goldenJobs, endRuns } = await aScheduler('replicas');
     await Promise.all([start(), start(), start()]);
     await endRuns();
@@ -138,7 +138,7 @@ describe('a tick', () => {
     expect(goldenJobs()).toEqual(started.map(({ id }) => id).toReversed());
   });
 
-  it('that fails is logged and does not keep the next one from starting', async () => {
+  it('that fails is logged and does not prevent the next one', async () => {
     const { queue, logger, start, tick, goldenJobs, endRuns } = await aScheduler('failing');
     await start();
     await endRuns();
@@ -151,7 +151,7 @@ describe('a tick', () => {
     expect(goldenJobs()).toEqual(['failing-1', 'failing-3']);
   });
 
-  it('whose run could not be enqueued leaves it running, for the recovery to find', async () => {
+  it('whose run could not be enqueued leaves the run for the recovery job', async () => {
     const { runs, queue, start, tick, endRuns } = await aScheduler('unqueued');
     await start();
     await endRuns();
@@ -161,7 +161,7 @@ describe('a tick', () => {
     expect(abandoned.map(({ scheduledFor }) => scheduledFor)).toEqual([nextTick]);
   });
 
-  it('of a job that starts by itself is one job, however many replicas tick', async () => {
+  it('of a scheduled job enqueues one job, however many replicas tick', async () => {
     const { queue, start, tick } = await aScheduler('jobs', []);
     await Promise.all([start(), start()]);
     await tick(NOON, '40 */2 * * * *');

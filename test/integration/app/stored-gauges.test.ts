@@ -26,7 +26,7 @@ pipelines:
   return parseConfig(text, 'recalld.yaml', {}, () => '');
 }
 
-it('reading the gauges reads no row of live traffic or of a golden set, and the answers of a run once', async () => {
+it('reading the gauges reads no row of live traffic or of a golden set, and the results of a run once', async () => {
   const database = await createDatabase();
   onTestFinished(() => database.drop());
   const { user, password, host, port, database: name } = database.connection;

@@ -78,7 +78,7 @@ function isFor(name: CaseName, fixture: AlertFixture): boolean {
   return !name.includes('page') || underTest(fixture).silentWhile !== undefined;
 }
 
-it('is tested for every alert that there is', () => {
+it('is tested for every alert', () => {
   const alerts = new Set(written.flatMap(({ alert }) => alert ?? []));
   expect(new Set(fixtures.map(({ alert }) => alert))).toEqual(alerts);
 });
@@ -112,7 +112,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(hourly, [test])).toBe('');
   });
 
-  it('says that a deployment is gone though another under the same Prometheus is well, by any labels', () => {
+  it('reports that a deployment is gone even if another under the same Prometheus is healthy, for any labels', () => {
     const apart = rulesOfAlert(ruleFile({ ...settings, groupLabels: ['cluster', 'namespace'] }), 'RecalldAbsent');
     const info = alive.find(({ name }) => name === 'recalld_build_info');
     const of = (namespace: string, end: number): Signal => ({
@@ -134,7 +134,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(apart, [test])).toBe('');
   });
 
-  it('names the likely cause of what it is about, told by several replicas, and of no other pipeline', () => {
+  it('names the likely cause in its own pipeline, reported by several replicas, and of no other pipeline', () => {
     const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
     if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
     const { alert, annotations, severity, labels } = underTest(fixture);
@@ -167,7 +167,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
   });
 
-  it('is worded by the replica that sees the breach, and keeps that text while it is only kept firing', () => {
+  it('is worded by the replica that sees the breach, and keeps that text while it only keeps firing', () => {
     const fixture = fixtures.find(({ alert }) => alert === 'RecalldCheckCritical');
     if (fixture === undefined) throw new Error('there is no fixture of RecalldCheckCritical');
     const { alert, annotations, severity, labels } = underTest(fixture);
@@ -208,7 +208,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
     expect(runPromtool(rulesOfAlert(document, alert), [test])).toBe('');
   });
 
-  it('ends each description with the time at which it was last true', () => {
+  it('ends each description with the time when it was last true', () => {
     for (const { alert, annotations } of written) {
       if (alert === undefined) continue;
       expect([alert, annotations['description']?.endsWith(asOf)]).toEqual([alert, true]);
@@ -218,7 +218,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
   it.each([
     ['RecalldLiveZeroResults', traffic({ ok: 75, empty: 25 })],
     ['RecalldLiveLatency', traffic({ ok: 100 }, 2.5)],
-  ])('%s is silent about what has been so for two days', (alert, signals) => {
+  ])('%s does not fire for a state that is two days old', (alert, signals) => {
     const test = playing(signals, 2880, 5, {
       expr: `ALERTS{alertname="${alert}", alertstate="firing"}`,
       exp_samples: [],

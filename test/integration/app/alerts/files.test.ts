@@ -24,13 +24,13 @@ function run(program: string, args: readonly string[]): { status: number | null;
 describe.skipIf(missing('promtool'))('promtool', () => {
   const lint = ['check', 'rules', '--lint=all', '--lint-fatal'];
 
-  it('finds nothing to say against the rule file', () => {
+  it('reports no problem with the rule file', () => {
     const { status, output } = run('promtool', [...lint, 'prometheus/recalld.rules.json']);
     expect(output).toMatch(/SUCCESS: \d+ rules found/);
     expect(status).toBe(0);
   });
 
-  it('finds nothing to say against the rules of a config with everything in it', () => {
+  it('reports no problem with the rules for a config that uses everything', () => {
     const config = parseConfig(configExample, 'recalld.yaml', exampleEnvironment, () => '');
     const rules = stringify(createAlertRules(config, 'rules').document);
     const folder = mkdtempSync(path.join(tmpdir(), 'recalld-rules-'));
@@ -72,7 +72,7 @@ describe.skipIf(missing('amtool'))('amtool', () => {
   const expected = { critical: 'pager,chat', warning: 'chat', info: 'none', none: 'dead-man' };
 
   it.each(ruleGroups(defaultRuleSettings).flatMap(({ alerts }) => alerts))(
-    'routes $alert to whom its severity ($severity) is for',
+    'routes $alert to the receiver for its severity ($severity)',
     ({ alert, severity }) => {
       expect(receiversOf(alert, severity)).toBe(expected[severity]);
     },
@@ -82,7 +82,7 @@ describe.skipIf(missing('amtool'))('amtool', () => {
 describe('the config of Alertmanager', () => {
   const config = read('alertmanager/alertmanager.yml');
 
-  it('names only alerts that there are', () => {
+  it('names only existing alerts', () => {
     const alerts = ruleGroups({
       ...defaultRuleSettings,
       pipelines: [
@@ -94,7 +94,7 @@ describe('the config of Alertmanager', () => {
     expect(patterns.filter((pattern) => !alerts.some((alert) => new RegExp(`^${pattern}$`).test(alert)))).toEqual([]);
   });
 
-  it('shows the cause and the way to the console wherever people are told, and leads nowhere by itself', () => {
+  it('shows the cause and the console link in every notification, and contacts nothing by default', () => {
     const { receivers } = config as { receivers: readonly Record<string, unknown>[] };
     for (const { name, ...channels } of receivers.filter((one) => one['name'] === 'pager' || one['name'] === 'chat')) {
       for (const channel of Object.values(channels).flat())
@@ -104,16 +104,16 @@ describe('the config of Alertmanager', () => {
     expect(text(receivers)).not.toMatch(/example\.com|localhost/);
   });
 
-  it('inhibits nothing, since an alert that ends while it is inhibited is never told to have ended', () => {
+  it('inhibits nothing, because an alert that ends while inhibited is never reported as resolved', () => {
     expect(config).not.toHaveProperty('inhibit_rules');
   });
 
-  it('groups by what keeps deployments apart, in the rules that are shipped', () => {
+  it('groups by the labels that separate deployments in the shipped rules', () => {
     const { route } = config as { route: { group_by: readonly string[] } };
     expect(route.group_by).toEqual(['alertname', 'namespace', ...defaultRuleSettings.groupLabels, 'pipeline']);
   });
 
-  it('holds no secret, only files of them', () => {
+  it('contains no secret, only secret files', () => {
     expect(text(config)).toMatch(/routing_key_file.*api_key_file.*api_url_file/);
     expect(text(config)).not.toMatch(/"(routing_key|api_key|api_url|service_key)"/);
   });
@@ -122,7 +122,7 @@ describe('the config of Alertmanager', () => {
 describe('the scrape configs', () => {
   const { port } = configSchema.parse({}).server;
 
-  it('give the targets the job that the rules look for', () => {
+  it('assign targets the job that the rules expect', () => {
     expect(read('prometheus/prometheus.yml')).toMatchObject({
       rule_files: ['recalld.rules.json'],
       scrape_configs: [

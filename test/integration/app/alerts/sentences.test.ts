@@ -53,7 +53,7 @@ const states: readonly [string, Partial<CheckState>][] = [
   ['the midnight before', { breachedSince: new Date('2026-11-20T00:00:00.999Z') }],
 ];
 
-describe.skipIf(missing('promtool'))('Prometheus says', () => {
+describe.skipIf(missing('promtool'))('Prometheus reports', () => {
   const rules = ruleFile(defaultRuleSettings);
   const timeline = { minutes: 90, step: 1 };
 
@@ -101,7 +101,7 @@ describe.skipIf(missing('promtool'))('Prometheus says', () => {
     },
   };
 
-  it.each(states)('the same of %s as recalld', (name, parts) => {
+  it.each(states)('the same as recalld for %s', (name, parts) => {
     const state = aCheckState(parts);
     const description = `${alertText(state, byPrometheus)}. The check "${state.name}" of docs is critical; sampling noise does not explain it.`;
     expect(verdictOn('RecalldCheckCritical', name, state, description)).toBe('');

@@ -27,7 +27,7 @@ const config = parseConfig(
 it.each<[string, keyof LiveTraffic]>([
   ['its feedback was stored', 'areErased'],
   ['erasures were looked up', 'record'],
-])('is kept by the repeat of the feedback when the database went away after %s', async (_, failing) => {
+])('is stored when the feedback is repeated after the database went down after %s', async (_, failing) => {
   const stored = createLiveTraffic(database.pool, 'a');
   await stored.createPartitions(NOON);
   let isAway = false;

@@ -79,7 +79,7 @@ describe('LanceDB in this process', () => {
   );
 });
 
-describe('what LanceDB refuses', () => {
+describe('an error from LanceDB', () => {
   let folder = '';
   const request = { vector: Float32Array.of(1, 0), k: 1, filter: {}, exact: false, withContent: false };
   beforeAll(async () => {
@@ -93,7 +93,7 @@ describe('what LanceDB refuses', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('is told with the field of the config and the way out', async () => {
+  it('names the config field and the fix', async () => {
     const { message } = (await createLanceDbStore(aTable(folder, 'none'), storeField).nearest(request, never)) as never;
     expect(message).toBe(`LanceDB has no table none in ${folder}; check pipelines[0].vector_store.table and .uri.`);
     const other = createLanceDbStore({ ...aTable(folder, 'numbers'), embedding: 'year' }, storeField);
@@ -109,7 +109,7 @@ describe('what LanceDB refuses', () => {
     });
   });
 
-  it('is a package that nobody installed, whose name is told', async () => {
+  it('names its npm package if it is not installed', async () => {
     const nowhere: string = 'recalld-has-no-such-package';
     const load = () => import(nowhere) as Promise<LanceDbPackage>;
     const store = createLanceDbStore(aTable(folder, 'numbers'), storeField, load);
@@ -120,7 +120,7 @@ describe('what LanceDB refuses', () => {
     });
   });
 
-  it('is not what is no text: ids, filters and vectors are read as they are', async () => {
+  it('does not occur for ids, filters and vectors of other types than text', async () => {
     const store = createLanceDbStore(aTable(folder, 'numbers'), storeField);
     const found = valueOf(await store.nearest({ ...request, filter: { year: '2025' } }, never));
     expect(found.neighbours).toMatchObject([{ id: '8', similarity: 0 }]);
@@ -130,7 +130,7 @@ describe('what LanceDB refuses', () => {
     await store.close();
   });
 
-  it('is work for too long, or for nobody', async () => {
+  it('ends work that takes too long or was cancelled', async () => {
     const store = createLanceDbStore(
       { ...aTable(folder, 'numbers'), timeout_ms: 1 },
       storeField,

@@ -98,7 +98,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
     store = kept(openStore({ kind: 'qdrant', ...keys, ...httpService({ url: server.url }) }));
   });
 
-  it('gives client and store the same neighbours', async () => {
+  it('returns the same neighbours through the client and the store', async () => {
     const found = await client.query('chunks', {
       query: vector,
       filter: { must: [{ key: 'topic', match: { value: 'topic-0' } }] },
@@ -184,7 +184,7 @@ describe('Elasticsearch, by @elastic/elasticsearch', () => {
     store = kept(openStore({ kind: 'elasticsearch', ...fields, ...httpService({ url: server.url }) }));
   });
 
-  it('gives client and store the same neighbours', async () => {
+  it('returns the same neighbours through the client and the store', async () => {
     const found = await client.search<{ doc_id: string }>({
       index,
       knn: {
@@ -466,7 +466,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
     return { id, values: rows[place]?.numbers ?? [], metadata: rows[place]?.fields ?? {} };
   }
 
-  it('speaks the same version of the API', async () => {
+  it('uses the same version of the API', async () => {
     const { requests } = server;
     await store.describe(never);
     const ours = requests.at(-1)?.headers['x-pinecone-api-version'];

@@ -38,14 +38,14 @@ function open({ query = '', timeoutMs = 5000, table = 'chunks', ...changes }: Ac
 }
 
 describe('a connection to PostgreSQL', () => {
-  it('that is refused names the user, and not the password', async () => {
+  it('that is refused names the user, and never the password', async () => {
     const outcome = await open({ password: 'hunter2' }).existing(['a'], never);
     expect(outcome).toMatchObject({ kind: 'failed', code: 'authentication_failed' });
     expect(JSON.stringify(outcome)).toContain(database.connection.user);
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 
-  it('to a database that does not exist, or by TLS to a server without it, says so', async () => {
+  it('to a database that does not exist, or by TLS to a server without TLS, states that', async () => {
     expect(await open({ database: 'nowhere' }).existing(['a'], never)).toMatchObject({
       code: 'database_missing',
     });
@@ -54,7 +54,7 @@ describe('a connection to PostgreSQL', () => {
     });
   });
 
-  it('waits no longer than the limit for a table that is locked, and serves the next call', async () => {
+  it('waits no longer than the limit for a locked table, and serves the next call', async () => {
     const store = open({ timeoutMs: 300 });
     valueOf(await store.existing(['a'], never));
     const client = await database.pool.connect();
@@ -68,7 +68,7 @@ describe('a connection to PostgreSQL', () => {
     expect(valueOf(await store.existing(['a', 'b'], never))).toEqual(new Set(['a']));
   });
 
-  it('that breaks while nobody uses it is made anew', async () => {
+  it('that breaks while idle is opened again', async () => {
     const store = open();
     valueOf(await store.existing(['a'], never));
     await database.pool.query(
@@ -78,7 +78,7 @@ describe('a connection to PostgreSQL', () => {
     expect(await waitFor(async () => (await store.existing(['a'], never)).kind === 'ok')).toBe(true);
   });
 
-  it('is given up at once when the call is aborted, and the next call gets another', async () => {
+  it('is abandoned immediately when the call is aborted, and the next call gets another', async () => {
     const store = open();
     valueOf(await store.existing(['a'], never));
     const client = await database.pool.connect();
@@ -105,7 +105,7 @@ describe('a connection to PostgreSQL', () => {
     expect(valueOf(await store.existing(['a'], never))).toEqual(new Set(['a']));
   });
 
-  it('without pgvector leads to a sentence about the column', async () => {
+  it('without pgvector reports a problem with the column', async () => {
     await database.pool.query('create table arrays (key text, embedding real[], body text)');
     expect(await open({ table: 'arrays' }).describe(never)).toMatchObject({ code: 'unsupported_type' });
   });

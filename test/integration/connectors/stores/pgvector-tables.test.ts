@@ -42,7 +42,7 @@ const search = {
   withContent: false,
 } as const;
 
-describe('a table of pgvector', () => {
+describe('a pgvector table', () => {
   it('may be in any schema, with names that need quotes', async () => {
     await pool.query(`
       create schema "RAG data";
@@ -61,7 +61,7 @@ describe('a table of pgvector', () => {
     expect(valueOf(await store.describe(never))).toMatchObject({ count: 2, isExactCount: true });
   });
 
-  it('tells texts apart by their bytes, without giving them', async () => {
+  it('distinguishes texts by their bytes, without returning them', async () => {
     await pool.query(`
       create collation ignoring (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
       create table told_apart (id text primary key, embedding vector(2), body text collate ignoring);
@@ -73,7 +73,7 @@ describe('a table of pgvector', () => {
     expect(found.map(({ content }) => content)).not.toContain('one');
   });
 
-  it('may keep halves, numbers and UUIDs as ids, and no fixed length', async () => {
+  it('may have halfvec vectors, numbers and UUIDs as ids, and no fixed length', async () => {
     const uuid = '0b6a1f3e-59a7-4a57-9d2f-6a1d3c9a7b11';
     await pool.query(`
       create table halves (id bigint primary key, embedding halfvec(2));
@@ -102,7 +102,7 @@ describe('a table of pgvector', () => {
     });
   });
 
-  it('may hold rows without a vector, which are no part of the store, and vectors without a direction', async () => {
+  it('may have rows without a vector, which are not part of the store, and vectors without a direction', async () => {
     await pool.query(`
       create table gaps (id int, embedding vector(2));
       insert into gaps values (1, '[2,0]'), (2, null), (3, '[0,0]')`);
@@ -123,7 +123,7 @@ describe('a table of pgvector', () => {
     expect(nowhere.neighbours.map(({ similarity }) => similarity)).toEqual([0, 0]);
   });
 
-  it('is filtered by columns of any type and by what is inside of JSON', async () => {
+  it('is filtered by columns of any type and by JSON paths', async () => {
     await pool.query(`
       create table filtered (id int, embedding vector(2), year int, draft boolean, metadata jsonb);
       insert into filtered values
@@ -171,7 +171,7 @@ describe('a table of pgvector', () => {
     expect(after['index_files']).not.toBe(traits['index_files']);
   });
 
-  it('has traits that tell which index serves the distance, and with which settings', async () => {
+  it('has traits that state which index serves the distance, and with which settings', async () => {
     await pool.query(`
       create table indexed (id int, embedding vector(2));
       insert into indexed select n, array[n, 1]::vector from generate_series(1, 20) n`);
@@ -225,7 +225,7 @@ describe('the trait index', () => {
     await pool.query('drop table traits');
   });
 
-  it('is that of the table beneath a view', async () => {
+  it('describes the table beneath a view', async () => {
     await pool.query(`
       create table beneath (id text, embedding vector(3));
       insert into beneath select n, array[n, 1, 2]::vector from generate_series(1, 40) n;
@@ -238,7 +238,7 @@ describe('the trait index', () => {
   });
 });
 
-describe('a table that PostgreSQL knows little about', () => {
+describe('a table with little statistics in PostgreSQL', () => {
   /** 30 topics one after the other, 400 documents each. */
   async function makeTopics(table: string): Promise<void> {
     await pool.query(`
@@ -262,12 +262,12 @@ describe('a table that PostgreSQL knows little about', () => {
     return unevenness(perTopic, 300 / 12_000);
   }
 
-  it('is sampled uniformly when it was never analysed', async () => {
+  it('is sampled uniformly if it was never analysed', async () => {
     await makeTopics('fresh');
     expect(Math.abs(await topicUnevenness('fresh'))).toBeLessThan(4.9);
   });
 
-  it('is sampled uniformly when most of its rows are gone since, or have no vector', async () => {
+  it('is sampled uniformly if most of its rows were deleted since, or have no vector', async () => {
     await makeTopics('shrunk');
     await pool.query(`
       insert into shrunk select n, null from generate_series(12000, 99999) n;
@@ -277,7 +277,7 @@ describe('a table that PostgreSQL knows little about', () => {
 });
 
 describe('a search through an approximate index', () => {
-  it('is short when the filter loses what the index found, and whole when it is exact', async () => {
+  it('is short if the filter loses what the index found, and complete if it is exact', async () => {
     await pool.query(`
       create table rare (id int, embedding vector(3), topic text);
       select setseed(0.5);
@@ -301,7 +301,7 @@ describe('a search through an approximate index', () => {
   });
 });
 
-it('a vector reaches pgvector, and comes back, to the last bit', async () => {
+it('a vector is stored in pgvector, and returned, exactly to the last bit', async () => {
   const finite = float32Array({ noNaN: true, noDefaultInfinity: true, minLength: 1 });
   await assert(
     asyncProperty(finite, async (vector) => {
@@ -323,7 +323,7 @@ describe('a table that cannot be read', () => {
     [{ table: 'plain', content: 'text' }, 'column_missing', 'the table plain has no column text'],
     [{ table: 'plain' }, 'unsupported_type', 'the column embedding of plain is of type real[]'],
     [{ table: 'sparse' }, 'unsupported_type', 'is of type sparsevec(5)'],
-  ])('as %j says what is wrong and how to mend it', async (settings, code, problem) => {
+  ])('as %j states the problem and the fix', async (settings, code, problem) => {
     await pool.query(`
       create table if not exists plain (id int, embedding real[], body text);
       create table if not exists sparse (id int, embedding sparsevec(5))`);
@@ -338,7 +338,7 @@ describe('a table that cannot be read', () => {
     }
   });
 
-  it('for want of rights names the grants, and needs no others', async () => {
+  it('because of missing privileges names the grants, and needs no others', async () => {
     await pool.query(`
       create role reader;
       create table guarded (id int, embedding vector(2));
@@ -359,7 +359,7 @@ describe('a table that cannot be read', () => {
     valueOf(await store.existing(['1'], never));
   });
 
-  it('at first is asked for again later', async () => {
+  it('at first is read again later', async () => {
     const store = open({ table: 'later' });
     expect(await store.nearest(search, never)).toMatchObject({ code: 'table_missing' });
     await pool.query(`create table later (id int, embedding vector(3)); insert into later values (1, '[1,0,0]')`);

@@ -38,7 +38,7 @@ describeWithRedis('a connection to Redis', () => {
     await server.start();
   });
 
-  it('says that an older Redis lacks the commands, and which version has them', async () => {
+  it('reports that an older Redis lacks the commands, and which version has them', async () => {
     const { host } = new URL(server.url);
     expect(await vectorSet(server.url).describe(never)).toEqual({
       kind: 'unsupported',
@@ -50,7 +50,7 @@ describeWithRedis('a connection to Redis', () => {
     });
   });
 
-  it('says that nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     const url = `redis://127.0.0.1:${await freePort()}`;
     expect(await vectorSet(url).existing(['a'], never)).toMatchObject({
       kind: 'failed',
@@ -59,7 +59,7 @@ describeWithRedis('a connection to Redis', () => {
     });
   });
 
-  it('says that the password is wrong, and never shows it', async () => {
+  it('reports that the password is wrong, and never shows it', async () => {
     await command(server.url, 'ACL', 'SETUSER', 'reader', 'on', '>right-password', '~*', '+@read');
     const { host } = new URL(server.url);
     const outcome = await vectorSet(`redis://reader:wrong-password@${host}`).describe(never);
@@ -70,7 +70,7 @@ describeWithRedis('a connection to Redis', () => {
     });
   });
 
-  it('is opened again after it broke, and after the server was away', async () => {
+  it('is opened again after it broke, and after the server was down', async () => {
     const address = new URL(server.url);
     const gate = await startTcpGate({ host: address.hostname, port: Number(address.port) });
     try {
@@ -85,7 +85,7 @@ describeWithRedis('a connection to Redis', () => {
     }
   });
 
-  it('is given up when the server does not respond, and works again when it does', async () => {
+  it('is abandoned when the server does not respond, and works again when it does', async () => {
     const store = vectorSet(server.url, 300);
     expect(await store.describe(never)).toMatchObject({ kind: 'unsupported' });
     server.freeze();
@@ -94,7 +94,7 @@ describeWithRedis('a connection to Redis', () => {
     await waitFor(async () => (await store.describe(never)).kind === 'unsupported');
   });
 
-  it('is gone after close, also while it is being opened, and a closed store says so', async () => {
+  it('is closed by close, even while it is being opened, and a closed store reports that', async () => {
     const address = new URL(server.url);
     const gate = await startTcpGate({ host: address.hostname, port: Number(address.port) });
     try {

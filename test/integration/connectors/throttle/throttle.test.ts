@@ -29,8 +29,8 @@ async function ask(askers: number, latencyMs: number, concurrency: number, maxPe
   return { retriever, startedAtMs };
 }
 
-describe('askers of one retriever', () => {
-  it.each([1, 2, 3, 5])('%i of them together keep to its concurrency and its pace', async (askers) => {
+describe('callers of one retriever', () => {
+  it.each([1, 2, 3, 5])('%i of them together respect its concurrency and rate limits', async (askers) => {
     const [slow, quick] = await Promise.all([ask(askers, 40, 2, 1000), ask(askers, 5, 2, 100)]);
     expect(slow.retriever.asked).toHaveLength(30 * askers);
     expect(slow.retriever.mostAtOnce).toBe(2);
@@ -41,7 +41,7 @@ describe('askers of one retriever', () => {
     expect(early).toEqual([]);
   });
 
-  it('use all of the concurrency between them once each has its share', async () => {
+  it('together use the whole concurrency once each has its share', async () => {
     const { retriever } = await ask(2, 200, 4, 1000);
     expect(retriever.mostAtOnce).toBe(4);
   });

@@ -13,7 +13,7 @@ const database = useDatabase();
 const NOON = new Date('2026-11-20T12:00:00Z');
 const later = (minutes: number) => new Date(NOON.getTime() + minutes * 60_000);
 
-it('keeps who did what, when, and what it changed, newest first', async () => {
+it('records who did what, when, and what changed, newest first', async () => {
   const log = createAuditLog(database.pool);
   const keys = createApiKeys(database.pool);
   const baselines = createGoldenBaselines(database.pool);

@@ -24,7 +24,7 @@ describe('a console session', () => {
     expect(await sessions().find(long)).toMatchObject({ id: key });
   });
 
-  it('ends alone at a sign-out, and with all other sessions when the key is revoked', async () => {
+  it('ends alone at sign-out, and with all other sessions when the key is revoked', async () => {
     const key = await aKey();
     const [one, two] = [await sessions().begin(key, 3600), await sessions().begin(key, 3600)];
     await sessions().end(one);
@@ -34,13 +34,13 @@ describe('a console session', () => {
     expect([await sessions().find(two), await stored(key)]).toEqual([null, 0]);
   });
 
-  it('of a key that was revoked while it began is none', async () => {
+  it('is not created for a key that is revoked at the same time', async () => {
     const key = await aKey();
     await keys().revoke(key, 'ann', new Date());
     expect(await sessions().find(await sessions().begin(key, 3600))).toBeNull();
   });
 
-  it('remembers to the minute when it was last seen', async () => {
+  it('records to the minute when it was last used', async () => {
     const key = await aKey();
     const token = await sessions().begin(key, 3600);
     const begun = (await listed(key))?.lastSeenAt;

@@ -109,7 +109,7 @@ it('counts latencies in the buckets of the config', async () => {
 });
 
 describe('a scrape', () => {
-  it('shows what is stored and what this process has counted', async () => {
+  it('shows stored values and values counted by this process', async () => {
     const exporter = anExporter(async () => [scored(0.8125)]);
     exporter.meter.increment('recalld_jobs_total', { task: 'run-golden-set', outcome: 'completed' }, 2);
     exporter.meter.observe('recalld_job_duration_seconds', { task: 'run-golden-set' }, 0.25);
@@ -122,7 +122,7 @@ describe('a scrape', () => {
     expect(shown.get('recalld_snapshot_age_seconds')).toBe('0');
   });
 
-  it('leaves out a value that is not a finite number, counts it and shows the others', async () => {
+  it('omits a value that is not a finite number, counts it and shows the others', async () => {
     const log = recordLog();
     const others = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value, index) =>
       sample('recalld_golden_mrr', { ...ndcg, k: String(index) }, value),
@@ -135,7 +135,7 @@ describe('a scrape', () => {
     expect(log.entries.map(({ fields }) => fields)).toContainEqual({ metric: 'recalld_golden_mrr' });
   });
 
-  it('has no NaN, however soon it follows another', async () => {
+  it('has no NaN, however soon it follows another scrape', async () => {
     const exporter = anExporter(async () => [scored(0.5)]);
     for (let i = 0; i < 5; i++) expect(await exporter.freshScrape()).not.toMatch(/^[^#].* [+-]?nan$/im);
   });
@@ -150,7 +150,7 @@ describe('a scrape', () => {
     expect(shown[1]).toEqual([ndcgSeries]);
   });
 
-  it('shows no stored gauge, and no 0 in the place of one, before the first rows were read', async () => {
+  it('shows no stored gauge, and no 0 instead of one, before the first rows were read', async () => {
     const exporter = anExporter(async () => Promise.reject(new Error('down')));
     const text = await exporter.freshScrape();
     expect(storedSeries(text)).toEqual([]);
@@ -163,7 +163,7 @@ describe('a scrape', () => {
     expect(shown.get('recalld_dropped_samples_total')).toBe('0');
   });
 
-  it('is of one moment each, when many come at once', async () => {
+  it('shares one response between many concurrent scrapes', async () => {
     let reads = 0;
     const clock = aClock();
     const exporter = anExporter(
@@ -189,7 +189,7 @@ describe('a scrape', () => {
     expect(reads).toBeLessThanOrEqual(11);
   });
 
-  it('counts one failure, when many come at once and the database is down for all', async () => {
+  it('counts one failure for many concurrent scrapes while the database is down', async () => {
     const clock = aClock();
     const exporter = anExporter(async () => Promise.reject(new Error('down')), { clock });
     await exporter.refresh();
@@ -199,7 +199,7 @@ describe('a scrape', () => {
     expect(shown.get('recalld_snapshot_errors_total')).toBe('2');
   });
 
-  it('is answered before the first rows have come, and says for how long there were none', async () => {
+  it('is answered before the first rows are read, and reports how long there have been none', async () => {
     const clock = aClock();
     const exporter = anExporter(() => new Promise(() => {}), { clock });
     clock.advance(90);
@@ -209,7 +209,7 @@ describe('a scrape', () => {
     expect(series(text).get('recalld_build_info{version="1.2.3",nodejs="' + process.versions.node + '"}')).toBe('1');
   });
 
-  it('is answered while the database is stuck, and does not pile up questions to it', async () => {
+  it('is answered while the database is stuck, without queueing queries', async () => {
     let reads = 0;
     const waiting: ((samples: readonly GaugeSample[]) => void)[] = [];
     const stuck = async (): Promise<readonly GaugeSample[]> => {
@@ -236,7 +236,7 @@ describe('a scrape', () => {
     expect(shown.get('recalld_snapshot_age_seconds')).toBe('15');
   });
 
-  it('sets off the next reading when what it shows is older than a second, and shows what was there before', async () => {
+  it('starts the next read when its snapshot is older than a second, and shows the previous snapshot', async () => {
     let reads = 0;
     const clock = aClock();
     const exporter = anExporter(async () => [scored((reads += 1))], { clock });
@@ -307,7 +307,7 @@ describe('with a database that goes down', () => {
     return { gate, clock, log, exporter };
   }
 
-  it('the last rows are shown with their age, the failures are counted, and the next rows are fresh again', async () => {
+  it('the last rows are shown with their age, failures are counted, and the next rows are fresh again', async () => {
     const { gate, clock, log, exporter } = await start();
     const before = await exporter.freshScrape();
     expect(series(before).get(ndcgSeries)).toBe('0.8125');
@@ -336,7 +336,7 @@ describe('with a database that goes down', () => {
     expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(failures(after));
   });
 
-  it('a database that hangs is not waited for, and what it gave is withheld once it is too old to trust', async () => {
+  it('a database that hangs is not waited for, and its values are withheld once they are too old to trust', async () => {
     const { gate, clock, exporter } = await start();
     await exporter.refresh();
     gate.hold();

@@ -45,7 +45,7 @@ describe('the erasure of', () => {
   it.each([
     ['a live query', byQuery],
     ['a person', byUser],
-  ])('%s takes its text out of every version of every set, and keeps what old runs are read by', async (_, subject) => {
+  ])('%s removes its text from every version of every set, but keeps what old runs need', async (_, subject) => {
     const set = {
       name: 'faq',
       contentHash: 'a',
@@ -70,7 +70,7 @@ describe('the erasure of', () => {
     expect(await sets().origins('faq')).toEqual([]);
   });
 
-  it('a live query keeps it out when its review is imported afterwards', async () => {
+  it('a live query prevents a review of it from being imported afterwards', async () => {
     await erase(byQuery);
     const set = {
       name: 'faq',
@@ -84,7 +84,7 @@ describe('the erasure of', () => {
     expect(await sets().origins('faq')).toEqual([]);
   });
 
-  it('a person keeps out what they asked before, not what they ask when they come back', async () => {
+  it('a user excludes their earlier queries, but not their queries after they return', async () => {
     await erase(byUser);
     const again = { ...origin, queryId: 'live-2', liveQueryHash: 'other', askedAt: later };
     const queries = [mine, other, { ...mine, id: 'live-2', text: 'asked later' }];
@@ -92,21 +92,21 @@ describe('the erasure of', () => {
     expect((await sets().queries('faq', 1)).map(({ id }) => id)).toEqual(['q2', 'live-2']);
   });
 
-  it('the only query of a set leaves a version without queries', async () => {
+  it('the only query in a set leaves a version without queries', async () => {
     await sets().add({ name: 'one', contentHash: 'a', format: 'review', queries: [mine], origins: [origin] }, NOON);
     await erase(byQuery);
     expect(await sets().latest('one')).toMatchObject({ version: 2, queries: 0, judgments: 0 });
     expect(await textsOfAllTables()).not.toContain('card');
   });
 
-  it('a live query that is erased again under another hash key is kept out by the new one', async () => {
+  it('a live query that is erased again under another hash key is excluded under the new key', async () => {
     for (const idHash of ['by the old key', 'by the new key']) await erase({ kind: 'query', id: 'x', idHash });
     const origins = [{ ...origin, liveQueryHash: 'by the new key', userHash: null }];
     await sets().add({ name: 'faq', contentHash: 'a', format: 'review', queries: [mine, other], origins }, NOON);
     expect((await sets().queries('faq', 1)).map(({ id }) => id)).toEqual(['q2']);
   });
 
-  it('a live query and its promotion at once never leave it in a set', async () => {
+  it('a live query at the same time as its promotion never leaves it in a set', async () => {
     for (let round = 0; round < 10; round++) {
       const name = `raced-${round}`;
       const hash = `hash ${round}`;
@@ -123,7 +123,7 @@ describe('the erasure of', () => {
     }
   });
 
-  it('a live query and another promotion into its set wait for each other, and both come to their end', async () => {
+  it('a live query and another promotion into its set wait for each other, and both complete', async () => {
     const set = { name: 'faq', contentHash: 'a', format: 'review', queries: [mine], origins: [origin] };
     await sets().add(set, NOON);
     const asked = { ...origin, queryId: 'live-2', liveQueryHash: 'other', userHash: null };

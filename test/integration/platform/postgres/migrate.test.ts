@@ -175,7 +175,7 @@ describe('migrating', () => {
 describe('the schema', () => {
   const database = useDatabase();
 
-  it('is the committed one; a change of it is a new migration and a new snapshot', async () => {
+  it('is the committed one; a change requires a new migration and a new snapshot', async () => {
     await expect(await readSchema(database.pool)).toMatchFileSnapshot('schema.snapshot.txt');
   });
 });

@@ -33,7 +33,7 @@ async function outcomeOf(query: Promise<unknown>): Promise<string> {
 }
 
 describe('a pool', () => {
-  it('survives the loss of an idle connection, says so and opens another', async () => {
+  it('survives the loss of an idle connection, reports it and opens another', async () => {
     const log = recordLog();
     const pool = aPool(database.connection, log.logger);
     await terminate(await processId(pool));
@@ -57,7 +57,7 @@ describe('a pool', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('ends a query that takes too long, and says why', async () => {
+  it('ends a query that takes too long, and reports why', async () => {
     const pool = createPool({
       connection: database.connection,
       size: 1,
@@ -69,7 +69,7 @@ describe('a pool', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('takes its locks from a transaction that stands still', async () => {
+  it('releases the locks of a transaction that is idle for too long', async () => {
     const pool = createPool({ connection: database.connection, size: 2, logger: silentLogger, idleLimitMs: 2000 });
     onTestFinished(() => pool.end());
     const lock = `select pg_advisory_xact_lock(1)`;
@@ -92,7 +92,7 @@ describe('a pool', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('gives up a query when the database falls silent without closing the connection', async () => {
+  it('abandons a query when the database stops responding without closing the connection', async () => {
     const gate = await startTcpGate(database.connection);
     const connection = { ...database.connection, host: gate.host, port: gate.port };
     const pool = createPool({ connection, size: 1, logger: silentLogger, queryLimitMs: 100 });
@@ -109,7 +109,7 @@ describe('a pool', () => {
 });
 
 describe('a transaction', () => {
-  it('is undone when its work throws, and its connection serves the next one', async () => {
+  it('is rolled back when its work throws, and its connection serves the next one', async () => {
     const pool = createPool({ connection: database.connection, size: 1, logger: silentLogger });
     onTestFinished(() => pool.end());
     const work = inTransaction(pool, async (client) => {
@@ -125,7 +125,7 @@ describe('a transaction', () => {
   it.each([
     ['between two of its statements', async () => undefined],
     ['in the middle of a statement', async (client: pg.PoolClient) => client.query('select pg_sleep(60)')],
-  ])('fails, and the program goes on, when its connection is lost %s', async (_, meanwhile) => {
+  ])('fails, and the program continues, when its connection is lost %s', async (_, meanwhile) => {
     const pool = aPool(database.connection);
     const work = inTransaction(pool, async (client) => {
       await client.query('create table lost ()');

@@ -17,7 +17,7 @@ describeWithPgBouncer('PgBouncer before the database', () => {
       'and ignores what its manual says to ignore',
       ['ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout,options'],
     ],
-  ])('in session mode serves queries within their limits, and jobs at once, %s', async (_, lines) => {
+  ])('in session mode serves queries within their limits, and jobs immediately, %s', async (_, lines) => {
     const connection = await startPgBouncer(database.connection, 'session', ...lines);
     expect(await assertSessions(connection)).toBe('pooled');
     const pool = createPool({ connection, size: 2, logger: silentLogger, queryLimitMs: 300 });
@@ -26,7 +26,7 @@ describeWithPgBouncer('PgBouncer before the database', () => {
     await runsAJob(connection);
   });
 
-  it.each(['transaction', 'statement'] as const)('is refused in %s mode, also while others use it', async (mode) => {
+  it.each(['transaction', 'statement'] as const)('is refused in %s mode, even while others use it', async (mode) => {
     const connection = await startPgBouncer(database.connection, mode);
     await expect(assertSessions(connection)).rejects.toMatchObject({
       code: 'pooler_unsuitable',
@@ -44,7 +44,7 @@ describeWithPgBouncer('PgBouncer before the database', () => {
     await others.end();
   });
 
-  it('is no matter where there is none', async () => {
+  it('is not reported if there is none', async () => {
     expect(await assertSessions(database.connection)).toBe('direct');
   });
 });

@@ -42,25 +42,25 @@ const second = {
 };
 const selected = `select pipeline, measured_at, mean_value, is_firing, fired_on::text, details, vector from measured_things`;
 
-it('inserts rows by the names and types of their columns, and reads them back as they were', async () => {
+it('inserts rows by the names and types of their columns, and reads them back unchanged', async () => {
   expect(await insertRows(database.pool, 'measured_things', columns, [first, second])).toBe(2);
   expect(await queryRows(database.pool, `${selected} order by pipeline`)).toEqual([first, second]);
   expect(await queryRow(database.pool, `${selected} where pipeline = $1::text`, ['faq'])).toEqual(second);
   expect(await queryRow(database.pool, `${selected} where pipeline = $1::text`, ['none'])).toBeNull();
 });
 
-it('says how many rows of a repeated insertion were new', async () => {
+it('returns how many rows of a repeated insert were new', async () => {
   const third = { ...first, pipeline: 'blog' };
   const rest = 'on conflict do nothing';
   expect(await insertRows(database.pool, 'measured_things', columns, [third], rest)).toBe(1);
   expect(await insertRows(database.pool, 'measured_things', columns, [third], rest)).toBe(0);
 });
 
-it('sends nothing where there is no row to insert', async () => {
+it('sends nothing if there are no rows', async () => {
   expect(await insertRows(database.pool, 'no_such_table', columns, [])).toBe(0);
 });
 
-it('keeps text in JSON that holds half of a surrogate pair, which PostgreSQL would refuse', async () => {
+it('stores JSON text with a lone surrogate, which PostgreSQL would refuse', async () => {
   const broken = { ...first, pipeline: 'broken', details: { text: 'a\ud800b' } };
   await insertRows(database.pool, 'measured_things', columns, [broken]);
   expect(await queryRow(database.pool, `${selected} where pipeline = 'broken'`)).toMatchObject({

@@ -26,7 +26,7 @@ it.each<[ElementType, readonly Element[]]>([
   expect(await received(type, values)).toEqual(values);
 });
 
-it('a date is the day of its time in UTC', async () => {
+it('a date is the UTC day of its time', async () => {
   const times = ['2000-01-01T00:00Z', '1970-01-01T23:59:59.999Z', '2026-11-22T12:00Z', '2024-02-29T00:00+02:00'];
   const { rows } = await database.pool.query<{ day: string }>('select unnest($1::date[])::text as day', [
     binaryArray(
@@ -37,11 +37,11 @@ it('a date is the day of its time in UTC', async () => {
   expect(rows.map(({ day }) => day)).toEqual(['2000-01-01', '1970-01-01', '2026-11-22', '2024-02-28']);
 });
 
-it('half of a surrogate pair becomes the replacement character, as with other parameters', async () => {
+it('a lone surrogate becomes the replacement character, as with other parameters', async () => {
   expect(await received('text', ['a\uD800b'])).toEqual(['a\uFFFDb']);
 });
 
-it('what is not of the type, or does not fit it, is refused before it is sent', () => {
+it('a value of the wrong type or out of range is refused before it is sent', () => {
   expect(() => binaryArray('text', [1])).toThrow(TypeError);
   expect(() => binaryArray('integer', ['1'])).toThrow(TypeError);
   expect(() => binaryArray('smallint', [2 ** 15])).toThrow(RangeError);

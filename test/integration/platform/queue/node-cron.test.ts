@@ -20,7 +20,7 @@ function collectTicks(schedule: Schedule, cron = everySecond): readonly number[]
 }
 
 describe('ticks', () => {
-  it('have the same planned times in every process, which are whole seconds', async () => {
+  it('have the same scheduled times in every process, which are whole seconds', async () => {
     const [one, other] = [collectTicks(aSchedule()), collectTicks(aSchedule())];
     await waitFor(() => one.length >= 3 && other.length >= 3);
     const [first = 0] = other;
@@ -30,7 +30,7 @@ describe('ticks', () => {
     expect(one.every((tick) => tick % 1000 === 0)).toBe(true);
   });
 
-  it('are the latest occurrence when they come', async () => {
+  it('are the latest occurrence when they run', async () => {
     const schedule = aSchedule();
     const pairs: [number, number][] = [];
     schedule.every(everySecond, (plannedAt) => {
@@ -40,7 +40,7 @@ describe('ticks', () => {
     expect(pairs.every(([planned, previous]) => planned === previous)).toBe(true);
   });
 
-  it('come late, with their planned time, when the process was too busy for them, and once', async () => {
+  it('run late, with their scheduled time, and once, if the process was too busy', async () => {
     const ticks: number[] = [];
     aSchedule().every(inUtc('*/3 * * * * *'), (plannedAt) => {
       ticks.push(plannedAt.getTime());
@@ -51,7 +51,7 @@ describe('ticks', () => {
     expect([second - first, third - second]).toEqual([3000, 3000]);
   });
 
-  it('go on after a tick that throws, which is logged', async () => {
+  it('continue after a tick that throws, which is logged', async () => {
     const log = recordLog();
     let ticks = 0;
     aSchedule(log.logger).every(everySecond, () => {
@@ -62,7 +62,7 @@ describe('ticks', () => {
     expect(log.entries.some(({ level }) => level === 'error')).toBe(true);
   });
 
-  it('end when the schedule is stopped, though another goes on, and it may be stopped again', async () => {
+  it('end when the schedule is stopped, while another continues, and it may be stopped again', async () => {
     const [stopped, control] = [aSchedule(), collectTicks(aSchedule())];
     const ticks = collectTicks(stopped);
     await waitFor(() => ticks.length > 0);
@@ -108,7 +108,7 @@ describe('a clock that is set', () => {
   });
 
   it.each(['2026-03-29T00:00:00Z', '2026-10-25T00:00:00Z'])(
-    'does not keep an hourly schedule from its ticks, on %s',
+    'does not prevent the ticks of an hourly schedule, on %s',
     async (start) => {
       const cron = { expression: '0 * * * *', timezone: 'Europe/Berlin' };
       const ticks = await ticksFrom(start, cron, hours(4));
@@ -118,7 +118,7 @@ describe('a clock that is set', () => {
     },
   );
 
-  it('back by hand lets ticks go on by what it shows now, not when it shows again what it did', async () => {
+  it('back by hand lets ticks follow the new time, without waiting until it reaches the old time', async () => {
     const ticks = await ticksFrom('2026-11-20T14:30:00Z', inUtc('0 * * * *'), async () => {
       await hours(1)();
       vi.setSystemTime(new Date('2026-11-20T12:30:00Z'));
@@ -127,7 +127,7 @@ describe('a clock that is set', () => {
     expect(ticks).toEqual(['15:00', '13:00', '14:00'].map((time) => `2026-11-20T${time}:00.000Z`));
   });
 
-  it('forward by hand gives one tick for all that it passed over', async () => {
+  it('forward by hand causes one tick for all that it skipped', async () => {
     const ticks = await ticksFrom('2026-11-20T12:30:00Z', inUtc('0 * * * *'), async () => {
       vi.setSystemTime(new Date('2026-11-20T16:10:00Z'));
       await hours(1)();

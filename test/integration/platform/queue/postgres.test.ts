@@ -28,7 +28,7 @@ describe('the job queue in PostgreSQL', () => {
   describeJobQueue(backend);
   describeJobQueueOutages(backend);
 
-  it('is set up once when ten processes open it at once', async () => {
+  it('is set up once if ten processes open it at the same time', async () => {
     const own = await createDatabase('empty');
     const backend = { kind: 'postgres', connection: own.connection } as const;
     const opening = Array.from({ length: 10 }, () => openJobQueue({ backend, jobs: [], logger: silentLogger }));
@@ -37,7 +37,7 @@ describe('the job queue in PostgreSQL', () => {
     await expect(own.drop()).resolves.toBeUndefined();
   });
 
-  it('needs no more sessions of its server for many jobs than for few, and uses them as its libraries want', async () => {
+  it('needs no more database sessions for many jobs than for few, and uses them as its libraries require', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);
     process.on('warning', note);
@@ -61,7 +61,7 @@ describe('the job queue in PostgreSQL', () => {
     await own.drop();
   });
 
-  it('runs every job although its connections are killed again and again', async () => {
+  it('runs every job even if its connections are killed repeatedly', async () => {
     const job = aJob({ concurrency: 4 });
     const log = recordLog();
     const connections = { kind: 'postgres', connection: database.connection } as const;

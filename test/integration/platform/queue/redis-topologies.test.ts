@@ -116,14 +116,14 @@ describeWithRedis('the job queue in a Redis behind sentinels', () => {
     topology: { kind: 'sentinel', name: 'jobs', others: [], password: 'of-sentinel', ...parts } as const,
   });
 
-  it('cannot be opened with a name that they do not know, and the error says so within seconds', async () => {
+  it('cannot be opened with an unknown name, and the error states that within seconds', async () => {
     await expect(open(behind({ name: 'elsewhere' }))).rejects.toMatchObject({
       code: 'queue_unreachable',
       message: expect.stringContaining('Redis "elsewhere" of the sentinel at'),
     });
   });
 
-  it('goes on with the replica when the master dies, and loses no job that was acknowledged and replicated', async () => {
+  it('continues with the replica when the master dies, and loses no job that was acknowledged and replicated', async () => {
     const job = aJob({ attempts: 20 });
     const queue = await open(behind(), [job]);
     await queue.enqueue(job.name, {}, 'before');
@@ -168,7 +168,7 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
     ...(tls === undefined ? {} : { tls }),
   });
 
-  it('works with the authority, our certificate and the name that the server has', async () => {
+  it('works with the authority, the client certificate and the server name', async () => {
     const job = aJob();
     const tls = {
       ca: pem(own.ca),
@@ -189,7 +189,7 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
       ['without the authority', () => undefined, /self-signed/],
       ['under another name', () => ({ ca: pem(own.ca) }), /altnames|IP: 127\.0\.0\.1/],
       ['without our certificate', () => ({ ca: pem(own.ca), servername: 'redis.example' }), /does not respond/],
-    ])('%s, and the error tells', async (_, tls, reason) => {
+    ])('%s, and the error explains it', async (_, tls, reason) => {
       await expect(open(secured(tls()))).rejects.toMatchObject({
         code: 'queue_unreachable',
         message: expect.stringMatching(reason),
@@ -247,7 +247,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     topology: { kind: 'sentinel', name: 'jobs', others: [], password },
   });
 
-  it('works, is inspected, and goes on with the replica when the master dies', async () => {
+  it('works, is inspected, and continues with the replica when the master dies', async () => {
     const job = aJob({ attempts: 20 });
     const queue = await open(behind(), [job]);
     const handler = aHandler();
@@ -269,7 +269,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
   it.each([
     ['a wrong password of the sentinels', 'wrong', () => own.ca, 'WRONGPASS'],
     ['an authority that did not sign for them', 'of-sentinel', () => client.ca, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-  ] as const)('is refused with %s, and the doctor tells', async (_, password, ca, reason) => {
+  ] as const)('is refused with %s, and the doctor explains it', async (_, password, ca, reason) => {
     const settings = behind(password, { ...tls(), ca: pem(ca()) });
     await expect(open(settings)).rejects.toMatchObject({ code: 'queue_unreachable' });
     await expect(inspectRedis(settings, 5000)).rejects.toMatchObject({

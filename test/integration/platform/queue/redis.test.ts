@@ -25,7 +25,7 @@ describeWithRedis('the job queue in Redis', () => {
   describeJobQueue(backend);
   describeJobQueueOutages(backend);
 
-  it('is opened with the password of its URL, and without it says why not', async () => {
+  it('is opened with the password in its URL, and without it reports why not', async () => {
     const admin = new Redis(redis.url);
     await admin.config('SET', 'requirepass', 'the-password');
     onTestFinished(async () => {
@@ -60,7 +60,7 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     return admin;
   }
 
-  it('because it evicts is in doubt, and in the log once', async () => {
+  it('because it evicts is reported as unsafe, and logged once', async () => {
     const admin = await withRedis([['maxmemory-policy', 'allkeys-lru']]);
     const log = recordLog();
     const job = aJob();
@@ -74,7 +74,7 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     expect(await queue.problems()).toEqual([]);
   });
 
-  it('because it is full is in doubt, says so where a job is enqueued, and is well again with more memory', async () => {
+  it('because it is full is reported as unsafe and when a job is enqueued, and recovers with more memory', async () => {
     const log = recordLog();
     const job = aJob();
     const queue = await openJobQueue({ backend: { kind: 'redis', url: redis.url }, jobs: [job], logger: log.logger });
@@ -91,7 +91,7 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
     expect(log.entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
   });
 
-  it('because it came to belong to another deployment is in doubt; a free one is taken', async () => {
+  it('because it belongs to another deployment is reported as unsafe; a free one is claimed', async () => {
     const open = (id: string) =>
       openJobQueue({
         backend: { kind: 'redis', url: redis.url },
@@ -115,8 +115,8 @@ describeWithRedis('a Redis that is no safe store of jobs', () => {
   });
 });
 
-describe('a URL of Redis that cannot be read, as with a # in the password', () => {
-  it('is a matter of the config, and is not shown', async () => {
+describe('a Redis URL that cannot be parsed, as with a # in the password', () => {
+  it('is a config error, and is not shown', async () => {
     const error = await open('redis://me:not#the-password@redis.example').catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'config_invalid', message: expect.stringContaining('queue.url') });
     expect(String(error)).not.toContain('the-password');

@@ -25,7 +25,7 @@ async function userOf(pid: number): Promise<number> {
 afterAll(cleanUp);
 
 describe.runIf(nobodyCanRunOpeners)('a normal user', () => {
-  it('runs the database as itself', async () => {
+  it('runs the database under its own account', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o777);
     const dataDir = join(folder, 'data');
@@ -41,7 +41,7 @@ describe.runIf(nobodyCanRunOpeners)('a normal user', () => {
 });
 
 describe.runIf(isRoot && process.platform === 'linux')('root', () => {
-  it('runs the database as a user without rights, in a folder that only root may enter', async () => {
+  it('runs the database as a user without privileges, in a folder that only root may enter', async () => {
     const secluded = await temporaryFolder();
     await chmod(secluded, 0o700);
     const dataDir = join(secluded, 'data');
@@ -54,7 +54,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     expect(processesIn(dataDir)).toEqual([]);
   });
 
-  it('gives that user the cluster and nothing else', async () => {
+  it('gives that user only the cluster', async () => {
     const dataDir = join(await temporaryFolder(), 'data');
     const database = await open(dataDir);
     await database.stop();
@@ -65,7 +65,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     expect((await lstat(dataDir)).uid).toBe(0);
   });
 
-  it('takes a cluster back that was copied with root as its owner', async () => {
+  it('changes the owner of a cluster that was copied as root', async () => {
     const folder = await temporaryFolder();
     const database = await open(join(folder, 'data'));
     await query(database.connection, 'create table kept as select 1 as value');
@@ -77,7 +77,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     await copy.stop();
   });
 
-  it('makes one copy of programs that lie where only root may enter, and repairs it when it is damaged', async () => {
+  it('makes one copy of programs that only root can reach, and repairs it when it is damaged', async () => {
     const secluded = await temporaryFolder();
     const place = await temporaryFolder();
     await chmod(place, 0o755);
@@ -124,7 +124,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     expect(await readdir(open)).toEqual([]);
   });
 
-  it('leaves programs alone that the user can run where they are', async () => {
+  it('does not copy programs that the user can run in place', async () => {
     const place = await temporaryFolder();
     await mkdir(join(place, 'unused'));
     const binaries = await locateBinaries();

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterAll(cleanUp);
 
 describe('the PostgreSQL programs', () => {
-  it('are found for this machine and know their version', async () => {
+  it('are found for this machine with their version', async () => {
     const { postgres, initdb, version } = await locateBinaries();
     expect((await stat(postgres)).mode & 0o111).toBe(0o111);
     expect((await stat(initdb)).mode & 0o111).toBe(0o111);
@@ -34,13 +34,13 @@ describe('the PostgreSQL programs', () => {
     expect(await binariesOf(folder)).toMatchObject({ postgres, version: '18.4.0-beta.17' });
   });
 
-  it('are left as they are when they are complete', async () => {
+  it('are not changed if they are complete', async () => {
     await symlink('somewhere-else', join(folder, 'native', 'lib', 'libpq.so.5'));
     await binariesOf(folder);
     expect(await readlink(join(folder, 'native', 'lib', 'libpq.so.5'))).toBe('somewhere-else');
   });
 
-  it('are asked for with the command that brings them when one is missing', async () => {
+  it('are reported missing with the command that installs them', async () => {
     const empty = await temporaryFolder();
     await expect(binariesOf(empty)).rejects.toMatchObject({
       code: 'embedded_database_failed',

@@ -41,14 +41,14 @@ describe('the data folder', () => {
     expect((await readdir(dataDir)).toSorted()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('may be relative, and is then meant from the working directory', async () => {
+  it('may be relative to the working directory', async () => {
     const folder = await temporaryFolder();
     const opener = startOpener('some/data', { cwd: folder, manner: 'leave' });
     expect(await opener.exited).toEqual({ code: 0, signal: null });
     expect(await readdir(join(folder, 'some', 'data'))).toContain('postgres');
   });
 
-  it('is refused with its name and the way out when it is a file', async () => {
+  it('is refused with its name and the fix if it is a file', async () => {
     const file = join(await temporaryFolder(), 'data');
     await writeFile(file, '');
     const sentence = await refusal(file);
@@ -57,17 +57,17 @@ describe('the data folder', () => {
     expect(sentence).toContain('storage.data_dir');
   });
 
-  it('is refused when a part of its path is a file', async () => {
+  it('is refused if part of its path is a file', async () => {
     const file = join(await temporaryFolder(), 'file');
     await writeFile(file, '');
     expect(await refusal(join(file, 'data'))).toContain('is a file instead of a folder');
   });
 
-  it('is refused when its name is too long', async () => {
+  it('is refused if its name is too long', async () => {
     expect(await refusal(join(await temporaryFolder(), 'x'.repeat(300)))).toContain('too long');
   });
 
-  it('is refused when something else has the place of the cluster, which stays as it is', async () => {
+  it('is refused if the path of the cluster has other files, which stay unchanged', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'thesis.txt'), 'precious');
@@ -76,7 +76,7 @@ describe('the data folder', () => {
     expect(await readdir(dataDir)).toEqual(['postgres']);
   });
 
-  it('is refused when an older PostgreSQL made it', async () => {
+  it('is refused if an older PostgreSQL created it', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '14\n');
@@ -85,7 +85,7 @@ describe('the data folder', () => {
     expect(sentence).toContain('PostgreSQL 18');
   });
 
-  it('gets its database although an earlier start was killed in the middle of making it', async () => {
+  it('gets its database even if an earlier start was killed while creating it', async () => {
     const dataDir = await temporaryFolder();
     await mkdir(join(dataDir, 'postgres.initdb-abcdef', 'data', 'base'), { recursive: true });
     await mkdir(join(dataDir, 'postgres'));
@@ -94,7 +94,7 @@ describe('the data folder', () => {
     expect((await readdir(dataDir)).toSorted()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('gets its database although its permissions were opened to all users, as a mounted volume may', async () => {
+  it('gets its database even if its permissions were opened to all users, as on a mounted volume', async () => {
     const dataDir = await temporaryFolder();
     await (await open(dataDir)).stop();
     await chmod(join(dataDir, 'postgres'), 0o777);
@@ -109,7 +109,7 @@ describe('the data folder', () => {
     expect(await refusal(dataDir)).toContain('no permission to write');
   });
 
-  it.runIf(nobodyCanRunOpeners)('is refused when it belongs to root and the user is another', async () => {
+  it.runIf(nobodyCanRunOpeners)('is refused if it belongs to root and the user is another', async () => {
     const folder = await temporaryFolder();
     await chmod(folder, 0o755);
     const opener = startOpener(join(folder, 'data'), nobody);
@@ -140,7 +140,7 @@ describe('the data folder', () => {
     expect(processesIn(folder)).toEqual([]);
   });
 
-  it.runIf(nobodyCanRunOpeners)('stays with its owner: root runs the database as the user who made it', async () => {
+  it.runIf(nobodyCanRunOpeners)('stays with its owner: root runs the database as the user who created it', async () => {
     const folder = await temporaryFolder();
     await chown(folder, nobody.uid, nobody.gid);
     const first = startOpener(join(folder, 'data'), { ...nobody, manner: 'leave' });

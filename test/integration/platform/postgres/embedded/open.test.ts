@@ -39,7 +39,7 @@ afterEach(async () => {
 afterAll(cleanUp);
 
 describe('one process', () => {
-  it('gets a database whose data outlive a restart', async () => {
+  it('gets a database whose data survive a restart', async () => {
     const first = await open();
     expect(first.startedHere).toBe(true);
     await query(first.connection, 'create table kept (value text)');
@@ -50,7 +50,7 @@ describe('one process', () => {
     expect(await query(second.connection, 'select value from kept')).toEqual([{ value: 'naïve ☃' }]);
   });
 
-  it('gets a database that keeps what it promised on disk and behaves alike on every machine', async () => {
+  it('gets a database that keeps committed data on disk and behaves the same on every machine', async () => {
     const { connection } = await open();
     const names = ['fsync', 'synchronous_commit', 'full_page_writes', 'TimeZone', 'server_encoding'];
     const rows = await query(
@@ -78,7 +78,7 @@ describe('one process', () => {
     });
   });
 
-  it('finds the password in a file of its own and nowhere else', async () => {
+  it('stores the password in one file and nowhere else', async () => {
     const { logger, entries } = recordLog();
     const { connection } = await open({ logger });
     const cluster = join(dataDir, 'postgres');
@@ -94,7 +94,7 @@ describe('one process', () => {
     }
   });
 
-  it('writes no text of a statement to the log of the database', async () => {
+  it('writes no statement text to the database log', async () => {
     const { connection } = await open();
     await expect(query(connection, `select 'my secret question'::integer`)).rejects.toMatchObject({
       code: '22P02',
@@ -129,7 +129,7 @@ describe('one process', () => {
     expect(await query(next.connection, 'select value from committed')).toEqual([{ value: 1 }]);
   });
 
-  it('may open the database again at once although a statement still runs in the one that died', async () => {
+  it('may reopen the database immediately even if a statement is still running in the crashed one', async () => {
     const database = await open();
     const statement = query(database.connection, 'select count(*) from generate_series(1, 10000000)').catch(() => []);
     await waitFor(async () => {
@@ -149,7 +149,7 @@ describe('one process', () => {
     await statement;
   });
 
-  it('gets its database again where it was reached before, or is told that somebody else has the port', async () => {
+  it('restarts its database on the same port, or reports that another process has the port', async () => {
     const database = await open();
     const { port } = database.connection;
     const [pid = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
@@ -189,7 +189,7 @@ describe('one process', () => {
     }
   });
 
-  it.each([0, 30, 120, 400])('that gives up %i ms into the first start leaves nothing behind', async (ms) => {
+  it.each([0, 30, 120, 400])('that aborts %i ms into the first start leaves nothing behind', async (ms) => {
     const folder = join(await temporaryFolder(), 'data');
     const abort = new AbortController();
     const reason = new Error('changed my mind');
@@ -215,7 +215,7 @@ describe('one process', () => {
 });
 
 describe('two processes', () => {
-  it('cannot both be daemons on one folder: the second is told of the first, which goes on', async () => {
+  it('cannot both be daemons on one folder: the second reports the first, which continues', async () => {
     const daemon = startOpener(dataDir);
     await daemon.report('ready');
     const refusal = await open().catch((error: unknown) => error);
@@ -228,7 +228,7 @@ describe('two processes', () => {
     expect(await query(command.connection, 'select 1 as answer')).toEqual([{ answer: 1 }]);
   });
 
-  it('share the database when one is the daemon and the other a command', async () => {
+  it('share the database if one is the daemon and the other a command', async () => {
     const daemon = startOpener(dataDir);
     const { port } = await daemon.report('ready');
     const command = await open({ purpose: 'command' });
@@ -240,7 +240,7 @@ describe('two processes', () => {
     expect(await daemon.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('take turns when both are commands, and the second says for whom it waits', async () => {
+  it('take turns if both are commands, and the second reports which process it waits for', async () => {
     const first = startOpener(dataDir, { purpose: 'command' });
     expect((await first.report('ready')).startedHere).toBe(true);
     const { logger, entries } = recordLog();
@@ -252,7 +252,7 @@ describe('two processes', () => {
     expect(entries.filter(({ message }) => message.includes('Waiting'))).toHaveLength(1);
   });
 
-  it('take turns when a daemon comes while a command works', async () => {
+  it('take turns if a daemon starts while a command is running', async () => {
     const command = startOpener(dataDir, { purpose: 'command' });
     await command.report('ready');
     const daemon = startOpener(dataDir, { purpose: 'daemon' });
@@ -261,7 +261,7 @@ describe('two processes', () => {
     expect((await daemon.report('ready')).startedHere).toBe(true);
   });
 
-  it('do not wait for ever for each other', async () => {
+  it('do not wait forever for each other', async () => {
     const first = startOpener(dataDir, { purpose: 'command' });
     await first.report('ready');
     const refusal = await open({ purpose: 'command', waitLimitMs: 200 }).catch((error: unknown) => error);
@@ -269,7 +269,7 @@ describe('two processes', () => {
     expect(String(refusal)).toContain(String(first.pid));
   });
 
-  it('say so when the daemon runs and its database does not respond', async () => {
+  it('report that the daemon is running but its database does not respond', async () => {
     const daemon = startOpener(dataDir);
     await daemon.report('ready');
     const [pid = ''] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');

@@ -68,7 +68,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(opener.stderr()).toBe('');
   });
 
-  it('after one Ctrl-C, which reaches the whole process group, and the stop is an orderly one', async () => {
+  it('after one Ctrl-C, which reaches the whole process group, with an orderly stop', async () => {
     const opener = startOpener(dataDir);
     await opener.report('ready');
     opener.signalGroup('SIGINT');
@@ -93,7 +93,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(await readAfterStart()).toEqual(kept);
   });
 
-  it('after Ctrl-C in the middle of the first start', async () => {
+  it('after Ctrl-C during the first start', async () => {
     const folder = await temporaryFolder();
     const opener = startOpener(folder);
     await waitFor(() => processesIn(folder).length > 1);
@@ -104,7 +104,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(opener.stderr()).toBe('');
   });
 
-  it('after kill -9, and the next start goes on with the data', async () => {
+  it('after kill -9, and the next start continues with the data', async () => {
     const opener = startOpener(dataDir);
     await opener.report('ready');
     opener.kill('SIGKILL');
@@ -113,7 +113,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     expect(await readAfterStart()).toEqual(kept);
   });
 
-  it('after kill -9 in the middle of the first start, which the next one starts again', async () => {
+  it('after kill -9 during the first start, which the next start repeats', async () => {
     const folder = await temporaryFolder();
     const opener = startOpener(folder);
     await waitFor(() => processesIn(folder).length > 1);
@@ -174,7 +174,7 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     expect(processesIn(dataDir)).toEqual([]);
   });
 
-  it('is not stopped by a postmaster.pid whose id went to another program, which it leaves alone', async () => {
+  it('is not prevented by a postmaster.pid whose id belongs to another program, which is left alone', async () => {
     await crash();
     const file = join(dataDir, 'postgres', 'postmaster.pid');
     const [, ...rest] = (await readFile(file, 'utf8')).split('\n');
@@ -194,7 +194,7 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     expect(existsSync(join(dataDir, 'owner.json'))).toBe(false);
   });
 
-  it('takes over an owner.json whose id went to another program', async () => {
+  it('takes over an owner.json whose id belongs to another program', async () => {
     await crash();
     const file = join(dataDir, 'owner.json');
     const owner = await readFile(file, 'utf8');
@@ -215,7 +215,7 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
     }
   });
 
-  it('finds its way past successors that died while they took over', async () => {
+  it('finds its way past successors that died during the takeover', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'owner.json');
     const successorOf = (text: string) =>
