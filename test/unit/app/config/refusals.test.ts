@@ -316,7 +316,7 @@ describe('judged live relevance', () => {
     ],
     [
       aJudged('checks: [{measure: live_ndcg@5, below: 0.7}]'),
-      'pipelines[0].checks[0].measure is live_ndcg@5, which needs `judged`.',
+      'pipelines[0].checks[0].measure is live_ndcg@5, which requires `judged`.',
     ],
     [
       aJudged('judged: {depth: 3}, checks: [{measure: live_ndcg@5, below: 0.7}]'),
