@@ -18,7 +18,7 @@ create table live_queries (
   top_k integer,
   outcome text not null check (outcome in ('ok', 'empty', 'error', 'timeout')),
   error text,
-  -- [[document id, score or null], ...], best first.
+  -- [[document id, score or null, fields if any], ...], best first.
   results jsonb not null,
   latency_ms double precision,
   segments jsonb not null,
@@ -85,6 +85,41 @@ create table live_query_counts (
   outcome text not null,
   queries bigint not null,
   primary key (pipeline, minute, outcome)
+);
+
+-- Answers with documents that an isolation rule does not allow, sampled or not. No texts.
+create table isolation_violations (
+  -- In the order of storing, for pages of a list.
+  number bigint generated always as identity unique,
+  received_on date not null,
+  pipeline text not null,
+  rule text not null,
+  query_id text not null,
+  received_at timestamptz not null,
+  occurred_at timestamptz not null,
+  -- Value of the segment of the query, such as its tenant.
+  segment text not null,
+  -- [[document id, rank], ...]: the best-ranked ones; document_count counts all.
+  documents jsonb not null,
+  document_count integer not null check (document_count > 0),
+  trace_id text,
+  user_hash text,
+  primary key (received_on, pipeline, query_id, rule)
+);
+
+create index isolation_violations_received on isolation_violations (received_at);
+create index isolation_violations_query on isolation_violations (query_id);
+create index isolation_violations_user on isolation_violations (user_hash) where user_hash is not null;
+create index isolation_violations_trace on isolation_violations (trace_id) where trace_id is not null;
+
+-- Answers by hour that an isolation rule allowed or could not decide about. A retry of an unsampled query counts again.
+create table isolation_counts (
+  pipeline text not null,
+  rule text not null,
+  hour timestamptz not null,
+  outcome text not null check (outcome in ('allowed', 'segment_missing', 'document_unidentified', 'field_missing')),
+  queries bigint not null,
+  primary key (pipeline, rule, hour, outcome)
 );
 
 -- Halvings of the sampling rate per replica and minute; the maximum applies to the whole minute.

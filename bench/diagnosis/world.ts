@@ -125,6 +125,7 @@ function lookAt(
     deployments: deploymentsOf(shape, broken),
     ...coverage,
     sentinel: null,
+    isolation: null,
     ownWork: broken.ownWork ?? { kind: 'done' },
   };
   const isQuiet = fault.cause === 'unknown' && Object.keys(broken).every((key) => harmless.has(key));

@@ -262,6 +262,9 @@ pipelines:
       max_per_minute: 600
       always_keep: [zero_results, error, negative_feedback]
       low_similarity_below: 0.3   # keeps queries with a lower best cosine
+    isolation:                # evaluated on every live answer, before sampling
+      - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
+      - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields
     live:                     # live measures, every 5 minutes
       window: 24h
       baseline: 7d            # before the window, for expected clicks

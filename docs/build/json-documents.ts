@@ -94,6 +94,11 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: ['pipeline', 'checked_at', 'documents', 'measures', 'found'],
     more: '`found` lists up to `--documents` ids of each kind.',
   },
+  'isolation check': {
+    is: 'object',
+    keys: ['from', 'until', 'violated', 'pipelines'],
+    more: 'Each pipeline has `queries` (samples) and `rules`, with `violated`, `allowed`, `unchecked` by reason, and the first `violations`. Exit 1 if `violated` is not 0.',
+  },
   'index hubs': {
     is: 'object',
     keys: ['pipeline', 'k', 'queries', 'documents', 'hubs', 'never_returned', 'why'],

@@ -17,6 +17,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   verdict:
     '`regression`, `improvement`, `no_change`, `inconclusive` or `no_data`; for the split of variants `as_declared`, `mismatch` or `no_data`.',
   judge: '`model` or `person`.',
+  rule: 'Name of an isolation rule in the config.',
   check:
     'Name of a check with its golden set, such as `quality on support-faq`; a check without a name has its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
   what: 'Title of the measure that a check evaluates, with the deciding segment if there are several.',
@@ -36,11 +37,11 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   status: 'Status of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job; see [jobs.md](jobs.md).',
   queue: 'Name of the job queue, which is the name of its job.',
-  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
+  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results`, `isolation` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'Sentiment of feedback: `positive`, `negative` or `neutral`.',
   basis: 'Kinds of feedback that count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
   reason:
-    'Why a request was shed (`database`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_baseline`, `too_few_sessions`, `too_few_clicks`), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
+    'Why a request was shed (`database`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_baseline`, `too_few_sessions`, `too_few_clicks`), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), why an isolation rule could not check an answer (`segment_missing`, `document_unidentified`, `field_missing`), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alert: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,
   confidence: 'Confidence of a diagnosis: `high`, `medium` or `low`.',
   code: 'Why an item was rejected.',

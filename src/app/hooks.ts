@@ -1,15 +1,20 @@
 /** Hooks by which one subject starts work in another. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
+import { messageOf } from '../core/errors.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { readIncidentChart } from '../incidents/diagnosis/edge/incident-chart.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
+import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 
+/** Violations in a row start the job once in this time. */
+const REPORT_EVERY_MS = 5000;
+
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {
-  const { queue, clock } = parts;
+  const { queue, clock, logger } = parts;
   const context: T & Pick<Context, 'hooks'> = {
     ...parts,
     hooks: {
@@ -19,6 +24,18 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
         const minute = Math.floor(clock.now().getTime() / 60_000);
         const payload = { run_id: id, round: `resumed-${minute}` };
         return queue.enqueue(runGoldenSetJob.name, payload, `${id}-resumed-${minute}`);
+      },
+      reportViolations(violated) {
+        const round = Math.floor(clock.now().getTime() / REPORT_EVERY_MS);
+        for (const pipeline of violated)
+          queue
+            .enqueue(reportViolationsJob.name, { pipeline }, `${reportViolationsJob.name}-${pipeline}-${round}`)
+            .catch((error: unknown) =>
+              logger.warn('the report of an isolation violation waits for the next evaluation of checks', {
+                pipeline,
+                reason: messageOf(error),
+              }),
+            );
       },
       diagnose: (pipeline, id) => queue.enqueue(diagnoseAlertsJob.name, { pipeline }, `diagnose-${id}`),
       drawIncident: async (incident) => {

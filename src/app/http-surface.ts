@@ -74,7 +74,16 @@ export async function startHttp(
 async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpParts['api']> {
   const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
   showIngestCounters(config, meter);
-  const ingest = await createLiveIngest({ config, traffic: db.live.traffic, clock, meter, logger, hashKey, cleanups });
+  const ingest = await createLiveIngest({
+    config,
+    traffic: db.live.traffic,
+    clock,
+    meter,
+    logger,
+    hashKey,
+    cleanups,
+    onViolations: daemon.hooks.reportViolations,
+  });
   const largeBodies = createJsonBodyReader();
   cleanups.defer('reader of large bodies', () => largeBodies.close());
   schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {
@@ -197,13 +206,18 @@ export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   for (const code of Object.keys(rejectionTable)) meter.increment('recalld_ingest_rejected_total', { code }, 0);
   for (const outcome of labelValues.recalld_trace_spans_total.outcome)
     meter.increment('recalld_trace_spans_total', { outcome }, 0);
-  for (const { name: pipeline, privacy } of pipelines) {
+  for (const { name: pipeline, privacy, isolation } of pipelines) {
     for (const outcome of labelValues.recalld_queries_total.outcome)
       meter.increment('recalld_queries_total', { pipeline, outcome }, 0);
     meter.increment('recalld_query_zero_results_total', { pipeline }, 0);
     for (const kind of feedbackKinds) {
       for (const sentiment of labelValues.recalld_feedback_total.sentiment)
         meter.increment('recalld_feedback_total', { pipeline, kind, sentiment }, 0);
+    }
+    for (const { name: rule } of isolation) {
+      meter.increment('recalld_live_isolation_violations_total', { pipeline, rule }, 0);
+      for (const reason of labelValues.recalld_live_isolation_unchecked_total.reason)
+        meter.increment('recalld_live_isolation_unchecked_total', { pipeline, rule, reason }, 0);
     }
     if (privacy.presidio === undefined) continue;
     for (const outcome of labelValues.recalld_redaction_service_total.outcome)

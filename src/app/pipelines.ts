@@ -17,6 +17,7 @@ import {
   shadowPipelineName,
   type WatchedPipeline,
 } from '../golden/watched-pipeline.ts';
+import { parseRules } from '../live/rules/isolation.ts';
 import { thresholdPolicy } from '../measures/rules/measure-table.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { redactBody } from './config/inspect.ts';
@@ -41,6 +42,7 @@ export function createPipelines(config: Config, logger: Logger): WatchedPipeline
         golden: pipeline.golden.map((golden) => createGoldenSchedule(golden, pipeline)),
         checks: goldenChecks(pipeline),
         thresholds: thresholdChecks(pipeline),
+        isolation: parseRules(pipeline.isolation),
         shadows,
         shadowOf: null,
         async close() {
@@ -109,6 +111,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
       golden: [],
       checks: [],
       thresholds: [],
+      isolation: [],
       shadows: [],
       shadowOf: pipeline.name,
       fingerprints: { retriever: fingerprint },
@@ -158,8 +161,13 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 }
 
 /** Returns the checks that use golden runs. */
-export function goldenChecks({ checks }: Pick<PipelineConfig, 'checks'>): GoldenCheck[] {
-  return checks.flatMap((check): GoldenCheck[] => {
+export function goldenChecks({ checks, isolation }: Pick<PipelineConfig, 'checks' | 'isolation'>): GoldenCheck[] {
+  // Isolation rules forbid documents to golden queries too, and one that comes back pages without a check of its own.
+  const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
+  const implied = isImplied
+    ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]
+    : [];
+  return [...checks, ...implied].flatMap((check): GoldenCheck[] => {
     const { name, severity } = check;
     if ('regression' in check) return [{ ...check, kind: 'regression', measure: check.regression }];
     if ('stale_labels_above' in check)

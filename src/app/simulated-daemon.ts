@@ -99,6 +99,7 @@ export async function withSimulatedDaemon<T>(
       logger,
       hashKey,
       cleanups,
+      onViolations: daemon.hooks.reportViolations,
     });
     const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();

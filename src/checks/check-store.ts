@@ -14,6 +14,7 @@ import { alertSince, alertWords } from './rules/alert-text.ts';
 import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { isPast } from './rules/evaluate.ts';
 import { listGoldenChecks } from './rules/golden-checks.ts';
+import { isolationCheckOf } from './rules/isolation-check.ts';
 import { isBlind } from './rules/regression.ts';
 import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
 
@@ -183,7 +184,7 @@ export function createCheckStore(pool: Pool) {
 
 /** The config parts that have checks. */
 export interface WatchedChecks {
-  readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds'>[];
+  readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds' | 'isolation'>[];
   readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
 }
 
@@ -229,6 +230,7 @@ export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): Co
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
     ...pipeline.thresholds.map((rule) => thresholdOf(pipeline.name, rule)),
+    ...pipeline.isolation.map((rule) => isolationCheckOf(pipeline.name, rule.name)),
     ...densityPlans.flatMap((plan) => (plan.pipeline === pipeline.name ? densityChecksOf(plan) : [])),
   ]);
 }

@@ -13,6 +13,7 @@ import {
   thresholdMeasureNames,
   thresholdPolicy,
 } from '../measures/rules/measure-table.ts';
+import { isolationCheckName } from './rules/isolation-check.ts';
 
 const severity = z
   .enum(severities)
@@ -223,6 +224,7 @@ interface CheckedPipeline {
   readonly density?: unknown;
   readonly judged?: { readonly depth: number } | undefined;
   readonly index?: unknown;
+  readonly isolation: readonly { readonly name: string }[];
 }
 
 /**
@@ -249,6 +251,8 @@ export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.cor
       if (other !== index && first === undefined)
         refuse(`has the same name "${full}" as checks[${other}]; rename one of the two`);
       called.set(full, other);
+      if (pipeline.isolation.some(({ name: rule }) => isolationCheckName(rule) === full))
+        refuse(`has the same name "${full}" as the check of that isolation rule; rename one of the two`);
     }
     if (isThreshold(check)) {
       const impossible = thresholdProblem(check, pipeline);

@@ -9,6 +9,7 @@ import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
+import type { IsolationSummary, ListedViolation } from '../live/sql/isolation-rows.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { ThresholdPolicy } from '../measures/rules/measure-row.ts';
 import { gapWords, thresholdPolicy } from '../measures/rules/measure-table.ts';
@@ -32,6 +33,12 @@ import {
 } from './check-store.ts';
 import type { ConfiguredCheck, Evaluation } from './rules/check-state.ts';
 import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
+import {
+  factsOfIsolation,
+  ISOLATION_WINDOW_MS,
+  isolationCheckOf,
+  MAX_NAMED_VIOLATIONS,
+} from './rules/isolation-check.ts';
 import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 export const evaluateChecksJob = defineCronJob({
@@ -47,6 +54,8 @@ export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
   readonly measurements: readonly LatestMeasurement[];
+  /** What isolation rules found in the last hour, with the latest violations. */
+  readonly isolation: readonly (IsolationSummary & { readonly latest: readonly ListedViolation[] })[];
   readonly intervalSeconds: IntervalOf;
   readonly liveIntervalSeconds: number;
 }
@@ -190,13 +199,27 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
 }
 
 async function readFacts(context: Context, now: Date): Promise<StoredFacts> {
-  const [latest, density, measurements] = await Promise.all([
+  const [latest, density, measurements, isolation] = await Promise.all([
     context.db.golden.runs.latest(),
     context.db.density.watch.all(),
     context.db.measurements.latest(now),
+    readIsolation(context, now),
   ]);
   const { intervalSeconds, liveIntervalSeconds } = context;
-  return { latest, density, measurements, intervalSeconds, liveIntervalSeconds };
+  return { latest, density, measurements, isolation, intervalSeconds, liveIntervalSeconds };
+}
+
+async function readIsolation({ db, pipelines }: Context, now: Date): Promise<StoredFacts['isolation']> {
+  if (pipelines.every(({ isolation }) => isolation.length === 0)) return [];
+  const during = { from: new Date(now.getTime() - ISOLATION_WINDOW_MS), until: now };
+  const summaries = await db.live.isolation.summaries(during);
+  return Promise.all(
+    summaries.map(async (summary) => {
+      const { pipeline, rule, violated } = summary;
+      const of = { pipeline, rule, during, limit: MAX_NAMED_VIOLATIONS };
+      return { ...summary, latest: violated === 0 ? [] : await db.live.isolation.list(of) };
+    }),
+  );
 }
 
 type ChecksOfPipeline = WatchedChecks['pipelines'][number];
@@ -218,6 +241,13 @@ export function evaluateAll(
     };
     const plan = densityPlans.find((one) => one.pipeline === name);
     return [
+      ...pipeline.isolation.map((rule) => {
+        const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
+        const check = isolationCheckOf(name, rule.name);
+        const before = statuses.get(keyOf(check)) ?? null;
+        // A retriever that is down for golden runs does not excuse a violation.
+        return { previous: before, status: evaluate(check, factsOfIsolation(rule.name, found, now), before, now) };
+      }),
       ...thresholds.map((rule) => {
         const { readings, evidence } = readingsOf(rule, pipeline, stored, now);
         return step(thresholdOf(name, rule), factsOfReadings(rule, readings, evidence, now));

@@ -61,6 +61,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
     does: 'Compare the documents in the store with the manifest.',
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
+  isolation: {
+    does: 'Test isolation rules, which say what documents a query of a segment may return.',
+    load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
+  },
   judge: {
     does: 'Review live queries judged by a model and by people.',
     load: async () => (await import('../judging/edge/judge-commands.ts')).judgeCommand,

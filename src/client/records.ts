@@ -63,6 +63,9 @@ function readValue(value: unknown): number | boolean | string | undefined {
 
 const MAX_RESULTS = 1000;
 const MAX_SEGMENTS = 16;
+const MAX_SEGMENT_VALUE = 256;
+const MAX_FIELDS = 8;
+const MAX_FIELD_VALUE = 128;
 const DAY_MS = 86_400_000;
 
 /** Fields that the client adds to the host's fields. */
@@ -107,6 +110,7 @@ interface WireResult {
   readonly id: string;
   readonly score: number | undefined;
   readonly text: string | undefined;
+  readonly fields: Record<string, string> | undefined;
 }
 
 function readResults(value: unknown, field: string): WireResult[] | undefined {
@@ -122,14 +126,15 @@ function readResults(value: unknown, field: string): WireResult[] | undefined {
 function readResult(value: unknown, field: string): WireResult {
   const name = `${field}[].id`;
   if (typeof value !== 'object' || value === null) {
-    return { id: required(readIdentifier(value, name), name), score: undefined, text: undefined };
+    return { id: required(readIdentifier(value, name), name), score: undefined, text: undefined, fields: undefined };
   }
-  const { id, score, text } = value as { readonly id?: unknown; readonly score?: unknown; readonly text?: unknown };
+  const { id, score, text, fields } = value as Readonly<Partial<Record<keyof WireResult, unknown>>>;
   const own = typeof text === 'string' ? text : undefined;
   return {
     id: required(readIdentifier(id, name) ?? idOfText(own), name),
     score: readScore(score, field),
     text: own,
+    fields: readLabels(fields, `${field}[].fields`, MAX_FIELDS, MAX_FIELD_VALUE),
   };
 }
 
@@ -177,18 +182,27 @@ function isErrorLike(value: unknown): value is { readonly message: unknown; read
 }
 
 function readSegments(value: unknown): Record<string, string> | undefined {
-  const segments = readObject(value, 'segments');
-  if (segments === undefined) return undefined;
-  const entries = Object.entries(segments).filter(([, label]) => label !== null && label !== undefined);
-  if (entries.length > MAX_SEGMENTS) throw new InvalidField(`segments has more than ${MAX_SEGMENTS} keys`);
+  return readLabels(value, 'segments', MAX_SEGMENTS, MAX_SEGMENT_VALUE);
+}
+
+function readLabels(
+  value: unknown,
+  field: string,
+  maxKeys: number,
+  maxLength: number,
+): Record<string, string> | undefined {
+  const labels = readObject(value, field);
+  if (labels === undefined) return undefined;
+  const entries = Object.entries(labels).filter(([, label]) => label !== null && label !== undefined);
+  if (entries.length > maxKeys) throw new InvalidField(`${field} has more than ${maxKeys} keys`);
   return Object.fromEntries(
-    entries.map(([key, label]) => [required(readText(key, 'segments', 64), 'segments'), readLabel(label)]),
+    entries.map(([key, label]) => [required(readText(key, field, 64), field), readLabel(label, field, maxLength)]),
   );
 }
 
-function readLabel(value: unknown): string {
+function readLabel(value: unknown, field: string, maxLength: number): string {
   const label = typeof value === 'boolean' || Number.isFinite(value) ? String(value) : value;
-  return required(readText(label, 'segments', 256), 'segments');
+  return required(readText(label, field, maxLength), field);
 }
 
 function readVersions(value: unknown): Record<string, string | undefined> | undefined {

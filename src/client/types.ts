@@ -14,6 +14,8 @@ export interface RankedDocument {
    * Text that is inserted into the prompt. recalld stores its length and its share of repeated text, but not the text.
    */
   readonly text?: Optional<string>;
+  /** Metadata that isolation rules of recalld compare, such as the region; at most 8 of 128 characters. */
+  readonly fields?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
 }
 
 /** Results from one stage of a retriever, such as its candidates or a reranker. */

@@ -5,6 +5,7 @@ import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { RecalldError } from '../core/errors.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { ProbedPipeline } from '../index/probes/probes.ts';
+import type { ParsedRule } from '../live/rules/isolation.ts';
 import type { Cron } from '../math/schedule/occurrences.ts';
 import { defaultNoAnswer } from './rules/forbidden-results.ts';
 import { defaultCutoffs, type RunSettings } from './rules/run.ts';
@@ -18,6 +19,8 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks of measures that golden runs do not score. */
   readonly thresholds: readonly ThresholdCheck[];
+  /** Which documents a query of a segment may return; also evaluated on the answers of golden runs. */
+  readonly isolation: readonly ParsedRule[];
   /** Retrievers that may replace its own, and that replay its queries without users. */
   readonly shadows: readonly Shadow[];
   /** The pipeline that it shadows; null for a pipeline with users. */

@@ -1,5 +1,6 @@
 /** Config schemas for live traffic: sampling, privacy, live measures, and the interpretation of feedback. */
 import { z } from 'zod';
+import { patternProblem } from '../core/text/document-pattern.ts';
 import { headersSchema } from '../platform/config/connection.ts';
 import { durationSchema } from '../platform/config/times.ts';
 import { patternProblems } from './privacy/rules/redactor.ts';
@@ -106,6 +107,60 @@ export const privacySchema = z
   })
   .prefault({})
   .describe('How live queries and feedback are stored, and for how long.');
+
+const isolationRule = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, {
+        error: 'must be up to 40 lower-case letters, digits, - and _, with a letter or digit at both ends',
+      })
+      .describe('Name of the rule, a label of its metrics.'),
+    segment: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe(
+        'Segment of live queries, such as `tenant`. Queries without it cannot be checked and are counted apart.',
+      ),
+    field: z
+      .string()
+      .min(1)
+      .max(64)
+      .nullable()
+      .default(null)
+      .describe(
+        'Field of the documents that is compared: `results[].fields`, or their metadata in OpenTelemetry. Null: the document ids.',
+      ),
+    allow: z
+      .array(z.string().max(1024))
+      .min(1)
+      .max(50)
+      .describe(
+        'What a query may return: ids or field values. `{{tenant}}` stands for the segment `tenant` of the query; a `*` at the end is a prefix.',
+      ),
+  })
+  .superRefine(({ segment, allow }, context) => {
+    for (const [index, pattern] of allow.entries()) {
+      const problem = patternProblem(pattern, segment);
+      if (problem !== null)
+        context.addIssue({ code: 'custom', message: problem, path: ['allow', index], input: pattern });
+    }
+  });
+
+export const isolationSchema = z
+  .array(isolationRule)
+  .max(20)
+  .superRefine((rules, context) => {
+    for (const [index, { name }] of rules.entries()) {
+      if (rules.findIndex((other) => other.name === name) < index)
+        context.addIssue({ code: 'custom', message: `repeats the name ${name}`, path: [index, 'name'], input: name });
+    }
+  })
+  .default([])
+  .describe(
+    'Which documents a query of a segment may return, such as those of its tenant. Evaluated on every live answer, before sampling; one violation pages.',
+  );
 
 export const liveSchema = z
   .strictObject({

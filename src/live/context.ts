@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
+import { createIsolation } from './sql/isolation-rows.ts';
 import { createLiveCandidates, createLiveSamples, createTrafficReads } from './sql/live-samples.ts';
 import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
@@ -12,6 +13,7 @@ export function liveTables(pool: Pool, holder: string) {
   return {
     traffic: createLiveTraffic(pool, holder),
     trafficReads: createTrafficReads(pool),
+    isolation: createIsolation(pool),
     samples: createLiveSamples(pool),
     candidates: createLiveCandidates(pool),
     windows: createLiveWindows(pool),
@@ -24,6 +26,10 @@ export function liveTables(pool: Pool, holder: string) {
 declare module '../core/context.ts' {
   interface Db {
     readonly live: ReturnType<typeof liveTables>;
+  }
+  interface Hooks {
+    /** Evaluates the checks of pipelines with new violations of isolation rules soon. Never throws; the checks run every minute anyway. */
+    reportViolations(pipelines: readonly string[]): void;
   }
   interface Context {
     readonly livePlans: readonly LivePlan[];

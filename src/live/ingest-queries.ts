@@ -4,8 +4,10 @@ import type { Rejection } from '../core/errors.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { type Clock, MINUTE_MS } from '../core/time.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
+import { IsolationTally } from './isolation-tally.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
 import type { FeedbackTarget, RecentQueries, RecentQuery } from './recent-queries.ts';
+import type { ParsedRule } from './rules/isolation.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
   decide,
@@ -24,6 +26,7 @@ export interface LivePipeline {
   readonly limits: PipelineLimits;
   readonly sampling: SamplingPolicy;
   readonly personalData: PersonalData;
+  readonly isolation: readonly ParsedRule[];
 }
 
 interface IngestQueriesDeps {
@@ -35,6 +38,8 @@ interface IngestQueriesDeps {
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
+  /** Called after the commit, with the pipelines that have new violations of isolation rules. Must not throw. */
+  onViolations(pipelines: readonly string[]): void;
 }
 
 /** Sampling load per pipeline in this process, carried over between requests. */
@@ -63,13 +68,22 @@ export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoad
   const pending: Promise<LiveSample>[] = [];
   for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
   const samples = pending.length === 0 ? [] : await Promise.all(pending);
-  const { isNew } = await deps.traffic.record({ samples, counts: arrived.counts, levels: arrived.levels });
+  const { counts, levels } = arrived;
+  const isolation = arrived.isolation.arrival();
+  const { isNew, isNewViolation } = await deps.traffic.record({ samples, counts, levels, isolation });
   // Metrics are incremented only after the commit, because the client resends a failed batch.
   let [position, duplicates] = [0, 0];
-  for (const { query, outcome, sample } of arrivals) {
-    if (sample === null || isNew[position++] === true) observe(deps.meter, query, outcome);
-    else duplicates += 1;
+  for (const { query, outcome, sample, unchecked } of arrivals) {
+    if (sample === null || isNew[position++] === true) {
+      observe(deps.meter, query, outcome);
+      for (const { rule, reason } of unchecked)
+        deps.meter.increment('recalld_live_isolation_unchecked_total', { pipeline: query.pipeline, rule, reason });
+    } else duplicates += 1;
   }
+  const violations = isolation?.violations.filter((_, index) => isNewViolation[index] === true) ?? [];
+  for (const { pipeline, rule } of violations)
+    deps.meter.increment('recalld_live_isolation_violations_total', { pipeline, rule });
+  if (violations.length > 0) deps.onViolations([...new Set(violations.map(({ pipeline }) => pipeline))]);
   return {
     /** Number of new, valid queries, sampled or not. */
     accepted: arrivals.length - duplicates,
@@ -96,6 +110,7 @@ function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: Li
   const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
   arrived.add(query.pipeline, outcome, load.level);
+  const unchecked = arrived.isolation.add(query, pipeline);
   if (!decision.isSampled) deps.recent.add({ query, receivedAt: now, isSampled: false });
   else if (decision.reason === 'rate') {
     deps.recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
@@ -106,6 +121,8 @@ function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: Li
     outcome,
     /** The anonymized sample; null if the query is not sampled. */
     sample,
+    /** Isolation rules that could not be checked. */
+    unchecked,
   };
 }
 
@@ -198,11 +215,13 @@ class ArrivalTally {
   /** Uses arrays instead of maps, because a batch rarely has more than one pipeline and a few outcomes. */
   readonly counts: Mutable<ArrivalCount>[] = [];
   readonly levels: Mutable<MinuteLevel>[] = [];
+  readonly isolation: IsolationTally;
   private readonly minute: Date;
 
   constructor(now: Date) {
     this.now = now;
     this.minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+    this.isolation = new IsolationTally(now);
   }
 
   add(pipeline: string, outcome: QueryOutcome, level: number): void {

@@ -6,7 +6,9 @@ import { contentId } from '../core/text/content-id.ts';
 import { contextSize } from '../core/text/context-size.ts';
 import { DAY_MS } from '../core/time.ts';
 import {
+  areDocumentFields,
   areSegments,
+  documentFieldsSchema,
   identifier,
   isIdentifier,
   isShortText,
@@ -132,6 +134,11 @@ const resultSchema = z
       .string()
       .nullish()
       .describe('Text that is passed to the model. Only its length and its repetitions are stored.'),
+    fields: documentFieldsSchema
+      .nullish()
+      .describe(
+        'Metadata that isolation rules compare, such as the region: up to 8 of at most 128 characters. Stored.',
+      ),
   })
   .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
     error: 'needs an id, or a text from which to derive the id',
@@ -160,12 +167,13 @@ function areResults(value: unknown): boolean {
 
 function isResult(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  for (const key in value) if (key !== 'id' && key !== 'score' && key !== 'text') return false;
-  const { id, score, text: own } = value as Partial<Record<'id' | 'score' | 'text', unknown>>;
+  for (const key in value) if (key !== 'id' && key !== 'score' && key !== 'text' && key !== 'fields') return false;
+  const { id, score, text: own, fields } = value as Partial<Record<keyof Result, unknown>>;
   return (
     (isIdentifier(id) || (isAbsent(id) && typeof own === 'string' && contentId(own) !== null)) &&
     (isAbsent(score) || Number.isFinite(score)) &&
-    (isAbsent(own) || typeof own === 'string')
+    (isAbsent(own) || typeof own === 'string') &&
+    (isAbsent(fields) || areDocumentFields(fields))
   );
 }
 
@@ -258,9 +266,15 @@ const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriev
 
 /** Reuses the parsed object if it has no other fields, to save memory: results make up most of a buffered query. */
 function documentOf(result: Result): RetrievedDocument {
-  const { id, score, text: own } = result;
-  if (typeof id === 'string' && typeof score === 'number' && own === undefined) return result as RetrievedDocument;
+  const { id, score, text: own, fields } = result;
+  if (!isAbsent(fields)) return { id: idOf(result), score: score ?? null, fields: fieldsOf(fields) };
+  if (typeof id === 'string' && typeof score === 'number' && own === undefined && fields === undefined)
+    return result as RetrievedDocument;
   return { id: idOf(result), score: score ?? null };
+}
+
+function fieldsOf(fields: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
 }
 
 function stagesOf(stages: z.infer<typeof stagesSchema>, results: readonly RetrievedDocument[]): LiveStage[] {

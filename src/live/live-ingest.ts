@@ -14,6 +14,7 @@ import { createRedactionThread } from './privacy/redaction-thread.ts';
 import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
+import { parseRules } from './rules/isolation.ts';
 import { checkEmbedding, type Feedback, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
@@ -178,6 +179,8 @@ interface LiveIngestParts {
   readonly hashKey: string;
   /** Stops the thread that redacts long texts. */
   readonly cleanups: CleanupStack;
+  /** Called with the pipelines of new violations of isolation rules, after they are stored. Must not throw. */
+  onViolations(pipelines: readonly string[]): void;
 }
 
 export interface LiveIngest {
@@ -228,6 +231,7 @@ export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveI
     clock,
     meter,
     recent,
+    onViolations: (pipelines: readonly string[]) => settings.onViolations(pipelines),
     livePipeline: (name: string) => live.get(name) ?? null,
     async learnDimensions(pipeline: string, length: number) {
       dimensions.set(pipeline, await traffic.dimensions(pipeline, length));
@@ -288,7 +292,7 @@ function createUnreadableRecorder({ traffic, clock, logger }: LiveIngestParts): 
 }
 
 function livePipeline(
-  { name, sampling, privacy }: PipelineConfig,
+  { name, sampling, privacy, isolation }: PipelineConfig,
   personalData: LivePipeline['personalData'],
   dimensions: number | null,
   replicas: number,
@@ -302,6 +306,7 @@ function livePipeline(
       budget: budgetShare(sampling.max_per_minute, replicas),
     },
     personalData,
+    isolation: parseRules(isolation),
   };
 }
 

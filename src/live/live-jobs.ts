@@ -121,10 +121,27 @@ export const measureLiveTrafficJob = defineCronJob({
     attemptEach([() => measureFeedback(context, signal), () => measureLiveTraffic(context, signal)], signal),
 });
 
+export const reportViolationsJob = defineJob({
+  name: 'report-violations',
+  does: 'Evaluates the checks of a pipeline as soon as a live answer violates one of its isolation rules, and diagnoses the incident.',
+  payload: z.strictObject({ pipeline: z.string().min(1) }),
+  concurrency: 1,
+  attempts: 3,
+  backoffMs: 1000,
+  timeoutMs: 55_000,
+  retainSeconds: 600,
+  cron: null,
+  async handle({ hooks, clock }: Context, { pipeline }) {
+    await hooks.evaluateChecks([pipeline]);
+    await hooks.diagnose(pipeline, `violation-${pipeline}-${clock.now().getTime()}`);
+  },
+});
+
 export const liveJobs: readonly JobDefinition<Context>[] = [
   closeSamplingMinutesJob,
   dropTraceFragmentsJob,
   eraseLateArrivalsJob,
   maintainPartitionsJob,
   measureLiveTrafficJob,
+  reportViolationsJob,
 ];

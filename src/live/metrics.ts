@@ -49,6 +49,25 @@ export const liveMeasurementMetrics = {
   ),
 } as const;
 
+export const isolationMetrics = {
+  recalld_live_isolation_violations_total: {
+    type: 'counter',
+    help: 'Live answers with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not; a retry is not counted again.',
+    labels: ['pipeline', 'rule'],
+    source: 'process',
+  },
+  recalld_live_isolation_unchecked_total: {
+    type: 'counter',
+    help: 'Live answers that an isolation rule could not check: segment_missing (the query lacks the segment), document_unidentified (a document has no id of its own) or field_missing (a document lacks the field).',
+    labels: ['pipeline', 'rule', 'reason'],
+    source: 'process',
+  },
+  recalld_live_isolation_violations: storedGauge(
+    'Live answers of the last hour with a document that an isolation rule does not allow.',
+    ['pipeline', 'rule'],
+  ),
+} as const satisfies Record<string, MetricDefinition>;
+
 const staged = ['pipeline', 'stage'] as const;
 
 export const liveStageMetrics = {

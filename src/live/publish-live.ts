@@ -1,4 +1,6 @@
 /** Exports the latest live traffic and feedback measurements as gauges. Values that are too old are withheld. */
+import type { Context } from '../core/context.ts';
+import { HOUR_MS } from '../core/time.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
@@ -84,6 +86,21 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
       ...ifKnown('recalld_live_stage_answered_ratio', answered),
     ];
   });
+}
+
+/** Counts the answers of the last hour that violate an isolation rule; 0 for a rule without one, so that its alert ends. */
+export async function readIsolationGauges({ db, clock, config }: Context): Promise<GaugesAt> {
+  const rules = config.pipelines.flatMap(({ name: pipeline, isolation }) =>
+    isolation.map(({ name: rule }) => ({ pipeline, rule })),
+  );
+  if (rules.length === 0) return () => [];
+  const until = clock.now();
+  const summaries = await db.live.isolation.summaries({ from: new Date(until.getTime() - HOUR_MS), until });
+  const samples = rules.map((labels) => {
+    const found = summaries.find(({ pipeline, rule }) => pipeline === labels.pipeline && rule === labels.rule);
+    return sample('recalld_live_isolation_violations', labels, found?.violated ?? 0);
+  });
+  return () => samples;
 }
 
 const exported: ReadonlySet<string> = new Set([...liveMeasures, TOP_QUERY, MAIN_LANGUAGE]);

@@ -111,6 +111,7 @@ for (const { name, command, file, ...rest } of examples) {
 const extraction: ExtractionOptions = {
   pipelineOf: ({ attributes: { 'recalld.pipeline': name } }) => (typeof name === 'string' ? name : null),
   segmentKeysOf: () => [],
+  fieldKeysOf: () => [],
   documentIdKeys: [],
 };
 

@@ -66,6 +66,7 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['eval', [...trec, '--run', 'main.run']],
   ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
   ['drift', vectors],
+  ['isolation check', ['--from', '2026-01-01']],
   ['shadow report', ['--pipeline', 'docs', '--shadow', 'next']],
   ['topics complaints', ['--pipeline', 'docs']],
   ['variants report', ['--pipeline', 'docs']],
@@ -94,7 +95,7 @@ beforeAll(async () => {
   const lines = Array.from({ length: 40 }, (_, i) => i);
   installed = await anInstallation(
     {
-      'recalld.yaml': `${aConfig({ url: retriever.url, checks, retriever: 'results: {text: text}' })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n    variants: {arms: [{name: a}, {name: b}]}\n    judged: {judge: {kind: reranker, reranker: {kind: tei, url: "${retriever.url}"}}}\n`,
+      'recalld.yaml': `${aConfig({ url: retriever.url, checks, retriever: 'results: {text: text}' })}    shadow: [{name: next, retriever: {kind: http, url: "${retriever.url}/search"}}]\n    variants: {arms: [{name: a}, {name: b}]}\n    isolation: [{name: tenants, segment: tenant, allow: ["{{tenant}}/*"]}]\n    judged: {judge: {kind: reranker, reranker: {kind: tei, url: "${retriever.url}"}}}\n`,
       'faq.csv': aGoldenCsv(3),
       'qrels.txt': lines.map((i) => `q${i} 0 d1 1\n`).join(''),
       'main.run': lines.map((i) => `q${i} Q0 d1 1 2 x\n`).join(''),

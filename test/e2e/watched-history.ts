@@ -24,9 +24,9 @@ const values = {
   k: '10',
 };
 
-/** Of what this service does not have: a judge, a platform that its scores are sent to, a shadow, variants, stages, texts of documents, a golden set that forbids something, an hour to ask the baseline again in, a manifest of the index, and days of opinions and measurements to learn what is normal from. */
+/** Of what this service does not have: isolation rules, a judge, a platform that its scores are sent to, a shadow, variants, stages, texts of documents, a golden set that forbids something, an hour to ask the baseline again in, a manifest of the index, and days of opinions and measurements to learn what is normal from. */
 const ABSENT =
-  /recalld_(evaluation_requests|live_(ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|query_(context|main_language)|golden_(forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal))|recalld_index_(?!info)/;
+  /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|query_(context|main_language)|golden_(forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal))|recalld_index_(?!info)/;
 
 /** Changes nothing but one topic and the changes of one check that the config does not have. */
 export function describeHistory(watched: () => WatchedService): void {

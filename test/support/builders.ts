@@ -212,6 +212,7 @@ export function aWatchedPipeline(parts: Partial<WatchedPipeline> = {}): WatchedP
     golden: [aSchedule()],
     checks: [],
     thresholds: [],
+    isolation: [],
     shadows: [],
     shadowOf: null,
     close: async () => undefined,

@@ -18,6 +18,7 @@ export function evaluated(
     latest: [],
     density: new Map(),
     measurements: [],
+    isolation: [],
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
     ...facts,

@@ -19,14 +19,17 @@ FeedbackKind = Literal["thumb", "rating", "click", "copy", "reformulation", "aba
 FEEDBACK_KINDS = ("thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance")
 _MOST_RESULTS, _MOST_DIMENSIONS, _MOST_STAGES, _LONGEST_STAGE_NAME = 1000, 16_384, 10, 64
 _LONGEST_ID, _LONGEST_TEXT, _LONGEST_SHORT_TEXT = 1024, 100_000, 1000
+_MOST_FIELDS, _LONGEST_FIELD = 8, 128
 
 
 class Document(TypedDict, total=False):
-    """A retrieved document. Without an `id`, the id is derived from `text`; see `content_id`."""
+    """A retrieved document. Without an `id`, the id is derived from `text`; see `content_id`. `fields` is metadata that
+    isolation rules compare, such as the region: at most 8 values of at most 128 characters."""
 
     id: Identifier
     score: Optional[float]
     text: Optional[str]
+    fields: Optional[Mapping[str, object]]
 
 
 class _NamedStage(TypedDict):
@@ -155,6 +158,11 @@ def _document(given: Union[Identifier, Document], field: str) -> Dict[str, objec
             item["score"] = value
     if own is not None:
         item["text"] = own
+    fields = _labels(given.get("fields"))
+    if fields is not None:
+        if len(fields) > _MOST_FIELDS or any(len(value) > _LONGEST_FIELD for value in fields.values()):
+            raise InvalidField(f"fields must be at most {_MOST_FIELDS} of at most {_LONGEST_FIELD} characters")
+        item["fields"] = fields
     return item
 
 

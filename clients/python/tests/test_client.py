@@ -44,7 +44,12 @@ class WhatIsSent(ClientTest):
             pipeline="support-docs",
             occurred_at=datetime(2026, 11, 20, 16, 0, tzinfo=timezone(timedelta(hours=1))),
             text="How do I reset it?",
-            results=["a", 7, {"id": "c", "score": 0.5}, {"id": "d", "score": float("nan"), "text": "Open it."}],
+            results=[
+                "a",
+                7,
+                {"id": "c", "score": 0.5, "fields": {"region": "eu", "archived": False, "owner": None}},
+                {"id": "d", "score": float("nan"), "text": "Open it."},
+            ],
             embedding=(0.5, -0.25),
             top_k=5,
             session_id=12,
@@ -71,7 +76,12 @@ class WhatIsSent(ClientTest):
                 "pipeline": "support-docs",
                 "occurred_at": "2026-11-20T15:00:00.000+00:00",
                 "text": "How do I reset it?",
-                "results": [{"id": "a"}, {"id": "7"}, {"id": "c", "score": 0.5}, {"id": "d", "text": "Open it."}],
+                "results": [
+                    {"id": "a"},
+                    {"id": "7"},
+                    {"id": "c", "score": 0.5, "fields": {"region": "eu", "archived": "false"}},
+                    {"id": "d", "text": "Open it."},
+                ],
                 "top_k": 5,
                 "session_id": "12",
                 "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
@@ -150,7 +160,8 @@ class WhatIsNotDelivered(ClientTest):
         client.track(results=[], id="", session_id=bad)
         client.feedback("q-1", bad)
         client.feedback(None, "click")  # type: ignore[arg-type]
-        self.assertEqual([drop.reason for drop in drops], ["invalid"] * 10)
+        client.track(results=[{"id": "a", "fields": {"region": "x" * 129}}])
+        self.assertEqual([drop.reason for drop in drops], ["invalid"] * 11)
         self.assertIn("results is missing", drops[0].detail)
         self.assertIn("session_id", drops[7].detail)
         self.assertIn("kind must be one of thumb", drops[8].detail)

@@ -16,7 +16,7 @@ import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index/truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
-import { feedbackPolicySchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
+import { feedbackPolicySchema, isolationSchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
 import { nameSchema } from '../../platform/config/connection.ts';
 import { cronSchema, durationSchema, timezoneSchema } from '../../platform/config/times.ts';
 import { objectivesSchema } from './alerts.ts';
@@ -165,6 +165,7 @@ export const pipelineSchema = z
       })
       .prefault({})
       .describe('Segments of live traffic and golden sets that are measured separately.'),
+    isolation: isolationSchema,
     live: liveSchema,
     privacy: privacySchema,
     feedback: feedbackPolicySchema,

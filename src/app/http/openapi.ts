@@ -9,6 +9,7 @@ import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { incidentEndpoints } from '../../incidents/diagnosis/edge/routes.ts';
 import { indexEndpoints } from '../../index/truth/edge/index-routes.ts';
 import { judgingEndpoints } from '../../judging/edge/routes.ts';
+import { isolationEndpoints } from '../../live/edge/isolation-routes.ts';
 import { ingestEndpoints } from '../../live/edge/live-routes.ts';
 import { mcpEndpoints } from '../../mcp/edge/mcp-routes.ts';
 import { auditEndpoints } from '../../platform/access/edge/audit-routes.ts';
@@ -21,6 +22,7 @@ export const endpoints: readonly Endpoint[] = [
   ...ingestEndpoints,
   ...statusEndpoints,
   ...incidentEndpoints,
+  ...isolationEndpoints,
   ...goldenEndpoints,
   ...changeEndpoints,
   ...auditEndpoints,

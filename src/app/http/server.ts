@@ -16,6 +16,7 @@ import { addIncidentCharts } from '../../incidents/notifications/edge/routes.ts'
 import { addIndex } from '../../index/truth/edge/index-routes.ts';
 import { addJudgments } from '../../judging/edge/routes.ts';
 import { addDeployments } from '../../live/deployments/edge/routes.ts';
+import { addIsolation } from '../../live/edge/isolation-routes.ts';
 import { addFeedbackSummary, addIngest, type ShedReason, shedReason } from '../../live/edge/live-routes.ts';
 import { addOtlp, type OtlpReceiver } from '../../live/edge/otlp/receiver.ts';
 import type { IngestDeps } from '../../live/live-ingest.ts';
@@ -133,6 +134,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
       addPipelines(scope, context, authentication);
       addChecks(scope, context, authentication);
       addFeedbackSummary(scope, context, authentication);
+      addIsolation(scope, context, authentication);
       addAudit(scope, context, authentication);
       addMcp(scope, context, authentication, deps.version);
     });

@@ -14,6 +14,7 @@ import {
 import type { CheckKind } from '../rules/check-state.ts';
 
 const check = ['pipeline', 'check'] as const;
+const rule = ['pipeline', 'rule'] as const;
 const onCheck = 'on (pipeline, check)';
 const name = '{{ $labels.pipeline }}';
 const theCheck = `The check "{{ $labels.check }}" of ${name}`;
@@ -85,6 +86,15 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       dashboard: 'golden',
       summary: `${name}: a check cannot detect its configured drop`,
       description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
+    },
+    {
+      alert: 'RecalldIsolationViolated',
+      severity: 'critical',
+      expr: `${maxBy(rule, 'recalld_live_isolation_violations')} > 0`,
+      by: rule,
+      dashboard: 'live',
+      summary: `${name}: a live answer contained documents that an isolation rule does not allow`,
+      description: `{{ $value | printf "%.0f" }} live answers of ${name} violated the isolation rule "{{ $labels.rule }}" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.`,
     },
     {
       alert: 'RecalldStaleLabels',

@@ -30,6 +30,7 @@ import {
   type PipelineExpectation,
 } from '../rules/false-pages.ts';
 import { type FloorCheck, type GoldenCheck, goldenCheckName } from '../rules/golden-checks.ts';
+import { isolationCheckName } from '../rules/isolation-check.ts';
 import { type ThresholdCheck, thresholdCheckName } from '../rules/threshold.ts';
 
 interface ExpectationInputs {
@@ -58,6 +59,10 @@ export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipel
     ...pipeline.thresholds
       .filter(isCritical)
       .map((check) => ({ name: thresholdCheckName(check), ...expectThreshold(deps, pipeline, check, runs) })),
+    ...pipeline.isolation.map(({ name }) => ({
+      name: isolationCheckName(name),
+      ...certain('because documents are compared, not estimated'),
+    })),
     ...deps.densityPlans
       .filter((plan) => plan.pipeline === pipeline.name && plan.severity === 'critical')
       .map(({ budget, monitors, checkName: name }) => ({

@@ -3,7 +3,7 @@
  * (checks/edge/alerts.ts) build the same sentence from metrics.
  */
 
-import { formatBeside, formatValue, interval, signed, type Unit } from '../../core/format.ts';
+import { formatBeside, formatValue, interval, plural, signed, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState, ConfiguredCheck } from './check-state.ts';
@@ -44,6 +44,8 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
     return `${what}: no data${since === null ? '' : ` since ${moment(since)}`} (threshold ${format(threshold)}${last})`;
   }
   const at = since === null ? '' : `, at ${moment(since)}`;
+  // Names the documents and queries, which are no numbers.
+  if (kind === 'isolation' && check.explanation !== null) return check.explanation.replace(/\.$/, '');
   if (kind === 'density_drift')
     return `${what} dropped below the baseline${at === '' ? '' : at.slice(1)}: drift confirmed`;
   const change = `${limit === 'below' ? 'dropped' : 'rose'}${before === null ? '' : ` from ${format(before)}`} to`;
@@ -56,6 +58,7 @@ export function alertHeadline(check: CheckState): string {
   const { limit, unit } = alertWords(check);
   const subject = headlineSubject(check);
   if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
+  if (kind === 'isolation' && value !== null) return `${subject} violated by ${plural(value, 'live answer')}`;
   if (kind === 'regression')
     return value === null
       ? `${subject} unknown`
@@ -74,6 +77,7 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   const { kind, value, verdict, comparedWith } = check;
   if (verdict !== 'ok') return null;
   const subject = headlineSubject(check);
+  if (kind === 'isolation') return `no live answer violated the ${subject} for an hour`;
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
   if (kind !== 'regression') return `${subject} recovered to ${forPeople.value(value, alertWords(check).unit)}`;
   return comparedWith === breachedAgainst
@@ -81,7 +85,7 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
     : `${subject} passes against another baseline (${signed(value)} against ${comparedWith})`;
 }
 
-function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): string {
+function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState): string {
   const on = goldenSet === null ? '' : ` on ${goldenSet}`;
   switch (kind) {
     case 'floor':
@@ -91,6 +95,8 @@ function headlineSubject({ kind, measure, goldenSet, segment }: CheckState): str
       return `superseded judged documents${on}`;
     case 'forbidden_results':
       return `forbidden documents returned${on}`;
+    case 'isolation':
+      return name;
     case 'density_drift':
       return 'coverage of live queries';
     case 'threshold': {
@@ -117,6 +123,8 @@ export function alertWords({
       return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
     case 'forbidden_results':
       return { what: 'The number of forbidden documents returned', limit: 'above', unit: 'number' };
+    case 'isolation':
+      return { what: 'The number of live answers that violate an isolation rule', limit: 'above', unit: 'number' };
     case 'density_drift':
       return { what: 'The coverage of live queries', limit: 'above', unit: 'number' };
     case 'threshold': {

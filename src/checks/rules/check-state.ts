@@ -154,6 +154,7 @@ export const checkKinds = [
   'regression',
   'stale_labels',
   'forbidden_results',
+  'isolation',
   'threshold',
   'density_drift',
 ] as const;

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from '../../core/context.ts';
 import { messageOf, RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import { confirmForbidden, type ForbiddenResults, forbiddenResults } from '../rules/forbidden-results.ts';
+import { confirmForbidden, type ForbiddenResults, forbiddenResults, isRestricted } from '../rules/forbidden-results.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
@@ -178,7 +178,7 @@ async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortC
   }
 }
 
-/** Returns null if the set forbids no documents. */
+/** Returns null if neither the set nor an isolation rule forbids documents. */
 async function findForbidden(
   context: Context,
   run: GoldenRun,
@@ -186,12 +186,13 @@ async function findForbidden(
   queries: readonly GoldenQuery[],
   signal: AbortSignal,
 ): Promise<ForbiddenResults | null> {
-  if (queries.every(({ forbidden = [] }) => forbidden.length === 0)) return null;
+  const { isolation } = pipeline;
+  if (!queries.some((query) => isRestricted(query, isolation))) return null;
   const answers = await context.db.golden.runs.answers(run.id);
-  const affected = new Set(forbiddenResults(queries, answers).map(({ queryId }) => queryId));
+  const affected = new Set(forbiddenResults(queries, answers, isolation).map(({ queryId }) => queryId));
   const suspects = queries.filter(({ id }) => affected.has(id));
   const again = await reaskQueries(context, run, pipeline, suspects, `${context.holder}-${run.id}`, signal);
-  return confirmForbidden(queries, answers, again);
+  return confirmForbidden(queries, answers, again, isolation);
 }
 
 async function answerOpenQueries(

@@ -16,6 +16,7 @@ import {
   carriedOver,
   closingReasonOf,
   hasLeftConfig,
+  ISOLATION_ALERT,
   recoveriesOf,
   withoutData,
 } from './firing-alerts.ts';
@@ -26,6 +27,7 @@ import {
   observeAgreement,
   observeCanary,
   observeDensity,
+  observeIsolation,
   observeMissed,
   observeOwnWork,
   observeRecall,
@@ -93,7 +95,9 @@ export async function updateIncident(
     return null;
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
-  const problems = open === null ? await probeParts(pipeline, signal) : [];
+  // A violation of isolation is not explained by a probe, and its page must not wait for a slow store.
+  const isProbed = open === null && alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
+  const problems = isProbed ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(context, name) : facts;
   const diagnosis = await diagnoseFacts(context, pipeline, { alerts, open, facts: seen });
@@ -296,6 +300,7 @@ async function observe(
     // A deployment after the first bad measurement is not the cause. A change that a probe detected may have happened
     // before it was recorded.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
+    isolation: observeIsolation(facts.checks),
     density: observedDensity,
     topics,
     sentinel:

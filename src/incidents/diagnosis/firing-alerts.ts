@@ -88,6 +88,7 @@ function measuredBy({ kind, measure, goldenSet, segment }: CheckState): Pick<Ale
       return measured('query_uncovered_ratio');
     case 'stale_labels':
     case 'forbidden_results':
+    case 'isolation':
       return {};
   }
 }
@@ -96,8 +97,12 @@ function measured(measure: string, segment = ALL_SEGMENT): Pick<Alert, 'measured
   return { measured: { measure, segment } };
 }
 
+/** The alert rule of a violated isolation rule, as in checks/edge/alerts.ts. */
+export const ISOLATION_ALERT = 'RecalldIsolationViolated';
+
 /** Returns the alert rule of a failing check; same mapping as checks/edge/alerts.ts. */
 function alertOf(kind: CheckState['kind'], severity: Severity): string {
+  if (kind === 'isolation') return ISOLATION_ALERT;
   if (kind === 'density_drift') return severity === 'critical' ? 'RecalldDensityDrift' : 'RecalldDensityDriftTicket';
   if (severity === 'critical') return 'RecalldCheckCritical';
   return kind === 'stale_labels' ? 'RecalldStaleLabels' : 'RecalldCheckWarning';

@@ -1,5 +1,6 @@
 /** Stored measurements of a pipeline other than golden runs, now and before the alert. */
 
+import type { CheckState } from '../../checks/rules/check-state.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { DENSITY_THRESHOLDS } from '../../density/rules/alert.ts';
@@ -16,6 +17,7 @@ import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement
 import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { type Interval, valueBefore, valueOf } from './observe-live.ts';
 import type {
+  Observations,
   ObservedAgreement,
   ObservedCanary,
   ObservedDensity,
@@ -259,4 +261,14 @@ export async function observeTopics(
 ): Promise<readonly ObservedTopic[]> {
   const open = await topics.list({ pipeline, states: ['open'], limit: MAX_TOPICS });
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
+}
+
+/** Returns what the checks of isolation rules found. @param checks of the pipeline */
+export function observeIsolation(checks: readonly CheckState[]): Observations['isolation'] {
+  const violated = checks.filter(({ kind, verdict }) => kind === 'isolation' && verdict === 'critical');
+  if (violated.length === 0) return null;
+  return {
+    rules: violated.map(({ name }) => name),
+    answers: violated.reduce((sum, { value }) => sum + (value ?? 0), 0),
+  };
 }

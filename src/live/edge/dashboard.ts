@@ -18,6 +18,39 @@ import {
 } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 
+function isolation(): Builder<Panel>[] {
+  return [
+    graph({
+      title: 'Isolation violations',
+      description:
+        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not. One is too many.',
+      unit: 'short',
+      min: 0,
+      width: 8,
+      queries: [{ expr: maxBy(['rule'], 'recalld_live_isolation_violations'), legend: '{{rule}}' }],
+    }),
+    graph({
+      title: 'New isolation violations',
+      description: 'Live answers per second with a document that an isolation rule does not allow.',
+      unit: 'reqps',
+      min: 0,
+      width: 8,
+      queries: [{ expr: rateBy(['rule'], 'recalld_live_isolation_violations_total'), legend: '{{rule}}' }],
+    }),
+    graph({
+      title: 'Answers that a rule could not check',
+      description:
+        'Live answers per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
+      unit: 'reqps',
+      min: 0,
+      width: 8,
+      queries: [
+        { expr: rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'), legend: '{{rule}}, {{reason}}' },
+      ],
+    }),
+  ];
+}
+
 function traffic(): Builder<Panel>[] {
   return [
     graph({
@@ -186,6 +219,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       hasDeployments: true,
       sections: [
         { title: 'Traffic', panels: traffic() },
+        { title: 'Isolation', panels: isolation() },
         { title: 'Measures of sampled queries', panels: measureGraphs(measures, { min: 0 }) },
         {
           title: 'Retriever stages',

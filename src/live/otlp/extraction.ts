@@ -33,6 +33,8 @@ export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];
   readonly segmentKeys: readonly string[];
+  /** Metadata of documents that isolation rules compare. */
+  readonly fieldKeys: readonly string[];
 }
 
 /** Counts of unreadable parts, as returned by `decodeTraces`. */
@@ -77,6 +79,7 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
   return {
     pipelineOf: pipelineFinder(pipelines),
     segmentKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.segmentKeys ?? [],
+    fieldKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.fieldKeys ?? [],
     documentIdKeys: DOCUMENT_ID_KEYS,
   };
 }

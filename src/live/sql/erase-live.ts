@@ -71,6 +71,12 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
     ...(late === null ? ids.flatMap(traceOfId) : []),
   ]);
   const queries = [...byUser, ...byTrace, ...byId];
+  for (const [condition, found] of [
+    [ofUser, users],
+    [ofTrace, traces],
+    [ofId('query_id', late !== null), ids],
+  ] as const)
+    await removeViolations(client, condition, found, late);
   await removeDerived(client, queries);
   if (late === null) await removeDerivedByIds(client, ids);
   const newIds = queries.map(
@@ -149,6 +155,20 @@ async function removeFeedback(
   return rowCount ?? 0;
 }
 
+/** Violations are stored for unsampled queries too, so they are found by themselves. */
+async function removeViolations(
+  client: PoolClient,
+  condition: string,
+  subjects: readonly ErasedSubject[],
+  late: LateDays,
+): Promise<void> {
+  if (subjects.length === 0) return;
+  await client.query(
+    `delete from isolation_violations r using ${erased} where ${condition} ${onDays(late)}`,
+    valuesOf(subjects, late),
+  );
+}
+
 /** @returns the traces of the removed fragments */
 async function removeFragmentsOfUsers(
   client: PoolClient,
@@ -213,6 +233,7 @@ async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSu
 /** Tables derived from queries, with the column of the query id. */
 const derivedTables = [
   ['density_baseline_queries', 'id'],
+  ['isolation_violations', 'query_id'],
   ['shadow_answers', 'query_id'],
   ['pool_judgments', 'query_id'],
   ['judge_panel_pairs', 'query_id'],

@@ -19,7 +19,14 @@ import {
   type StoredFeedback,
 } from './feedback-rows.ts';
 import { pruneLive } from './prune-live.ts';
-import { type Arrival, closeMinutes, type LiveSample, raiseProbabilities, recordArrivals } from './record-arrivals.ts';
+import {
+  type Arrival,
+  closeMinutes,
+  type LiveSample,
+  type RecordedArrival,
+  raiseProbabilities,
+  recordArrivals,
+} from './record-arrivals.ts';
 import {
   type BufferedFragment,
   completeTraces,
@@ -48,9 +55,9 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   };
   const explained = <T>(work: Promise<T>): Promise<T> => work.catch(explain);
   const writeArrivals = (countsSamples: boolean) =>
-    createMicroBatch<Arrival, readonly boolean[]>({
+    createMicroBatch<Arrival, RecordedArrival>({
       write: (arrivals) => recordArrivals(pool, arrivals, replica, countsSamples),
-      weigh: ({ samples }) => Math.max(1, samples.length),
+      weigh: ({ samples, isolation }) => Math.max(1, samples.length + (isolation?.violations.length ?? 0)),
       maxItems: BATCH_ROWS,
       maxWaitMs: BATCH_WAIT_MS,
       maxWaiting: MAX_WAITING,
@@ -86,15 +93,15 @@ export function createLiveTraffic(pool: Pool, replica: string) {
      * already stored today or yesterday (UTC) is not changed, except that the larger inclusion probability of today
      * applies.
      *
-     * @returns whether each sample is new, after the commit
+     * @returns which samples and violations are new, after the commit
      * @throws RecalldError database_unreachable; the client may send everything again
      */
-    async record(arrival: Arrival): Promise<{ readonly isNew: readonly boolean[] }> {
+    async record(arrival: Arrival): Promise<RecordedArrival> {
       const write = arrival.counts.length > 0 ? writeCounted : writeUncounted;
       try {
-        const [isNew = []] = await write([arrival]);
+        const [recorded = { isNew: [], isNewViolation: [] }] = await write([arrival]);
         if (arrival.samples.length > 0) await completeTracesOf(arrival.samples, 1);
-        return { isNew };
+        return recorded;
       } catch (cause) {
         return explain(cause);
       }

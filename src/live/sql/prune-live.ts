@@ -49,11 +49,13 @@ const countByHourSql = `
   select pipeline, hour, outcome, sum(queries) from minutes group by pipeline, hour, outcome order by pipeline, hour, outcome
   on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries`;
 
-/** Tables of derived data, with the column of their age. */
+/** Tables of derived data and of isolation, with the column of their age. */
 const derived = [
   ['judged_queries', 'received_at'],
   ['shadow_answers', 'received_at'],
   ['judged_documents', 'seen_at'],
+  ['isolation_violations', 'received_at'],
+  ['isolation_counts', 'hour'],
 ] as const;
 
 /** @param first first day (UTC) to keep */

@@ -15,6 +15,8 @@ import {
   type ElementType,
 } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
+import { countColumns, type IsolationArrival, isolationSql, violationColumns } from './isolation-rows.ts';
+import { resultsJson } from './result-rows.ts';
 
 /** A stored sample: text redacted, user and session hashed, with its inclusion probability. */
 export interface LiveSample {
@@ -69,6 +71,8 @@ export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
+  /** Left out if no isolation rule was evaluated. */
+  readonly isolation?: IsolationArrival | undefined;
 }
 
 /** Encodes stages for their column; null if there are none. */
@@ -92,7 +96,7 @@ const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSampl
   ['top_k', 'integer', (s) => s.topK],
   ['outcome', 'text', (s) => s.outcome],
   ['error', 'text', (s) => s.error],
-  ['results', 'text', (s) => JSON.stringify(s.results.map(({ id, score }) => [id, score]))],
+  ['results', 'text', (s) => resultsJson(s.results)],
   ['context_characters', 'integer', (s) => s.context?.characters ?? null],
   ['context_repeated', 'double precision', (s) => s.context?.repeated ?? null],
   ['latency_ms', 'double precision', (s) => s.latencyMs],
@@ -117,9 +121,9 @@ const next = (offset: number): string => `$${sampleColumns.length + offset}`;
 
 /**
  * Counts and levels are sorted by key, so that concurrent statements lock rows in the same order and cannot deadlock.
- * The inserted keys are returned only if some samples were not inserted, which is rare.
+ * The inserted keys are returned only if some rows were not inserted, which is rare.
  */
-const recordSql = `
+const recordSql = (withIsolation: boolean): string => `
   with inserted as (
     insert into live_queries (${names})
     select ${values.join(', ')}
@@ -146,29 +150,50 @@ const recordSql = `
      order by pipeline, minute
     on conflict (pipeline, minute, replica) do update set level = excluded.level
      where sampling_minutes.level < excluded.level
-  )
-  select (select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', id)) from inserted) as keys
-   where (select count(*) from inserted) <> ${next(10)}::bigint`;
+  )${withIsolation ? `, ${isolationSql((place) => next(11 + place))}` : ''}
+  select (select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', id)) from inserted) as keys${
+    withIsolation
+      ? `,
+         (select jsonb_agg(jsonb_build_object('pipeline', pipeline, 'id', rule || chr(31) || query_id)) from violated) as violations`
+      : ''
+  }
+   where (select count(*) from inserted) <> ${next(10)}::bigint${
+     withIsolation ? ` or (select count(*) from violated) <> ${next(11)}::bigint` : ''
+}`;
+
+/** Statements by whether isolation rules were evaluated: most pipelines have none, and pay nothing for them. */
+const statements = [
+  { name: 'record-arrivals', text: recordSql(false) },
+  { name: 'record-isolated-arrivals', text: recordSql(true) },
+] as const;
+
+/** Whether each row of an arrival is new; of duplicates, the first is. */
+export interface RecordedArrival {
+  readonly isNew: readonly boolean[];
+  /** By violation. */
+  readonly isNewViolation: readonly boolean[];
+}
 
 /**
  * Stores arrivals and their samples, except samples whose (pipeline, id) was stored today or yesterday.
  *
  * @param replica owner of the sampling levels
  * @param countsSamples whether `counts` include the samples; a sample that is already stored is then not counted again
- * @returns whether each sample of each arrival is new; of duplicates, only the first is new
+ * @returns which samples and violations of each arrival are new
  */
 export async function recordArrivals(
   pool: Pool,
   arrivals: readonly Arrival[],
   replica: string,
   countsSamples: boolean,
-): Promise<boolean[][]> {
+): Promise<RecordedArrival[]> {
   const samples = arrivals.flatMap((arrival) => arrival.samples);
   const counts = arrivals.flatMap((arrival) => arrival.counts);
+  const isolations = arrivals.flatMap(({ isolation }) => isolation ?? []);
+  const violations = isolations.flatMap((one) => one.violations);
   const { rows } = await orDenied(
-    pool.query<{ keys: RowKey[] | null }>({
-      name: 'record-arrivals',
-      text: recordSql,
+    pool.query<{ keys: RowKey[] | null; violations?: RowKey[] | null }>({
+      ...statements[isolations.length === 0 ? 0 : 1],
       values: [
         ...sampleColumns.map(([, type, read]) => binaryArray(type, samples.map(read))),
         ...columnsOf(sumCounts(counts, countsSamples ? samples : []), [
@@ -185,18 +210,41 @@ export async function recordArrivals(
           (l) => l.level,
         ]),
         samples.length,
+        ...(isolations.length === 0 ? [] : isolationValues(isolations, violations)),
       ],
     }),
   );
   const [notAll] = rows;
   const isNew = notAll === undefined ? samples.map(() => true) : areNew(samples, notAll.keys ?? []);
+  const isNewViolation =
+    notAll === undefined
+      ? violations.map(() => true)
+      : areNew(
+          violations.map(({ pipeline, rule, queryId }) => ({ pipeline, id: `${rule}\u001f${queryId}` })),
+          notAll.violations ?? [],
+        );
   // A separate statement suffices: if it fails, the client resends the samples, which repeats it.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),
   );
-  let position = 0;
-  return arrivals.map((arrival) => arrival.samples.map(() => isNew[position++] === true));
+  let [position, violation] = [0, 0];
+  return arrivals.map((arrival) => ({
+    isNew: arrival.samples.map(() => isNew[position++] === true),
+    isNewViolation: (arrival.isolation?.violations ?? []).map(() => isNewViolation[violation++] === true),
+  }));
+}
+
+function isolationValues(
+  isolations: readonly IsolationArrival[],
+  violations: IsolationArrival['violations'],
+): unknown[] {
+  const counts = isolations.flatMap((one) => one.counts);
+  return [
+    violations.length,
+    ...violationColumns.map(([, type, read]) => binaryArray(type, violations.map(read))),
+    ...countColumns.map(([, type, read]) => binaryArray(type, counts.map(read))),
+  ];
 }
 
 /** Sums counts by key, minus the samples, which are counted from the inserted rows. */

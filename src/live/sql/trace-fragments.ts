@@ -11,6 +11,7 @@ import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres
 import type { LiveStage } from '../rules/live-query.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { stagesJson } from './record-arrivals.ts';
+import { documentOfRow, type ResultRow, resultsJson } from './result-rows.ts';
 
 /** Number of partitions in the migration: one is written, the previous one is still read, the next one is empty. */
 const SLOTS = 3;
@@ -47,7 +48,7 @@ export async function insertFragments(pool: Pool, fragments: readonly BufferedFr
       (f) => f.embedderVersion,
       (f) => f.topK,
       (f) => f.latencyMs,
-      (f) => (f.results === null ? null : JSON.stringify(f.results.map(({ id, score }) => [id, score]))),
+      (f) => (f.results === null ? null : resultsJson(f.results)),
       (f) => f.sessionHash,
       (f) => f.traceHash,
       (f) => f.userHash,
@@ -66,7 +67,7 @@ interface StoredFragment {
 type FragmentRow = Omit<BufferedFragment, 'endedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'> & {
   readonly endedAtUnixNano: string;
   readonly embedding: Buffer | null;
-  readonly results: readonly (readonly [string, number | null])[] | null;
+  readonly results: readonly ResultRow[] | null;
 };
 
 /**
@@ -107,7 +108,7 @@ function toFragment(row: FragmentRow): TraceFragment {
       return { ...place, kind: 'embedding', text, vector, model: row.embedderVersion };
     }
     case 'rerank': {
-      const results = (row.results ?? []).map(([id, score]) => ({ id, score }));
+      const results = (row.results ?? []).map(documentOfRow);
       return { ...place, kind: 'rerank', text, topK: row.topK, latencyMs: row.latencyMs, results };
     }
     case 'person':
@@ -189,7 +190,7 @@ interface QueryRow {
   readonly textHash: string | null;
   readonly hasEmbedding: boolean;
   readonly topK: number | null;
-  readonly results: readonly (readonly [string, number | null])[];
+  readonly results: readonly ResultRow[];
   readonly stages: readonly LiveStage[] | null;
   readonly latencyMs: number | null;
   readonly userHash: string | null;
@@ -254,7 +255,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     // Only its presence matters.
     embedding: row.hasEmbedding ? new Float32Array() : null,
     topK: row.topK,
-    results: row.results.map(([id, score]) => ({ id, score })),
+    results: row.results.map(documentOfRow),
     stages: row.stages ?? [],
     latencyMs: row.latencyMs,
     sessionId: isOfTrace ? null : row.sessionHash,
@@ -323,7 +324,7 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
       ({ embedding }) => (embedding === null ? null : bytesOfVector(embedding)),
       ({ query }) => query.versions.embedder,
       ({ query }) => query.topK,
-      ({ query }) => JSON.stringify(query.results.map(({ id, score }) => [id, score])),
+      ({ query }) => resultsJson(query.results),
       ({ query }) => stagesJson(query.stages),
     ]),
   );

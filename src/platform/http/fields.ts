@@ -89,14 +89,34 @@ export const segmentsSchema = z
  * text values.
  */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
+  return areShortTexts(value, MAX_SEGMENTS, MAX_SEGMENT_VALUE);
+}
+
+/** Bounds of the fields of a retrieved document. */
+export const MAX_DOCUMENT_FIELDS = 8;
+export const MAX_FIELD_VALUE = 128;
+
+/** Up to 8 keys with short texts; a key whose value is null does not count as a field. */
+export const documentFieldsSchema = z
+  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_FIELD_VALUE, controlInId).nullable())
+  .refine((fields) => Object.keys(fields).length <= MAX_DOCUMENT_FIELDS, {
+    error: `has more than ${MAX_DOCUMENT_FIELDS} keys`,
+  });
+
+/** The same check as `documentFieldsSchema` at a fraction of its cost; it may refuse what that accepts. */
+export function areDocumentFields(value: unknown): boolean {
+  return areShortTexts(value, MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
+}
+
+function areShortTexts(value: unknown, maxKeys: number, maxValue: number): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   let count = 0;
   for (const key in value) {
     const text = (value as Record<string, unknown>)[key];
     count += 1;
-    if (count > MAX_SEGMENTS || key === '__proto__') return false;
+    if (count > maxKeys || key === '__proto__') return false;
     if (key.length > MAX_SEGMENT_KEY || !isClean(key, false)) return false;
-    if (typeof text !== 'string' || text.length > MAX_SEGMENT_VALUE || !isClean(text, false)) return false;
+    if (typeof text !== 'string' || text.length > maxValue || !isClean(text, false)) return false;
   }
   return true;
 }

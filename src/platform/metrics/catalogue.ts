@@ -19,9 +19,10 @@ import { indexMetrics } from '../../index/truth/metrics.ts';
 import { findingKinds } from '../../index/truth/rules/findings.ts';
 import { evaluationOutcomes, judgeFailureReasons, judgingMetrics } from '../../judging/metrics.ts';
 import { dropStates } from '../../judging/rules/judged-mean.ts';
-import { liveMeasurementMetrics, liveMixMetrics, liveStageMetrics } from '../../live/metrics.ts';
+import { isolationMetrics, liveMeasurementMetrics, liveMixMetrics, liveStageMetrics } from '../../live/metrics.ts';
 import { sentiments } from '../../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../../live/rules/feedback/user-cap.ts';
+import { uncheckedReasons } from '../../live/rules/isolation.ts';
 import { measureMetrics } from '../../measures/metrics.ts';
 import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
 
@@ -49,6 +50,7 @@ export const labelValues = {
   recalld_shadow_live_questions_total: { outcome: queryOutcomes },
   recalld_variant_split: { verdict: splitVerdicts },
   recalld_queries_total: { outcome: queryOutcomes },
+  recalld_live_isolation_unchecked_total: { reason: uncheckedReasons },
   recalld_ingest_shed_total: { reason: ['database', 'disk_full', 'overload', 'rate_limit'] },
   recalld_redaction_service_total: { outcome: ['ok', 'failed', 'timeout', 'malformed', 'overloaded'] },
   recalld_trace_spans_total: {
@@ -222,6 +224,7 @@ export const metricCatalogue = {
   ...measureMetrics,
   ...liveMeasurementMetrics,
   ...liveStageMetrics,
+  ...isolationMetrics,
   ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',

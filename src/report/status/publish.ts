@@ -17,7 +17,7 @@ import { readDiagnosisGauges } from '../../incidents/diagnosis/incidents.ts';
 import { readProbeGauges } from '../../index/probes/probes.ts';
 import { readIndexGauges } from '../../index/truth/measure-index.ts';
 import { judgingGauges } from '../../judging/gauges.ts';
-import { feedbackGauges, liveGauges } from '../../live/publish-live.ts';
+import { feedbackGauges, liveGauges, readIsolationGauges } from '../../live/publish-live.ts';
 import { finiteOrNull } from '../../math/stats/descriptive.ts';
 import { boundedSamples, type MeasuredRows } from '../../measures/measurements.ts';
 import { isRunTooOld } from '../../measures/rules/measurement.ts';
@@ -46,6 +46,7 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
   (context, rows) => feedbackGauges(liveOf(context), rows),
   (context, rows) => liveGauges(liveOf(context), rows),
   (context, rows) => changeGauges({ pipelines: namesOf(context), intervalSeconds: context.intervalSeconds }, rows),
+  readIsolationGauges,
   readProbeGauges,
   readDensityGauges,
   ({ judgingPlans }, rows) => judgingGauges(judgingPlans, rows),

@@ -34,6 +34,7 @@ function evaluate(
     measurements: [],
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
+    isolation: [],
   };
   const known = previous === null ? [] : [previous];
   const [step] = evaluateAll(contextOf({ pipelines: [pipeline], densityPlans: [] }), facts, known, finishedAt);

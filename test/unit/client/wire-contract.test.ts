@@ -100,6 +100,16 @@ describe('a tracked query', () => {
     },
   );
 
+  it('sends the fields of documents as text, and drops a query whose fields the daemon would refuse', () => {
+    const fields = { region: 'eu', level: 3, archived: false, owner: null };
+    const item = sent({ results: [{ id: 'a', fields }] });
+    expect(toLiveQuery(liveQuerySchema.parse(item)).results).toEqual([
+      { id: 'a', score: null, fields: { region: 'eu', level: '3', archived: 'false' } },
+    ]);
+    for (const refused of [{ region: 'x'.repeat(129) }, Object.fromEntries([...'abcdefghi'].map((key) => [key, 'x']))])
+      expect(() => sent({ results: [{ id: 'a', fields: refused }] })).toThrow(InvalidField);
+  });
+
   it('requires no results if the retrieval failed', () => {
     expect(liveQuerySchema.parse(sent({ error: 'timeout' }))).toMatchObject({
       results: [],

@@ -175,6 +175,20 @@ it('keeps the length and the repetitions of result texts, but not the texts', ()
   expect(JSON.stringify(query)).not.toContain('secret');
 });
 
+it('keeps the fields of documents, without those that are null', () => {
+  const results = [
+    { id: 'a', score: 1, fields: { region: 'eu', owner: null } },
+    { id: 'b', score: 1, fields: { region: 'us' } },
+    { id: 'c', score: 1, fields: null },
+  ];
+  const [query] = readLiveQueries({ id: 'q', pipeline: 'docs', results }).items;
+  expect(query?.results).toEqual([
+    { id: 'a', score: 1, fields: { region: 'eu' } },
+    { id: 'b', score: 1, fields: { region: 'us' } },
+    { id: 'c', score: 1 },
+  ]);
+});
+
 it('keeps the number of documents of each stage, and its ranks of the results', () => {
   const results = [{ id: 'b' }, { text: 'Open it.' }, { id: 'a' }];
   const stages = [
@@ -283,6 +297,17 @@ it.each<[object, string, string]>([
   [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
   [{ sesion_id: 's' }, 'unknown_field', 'sesion_id (did you mean session_id?) is not a known field'],
   [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
+  [{ results: [{ id: 'a', fields: { region: 1 } }] }, 'invalid_field', 'results[0].fields.region must be a text'],
+  [
+    { results: [{ id: 'a', fields: { region: 'x'.repeat(129) } }] },
+    'text_too_long',
+    'results[0].fields.region has 129 characters, maximum 128',
+  ],
+  [
+    { results: [{ id: 'a', fields: Object.fromEntries([...'abcdefghi'].map((key) => [key, key])) }] },
+    'invalid_field',
+    'results[0].fields has more than 8 keys',
+  ],
   [{ results: [{ id: 'a', content: 'x' }] }, 'unknown_field', 'results[0].content is not a known field'],
   [{ versions: { idex: '1' } }, 'unknown_field', 'versions.idex (did you mean index?) is not a known field'],
   [{ score: 1 }, 'unknown_field', 'score is not a known field'],

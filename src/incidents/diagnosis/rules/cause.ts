@@ -189,7 +189,7 @@ export const causeTexts = {
   forbidden_documents: {
     title: 'forbidden documents are returned',
     action:
-      'Check the tenant or permission filter of the search, and delete withdrawn documents from the index. The run lists the forbidden documents.',
+      'Check the tenant or permission filter of the search, and the cache key. Delete withdrawn documents from the index. The alert and the golden run list the documents.',
     shows: 'a call from another tenant returns them too',
   },
   golden_labels: {

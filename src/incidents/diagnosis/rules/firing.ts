@@ -84,6 +84,7 @@ function effectOf({ kind, measure }: CheckState): EffectKind {
     case 'stale_labels':
       return 'labels';
     case 'forbidden_results':
+    case 'isolation':
       return 'forbidden';
     case 'density_drift':
       return 'density';

@@ -62,6 +62,8 @@ export interface Observations {
   readonly arrivals: ArrivalLag | null;
   /** Annotated and detected deployments since the last good evaluation, newest first. */
   readonly deployments: readonly Deployment[];
+  /** Live answers of the last hour that violate isolation rules; null if there are none, or no rules. */
+  readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
   readonly topics: readonly ObservedTopic[] | null;

@@ -1,6 +1,6 @@
 /** Signs from live traffic: outcomes of queries, feedback of users and the judge, and the mix of queries. */
 
-import { percentage } from '../../../core/format.ts';
+import { percentage, plural } from '../../../core/format.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
 import type {
   Observations,
@@ -13,7 +13,12 @@ import type {
 import { textLength } from './read-answer-signs.ts';
 import { type Sign, sign } from './signs.ts';
 
-export function readLiveSigns({ live, relevance, judge }: Pick<Observations, 'live' | 'relevance' | 'judge'>): Sign[] {
+export function readLiveSigns({
+  live,
+  relevance,
+  judge,
+  isolation,
+}: Pick<Observations, 'live' | 'relevance' | 'judge' | 'isolation'>): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
   return [
     ...(errors === null ? [] : readLiveErrors(errors)),
@@ -27,7 +32,14 @@ export function readLiveSigns({ live, relevance, judge }: Pick<Observations, 'li
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...(relevance === null ? [] : [readRelevance(relevance)]),
     ...(judge === null ? [] : [readJudge(judge)]),
+    ...(isolation === null ? [] : [readIsolation(isolation)]),
   ];
+}
+
+/** Documents of another tenant are forbidden documents, whether a golden set or a rule names them. */
+function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
+  const sentence = `${plural(answers, 'live answer')} of the last hour violated ${rules.join(', ')}.`;
+  return sign('forbidden', 'some', sentence);
 }
 
 const SOME_FAILURES = 0.05;

@@ -71,7 +71,7 @@ export const signStates = {
   gone_documents: ['superseded', 'lost'],
   /** Whether any returned document is judged. */
   judged: ['some', 'none'],
-  /** Documents that the golden set forbids. */
+  /** Documents that the golden set or an isolation rule forbids. */
   forbidden: ['none', 'some'],
   /**
    * The retriever stage that caused most of the loss, if the retriever returns stages: the first stage, a filter, or a

@@ -91,10 +91,17 @@ const UNAVAILABLE = 14;
 /** @param cleanups stops the thread that parses large bodies */
 export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
-    config.pipelines.map(({ name, service_names: serviceNames, segments, variants }) => ({
+    config.pipelines.map(({ name, service_names: serviceNames, segments, variants, isolation }) => ({
       name,
       serviceNames,
-      segmentKeys: [...segments.keys, ...(variants === undefined ? [] : [variants.tag])],
+      segmentKeys: [
+        ...new Set([
+          ...segments.keys,
+          ...(variants === undefined ? [] : [variants.tag]),
+          ...isolation.map(({ segment }) => segment),
+        ]),
+      ],
+      fieldKeys: [...new Set(isolation.flatMap(({ field }) => field ?? []))],
     })),
   );
   cleanups.defer('OpenTelemetry reader', () => reader.close());

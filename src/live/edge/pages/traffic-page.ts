@@ -5,13 +5,26 @@ import { inReadingOrder } from '../../../measures/shown-measures.ts';
 import type { TrendChart, TrendSeries } from '../../../report/model/charts.ts';
 import type { Content, PageContent, Section } from '../../../report/model/content.ts';
 import { latestValue, measureChart } from '../../../report/model/measures.ts';
-import { age, bounded, empty, group, heading, missing, section, table, value } from '../../../report/model/show.ts';
+import {
+  age,
+  bounded,
+  empty,
+  group,
+  heading,
+  missing,
+  section,
+  table,
+  time,
+  value,
+} from '../../../report/model/show.ts';
 import type { MeasurementStatus } from '../../../report/status/pipeline-status.ts';
 import { deploymentMark } from '../../deployments/edge/deployments-page.ts';
 import { STAGED_QUERIES, type StagesDetails } from '../../measure-live-traffic.ts';
 import type { PositiveRatioOutcome } from '../../rules/feedback/sentiment.ts';
+import type { UncheckedReason } from '../../rules/isolation.ts';
 import type { MeasuredStage } from '../../rules/live-stages.ts';
 import type { TrafficBucket } from '../../sql/live-samples.ts';
+import { violatingDocuments } from '../violating-documents.ts';
 import { type readTrafficPage, trafficCharts } from './traffic-reads.ts';
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
@@ -59,11 +72,46 @@ export function trafficPage(data: TrafficPageData): PageContent {
           ),
         ),
       ),
+      data.isolation !== null && isolationSection(data.isolation),
       stages(latest),
       feedback(data),
       segments(latest),
     ],
   };
+}
+
+/** Hours are counted whole, so the first one may be longer than the range. */
+function isolationSection({ rules, violations }: NonNullable<TrafficPageData['isolation']>): Section {
+  const unchecked = ({ found }: (typeof rules)[number], reason: UncheckedReason): number =>
+    found?.unchecked[reason] ?? 0;
+  const violated = rules.reduce((sum, { found }) => sum + (found?.violated ?? 0), 0);
+  return section(
+    'isolation',
+    'Isolation',
+    { lead: 'Which answers contained documents that a rule does not allow; all live queries, sampled or not.' },
+    table('Isolation rules', rules, [
+      ['Rule', ({ rule }) => rule],
+      ['Violated', ({ found }) => count(found?.violated ?? 0), 'number'],
+      ['Allowed', ({ found }) => count(found?.allowed ?? 0), 'number'],
+      ['No segment', (one) => count(unchecked(one, 'segment_missing')), 'minor number'],
+      ['No document id', (one) => count(unchecked(one, 'document_unidentified')), 'minor number'],
+      ['No field', (one) => count(unchecked(one, 'field_missing')), 'minor number'],
+      ['Last violation', ({ found }) => (found?.lastViolationAt ? time(found.lastViolationAt) : missing('none'))],
+    ]),
+    violations.length > 0 && [
+      heading(
+        3,
+        violations.length < violated ? `Latest ${violations.length} of ${count(violated)} violations` : 'Violations',
+      ),
+      table('Violations of isolation rules', violations, [
+        ['Received (UTC)', ({ receivedAt }) => time(receivedAt)],
+        ['Rule', ({ rule }) => rule],
+        ['Segment', ({ segment }) => segment],
+        ['Query', ({ queryId }) => queryId],
+        ['Documents (rank)', (violation) => violatingDocuments(violation)],
+      ]),
+    ],
+  );
 }
 
 /** Returns null for a service that does not report stages. */

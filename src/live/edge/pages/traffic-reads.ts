@@ -20,6 +20,8 @@ export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_quer
 const BINS = 40;
 const MAX_TOPICS = 20;
 const MAX_BUCKETS = 96;
+/** Violations of isolation rules on the page; `GET /v1/isolation-violations` lists all. */
+const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
 /** Limited, because the summary reads all feedback. */
 const MAX_FEEDBACK_MS = 7 * 86_400_000;
@@ -95,12 +97,13 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - MAX_FEEDBACK_MS));
-  const [status, buckets, series, [feedback], deployments] = await Promise.all([
+  const [status, buckets, series, [feedback], deployments, isolation] = await Promise.all([
     readStatus(onReplica(context), watched),
     reads.live.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
     reads.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: trafficCharts }, from, until),
     summarizeAllFeedback(onReplica(context), pipeline, { from: feedbackFrom, until }),
     deploymentsWithin(context, pipeline, from, until),
+    readIsolation(onReplica(context), watched, range),
   ]);
   if (feedback === undefined) throw new Error(`the pipeline ${pipeline} has no feedback summary`);
   return {
@@ -114,7 +117,27 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     /** True if the range is longer than the feedback summary. */
     isFeedbackCut: feedbackFrom > from,
     deployments,
+    isolation,
     from,
     until,
   };
+}
+
+/** Returns what each isolation rule found in the range, with the latest violations; null without rules. */
+async function readIsolation(
+  { db }: Context,
+  { name: pipeline, isolation }: WatchedPipeline,
+  { from, until }: TimeRange,
+) {
+  if (isolation.length === 0) return null;
+  const during = { from, until };
+  const [summaries, violations] = await Promise.all([
+    db.live.isolation.summaries(during, pipeline),
+    db.live.isolation.list({ pipeline, during, limit: MAX_VIOLATIONS }),
+  ]);
+  const rules = isolation.map(({ name: rule }) => ({
+    rule,
+    found: summaries.find((one) => one.rule === rule) ?? null,
+  }));
+  return { rules, violations };
 }

@@ -186,15 +186,16 @@ function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[
 function readResults(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
-  identity: DocumentIdentity,
+  options: ExtractionOptions,
 ): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
   if (hasSeveralQueries(span)) return 'several_queries';
+  const fieldKeys = options.fieldKeysOf(options.pipelineOf(span) ?? '');
   const own = readRetrievedDocuments(span);
-  if (own !== null) return identifyAny(own, identity, span);
+  if (own !== null) return identifyAny(own, options, span, fieldKeys);
   const lists = inner.map((one) => ({ one, documents: readRetrievedDocuments(one) }));
   const [only, ...others] = lists.filter(({ documents }) => documents !== null);
   if (only === undefined || only.documents === null || others.length > 0) return reasonOf(span, false);
-  return identifyAny(only.documents, identity, only.one);
+  return identifyAny(only.documents, options, only.one, fieldKeys);
 }
 
 /** Returns a reason if no document can be identified, for example because all contents are hidden. */
@@ -202,8 +203,9 @@ function identifyAny(
   traced: readonly TracedDocument[],
   identity: DocumentIdentity,
   span: OtlpSpan,
+  fieldKeys: readonly string[],
 ): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
-  const { documents, unidentified } = identifyDocuments(traced, identity, span);
+  const { documents, unidentified } = identifyDocuments(traced, identity, span, fieldKeys);
   if (documents.length > 0 && unidentified === documents.length) return reasonOf(span, true);
   return { results: documents, context: contextSize(traced.map(({ content }) => content)) };
 }

@@ -68,14 +68,20 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
  * Identifies each document by its own id; if there is none, by its metadata; otherwise by a hash of the content
  * (`contentId`). Never uses the score. A document without any of these keeps its rank with a placeholder id.
  */
-export function identifyDocuments(traced: readonly TracedDocument[], identity: DocumentIdentity, span: OtlpSpan) {
+export function identifyDocuments(
+  traced: readonly TracedDocument[],
+  identity: DocumentIdentity,
+  span: OtlpSpan,
+  fieldKeys: readonly string[] = [],
+) {
   let unidentified = 0;
   const documents = traced.map(({ id, score, content, metadata, fields }, rank): RetrievedDocument => {
     const known = id ?? idWithin([metadata, fields], identity);
+    const compared = fieldKeys.length === 0 ? {} : { fields: readFields([metadata, fields], fieldKeys) };
     const found = known ?? (content === null ? null : contentId(content));
-    if (found !== null) return { id: found, score };
+    if (found !== null) return { id: found, score, ...compared };
     unidentified += 1;
-    return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score };
+    return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score, ...compared };
   });
   return {
     /** In the original order. */
@@ -93,6 +99,24 @@ function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: Do
     }
   }
   return null;
+}
+
+/** Longest value of a field that is compared, as over HTTP. A longer one is unknown: cut off, it would be another value. */
+const MAX_FIELD_VALUE = 128;
+const unusable = /\p{Cc}|\p{Cs}/u;
+
+function readFields(places: readonly (Attributes | null)[], keys: readonly string[]): Readonly<Record<string, string>> {
+  const fields: Record<string, string> = {};
+  for (const key of keys) {
+    for (const place of places) {
+      const value = place !== null && Object.hasOwn(place, key) ? place[key] : undefined;
+      const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+      if (typeof text !== 'string' || text === '' || text.length > MAX_FIELD_VALUE || unusable.test(text)) continue;
+      fields[key] = text;
+      break;
+    }
+  }
+  return fields;
 }
 
 const SPRING_DOCUMENTS = 'db.vector.query.response.documents';
@@ -152,4 +176,6 @@ export interface ExtractionOptions extends DocumentIdentity {
   /** Returns the pipeline of a span or log record; null if there is none. */
   pipelineOf(telemetry: Telemetry): string | null;
   segmentKeysOf(pipeline: string): readonly string[];
+  /** Returns the keys of the documents or their metadata to keep as fields. */
+  fieldKeysOf(pipeline: string): readonly string[];
 }

@@ -149,8 +149,8 @@ function withEmbedding<Query extends Completable>(query: Query, fragment: Embedd
 
 function withOrder<Query extends Completable>(query: Query, fragment: RerankFragment | undefined): Query {
   if (fragment === undefined) return query;
-  const scores = new Map(query.results.map((document) => [document.id, document.score]));
-  const results = fragment.results.map(({ id }) => ({ id, score: scores.get(id) ?? null }));
+  const known = new Map(query.results.map((document) => [document.id, document]));
+  const results = fragment.results.map(({ id }) => known.get(id) ?? { id, score: null });
   return { ...query, results, stages: stagesInOrder(query, fragment), topK: fragment.topK ?? query.topK };
 }
 

@@ -37,6 +37,13 @@ export const liveFixtures: readonly AlertFixture[] = [
     says: '75% of live queries on docs in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.',
   },
   {
+    alert: 'RecalldIsolationViolated',
+    labels: { ...docs, rule: 'tenants' },
+    breaching: [signal('recalld_live_isolation_violations', { ...docs, rule: 'tenants' }, always(3))],
+    healthy: [signal('recalld_live_isolation_violations', { ...docs, rule: 'tenants' }, always(0))],
+    says: '3 live answers of docs violated the isolation rule "tenants" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.',
+  },
+  {
     alert: 'RecalldLiveErrors',
     labels: docs,
     breaching: traffic({ ok: 90, error: 6, timeout: 4 }),

@@ -46,6 +46,7 @@ it.each<[string, keyof LiveTraffic]>([
     meter: new MemoryMeter(),
     logger: silentLogger,
     hashKey: 'a key of at least sixteen bytes',
+    onViolations: () => undefined,
     cleanups,
   });
   const id = `unhappy at ${failing}`;

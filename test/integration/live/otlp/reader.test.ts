@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 
 const pipelines: TracedPipeline[] = [
-  { name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'] },
-  { name: 'faq', serviceNames: [], segmentKeys: [] },
+  { name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'], fieldKeys: [] },
+  { name: 'faq', serviceNames: [], segmentKeys: [], fieldKeys: [] },
 ];
 const reader = createOtlpReader(pipelines);
 afterAll(() => reader.close());

@@ -38,6 +38,7 @@ async function ingestWith(traffic: LiveTraffic) {
     meter: new MemoryMeter(),
     logger: silentLogger,
     hashKey: 'a key of at least sixteen bytes',
+    onViolations: () => undefined,
     cleanups: createCleanupStack(silentLogger),
   });
   return {

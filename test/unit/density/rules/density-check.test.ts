@@ -58,10 +58,15 @@ describe('the density drift check', () => {
     const standingAt = (hours: number) => {
       const now = new Date(since.getTime() + hours * HOUR_MS);
       const context = contextOf({
-        pipelines: [{ name: 'docs', golden: [], thresholds: [] }],
+        pipelines: [{ name: 'docs', golden: [], thresholds: [], isolation: [] }],
         densityPlans: [plan],
       } as ContextParts);
-      const facts = { latest: [], measurements: [], density: new Map([['docs', stored]]) } as unknown as StoredFacts;
+      const facts = {
+        latest: [],
+        measurements: [],
+        isolation: [],
+        density: new Map([['docs', stored]]),
+      } as unknown as StoredFacts;
       return evaluateAll(context, facts, [], now)[0]?.status;
     };
     expect(standingAt(1)).toMatchObject({

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
 import { confirmForbidden, forbiddenResults, forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import type { QueryAnswer } from '../../../../src/golden/rules/run.ts';
+import { parseRules } from '../../../../src/live/rules/isolation.ts';
 
 function query(id: string, forbidden?: readonly string[]): GoldenQuery {
   return { id, text: id, tags: {}, judgments: [], ...(forbidden === undefined ? {} : { forbidden }) };
@@ -65,5 +66,25 @@ describe('a second request', () => {
         expect(confirmed.length).toBe(one.includes('bad') && two.includes('bad') ? 1 : 0);
       }),
     );
+  });
+});
+
+describe('isolation rules of the pipeline', () => {
+  const rules = parseRules([{ name: 'tenants', segment: 'tenant', field: null, allow: ['{{tenant}}/*', 'public/*'] }]);
+  const ofTenant = (id: string, tags: GoldenQuery['tags']): GoldenQuery => ({ id, text: id, tags, judgments: [] });
+
+  it('forbid documents to golden queries with the tag of their segment, and to no others', () => {
+    const queries = [ofTenant('q1', { tenant: 'a' }), ofTenant('q2', {}), ofTenant('q3', { tenant: '' })];
+    const answers = queries.map(({ id }) => answer(id, ['a/1', 'b/1', 'public/1']));
+    expect(forbiddenResults(queries, answers, rules)).toEqual([{ queryId: 'q1', documentId: 'b/1', rank: 2 }]);
+    expect(confirmForbidden(queries, answers, answers, rules)).toMatchObject({ asked: 1, unconfirmed: 0 });
+  });
+});
+
+describe('a forbidden document with a tag in its pattern', () => {
+  it('is that of the query, and none without the tag', () => {
+    expect(forbids(['{{tenant}}/secret/*'], 'a/secret/1', { tenant: 'a' })).toBe('{{tenant}}/secret/*');
+    expect(forbids(['{{tenant}}/secret/*'], 'b/secret/1', { tenant: 'a' })).toBeNull();
+    expect(forbids(['{{tenant}}*'], 'b/secret/1', {})).toBeNull();
   });
 });

@@ -96,6 +96,7 @@ function observing({ run, answers, reference, ...parts }: Parts): Observations {
     density: { value: 1, ciLow: 0.97, ciHigh: 1.03, hasFallen: false, questions: null },
     topics: [],
     sentinel: { hasFallen: false },
+    isolation: null,
     ownWork: { kind: 'done' },
     ...parts,
   };

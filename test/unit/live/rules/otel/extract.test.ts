@@ -195,6 +195,23 @@ describe('a live query', () => {
     expect(extract([span]).queries).toMatchObject([{ results: [{ id: 'one.md' }] }]);
   });
 
+  it('keeps the fields that isolation rules compare, from the document or its metadata, and drops what would be cut off', () => {
+    const span = aSpan({
+      attributes: {
+        'openinference.span.kind': 'RETRIEVER',
+        'retrieval.documents.0.document.id': 'a',
+        'retrieval.documents.0.document.metadata': '{"region":"eu","level":3,"owner":"x"}',
+        'retrieval.documents.1.document.id': 'b',
+        'retrieval.documents.1.document.metadata': JSON.stringify({ region: 'x'.repeat(129), level: ['a'] }),
+      },
+    });
+    const { queries } = extract([span], { fieldKeysOf: () => ['region', 'level'] });
+    expect(queries[0]?.results).toEqual([
+      { id: 'a', score: null, fields: { region: 'eu', level: '3' } },
+      { id: 'b', score: null, fields: {} },
+    ]);
+  });
+
   it('ignores ids of an output with another length', () => {
     const span = aSpan({
       attributes: {

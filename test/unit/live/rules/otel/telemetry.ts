@@ -74,6 +74,7 @@ export function aRetriever(ids: readonly string[], parts: SpanParts = {}): OtlpS
 export const options: ExtractionOptions = {
   pipelineOf: ({ resource }) => (resource.serviceName === 'rag' ? 'support' : null),
   segmentKeysOf: () => [],
+  fieldKeysOf: () => [],
   documentIdKeys: ['chunk_id', 'source'],
 };
 

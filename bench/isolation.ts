@@ -1,0 +1,107 @@
+/**
+ * What isolation rules cost a live query, and whether they ever report a clean answer or miss another tenant's document:
+ * `npx tsx bench/isolation.ts [--quick]`. Names of tenants are adversarial: prefixes of each other, with separators, stars,
+ * other cases and other Unicode forms inside.
+ */
+import { evaluateRule, type IsolatedAnswer, parseRules } from '../src/live/rules/isolation.ts';
+import { commandOf, provenance, readArguments, writeResult } from './result-file.ts';
+
+const SEED = 44;
+const DOCUMENTS = 10;
+/** Every so many answers get a document of another tenant. */
+const LEAK_EVERY = 1000;
+
+const rules = parseRules([
+  { name: 'tenants', segment: 'tenant', field: null, allow: ['{{tenant}}/*', 'public/*'] },
+  { name: 'regions', segment: 'region', field: 'region', allow: ['{{region}}', 'global'] },
+]);
+
+/** Mulberry32. */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const pieces = [
+  'a',
+  'A',
+  'ab',
+  'é',
+  'e\u0301',
+  '*',
+  '-',
+  '.',
+  ' ',
+  '{{tenant}}',
+  '\u212a',
+  'K',
+  '\u{1f600}',
+  '%2F',
+  '..',
+];
+
+export function measureIsolation(answers: number, seed = SEED) {
+  const random = generator(seed);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const names = new Set<string>();
+  while (names.size < 2000)
+    names.add(Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(pieces)).join(''));
+  names.delete('public');
+  const tenants = [...names];
+  const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];
+  let [reported, leaks, found, nanoseconds] = [0, 0, 0, 0];
+  /** Timed in blocks, because a clock costs more than a rule. */
+  const BLOCK = 10_000;
+  for (let done = 0; done < answers; done += BLOCK) {
+    const block = Array.from({ length: BLOCK }, (_, index): IsolatedAnswer & { readonly isLeak: boolean } => {
+      const tenant = pick(tenants);
+      const region = pick(regions);
+      const isLeak = index % LEAK_EVERY === LEAK_EVERY - 1;
+      const results = Array.from({ length: DOCUMENTS }, (_one, rank) => {
+        const owner = random() < 0.2 ? 'public' : tenant;
+        const fields = { region: random() < 0.2 ? 'global' : region };
+        return { id: `${owner}/${pick(pieces)}/${rank}`, score: 1 - rank / DOCUMENTS, fields };
+      });
+      if (isLeak) {
+        let other = pick(tenants);
+        while (other === tenant) other = pick(tenants);
+        results[Math.floor(random() * DOCUMENTS)] = { id: `${other}/1`, score: 0.5, fields: { region } };
+      }
+      return { segments: { tenant, region }, results, isLeak };
+    });
+    const startedAt = process.hrtime.bigint();
+    const violated = block.map((answer) =>
+      rules.some((rule) => typeof (evaluateRule(rule, answer) ?? '') === 'object'),
+    );
+    nanoseconds += Number(process.hrtime.bigint() - startedAt);
+    for (const [index, { isLeak }] of block.entries()) {
+      if (isLeak) {
+        leaks += 1;
+        if (violated[index] === true) found += 1;
+      } else if (violated[index] === true) reported += 1;
+    }
+  }
+  return {
+    answers,
+    documents_per_answer: DOCUMENTS,
+    rules: rules.length,
+    clean_answers_reported: reported,
+    leaks,
+    leaks_found: found,
+    microseconds_per_query: Math.round(nanoseconds / answers / 10) / 100,
+  };
+}
+
+if (process.argv[1]?.endsWith('isolation.ts') === true) {
+  const { quick, out, seed } = readArguments(process.argv.slice(2), 'isolation');
+  const startedAt = performance.now();
+  const result = measureIsolation(quick ? 200_000 : 10_020_000, seed ?? SEED);
+  process.stdout.write(`${JSON.stringify(result, null, 1)}\n`);
+  if (out !== null)
+    writeResult(out, { provenance: provenance(commandOf('isolation', 1), seed ?? SEED, startedAt), ...result });
+}

@@ -1,0 +1,115 @@
+/** The check of an isolation rule: one violation is critical at once, without statistics. */
+
+import { count, percentage, plural } from '../../core/format.ts';
+import { HOUR_MS } from '../../core/time.ts';
+import type { UncheckedReason } from '../../live/rules/isolation.ts';
+import type { ConfiguredCheck } from './check-state.ts';
+import type { CheckFacts } from './evaluate.ts';
+import { NO_VALUE } from './threshold.ts';
+
+/** How long the check stays critical after the last violation. */
+export const ISOLATION_WINDOW_MS = HOUR_MS;
+
+/** After this time without an evaluation the check has no data. */
+const TRUST_MS = 900_000;
+
+export function isolationCheckName(rule: string): string {
+  return `isolation rule ${rule}`;
+}
+
+export function isolationCheckOf(pipeline: string, rule: string): ConfiguredCheck {
+  return {
+    kind: 'isolation',
+    measure: 'isolation',
+    pipeline,
+    goldenSet: null,
+    name: isolationCheckName(rule),
+    severity: 'critical',
+    threshold: 0,
+    // A pipeline without traffic yet is not a fault.
+    isQuietAtFirst: true,
+  };
+}
+
+/** What a rule found within the window. */
+export interface FoundByRule {
+  readonly violated: number;
+  readonly allowed: number;
+  readonly unchecked: Readonly<Record<UncheckedReason, number>>;
+  /** Some of the violations, newest first. */
+  readonly latest: readonly {
+    readonly queryId: string;
+    readonly segment: string;
+    readonly documents: readonly { readonly id: string; readonly rank: number }[];
+    readonly documentCount: number;
+  }[];
+}
+
+/**
+ * Returns the facts about the check of an isolation rule. A rule that could check no query at all has no data, which is a
+ * fault of its config or of the service, and alerts.
+ *
+ * @param found null if no query came within the window
+ */
+export function factsOfIsolation(rule: string, found: FoundByRule | null, now: Date): CheckFacts {
+  const facts = {
+    evidence: { from: new Date(now.getTime() - ISOLATION_WINDOW_MS), until: now },
+    threshold: null,
+    comparedWith: null,
+    evaluatedAt: now,
+    trustedUntil: new Date(now.getTime() + TRUST_MS),
+    unconfirmed: null,
+  };
+  if (found === null) {
+    const explanation = 'No live queries in the last hour.';
+    return { ...facts, ...NO_VALUE, verdict: 'no_data', isBeyond: false, isQuiet: true, explanation };
+  }
+  const { violated: value, allowed, unchecked } = found;
+  const n = value + allowed;
+  const rest = uncheckedText(unchecked, n);
+  if (n === 0) {
+    const explanation = `The rule ${rule} cannot check any query${rest}.`;
+    return { ...facts, ...NO_VALUE, verdict: 'no_data', isBeyond: false, isQuiet: false, explanation };
+  }
+  const counted = { value, ciLow: null, ciHigh: null, n, isQuiet: false };
+  if (value > 0)
+    return { ...facts, ...counted, verdict: 'critical', isBeyond: true, explanation: violationText(rule, found) };
+  const explanation = `No violations of the rule ${rule} in ${plural(n, 'live query', 'live queries')}${rest}.`;
+  return { ...facts, ...counted, verdict: 'ok', isBeyond: false, explanation };
+}
+
+/** Maximum number of violations, and of documents of each, in an explanation; `GET /v1/isolation-violations` lists all. */
+export const MAX_NAMED_VIOLATIONS = 3;
+const MAX_NAMED_DOCUMENTS = 3;
+/** Longer names are cut off, so that a message stays readable. */
+const MAX_NAME = 80;
+
+function violationText(rule: string, { violated, latest }: FoundByRule): string {
+  const named = latest.slice(0, MAX_NAMED_VIOLATIONS).map(({ queryId, segment, documents, documentCount }) => {
+    const shown = documents.slice(0, MAX_NAMED_DOCUMENTS).map(({ id, rank }) => `${short(id)} (rank ${rank})`);
+    const more = documentCount > shown.length ? ` and ${documentCount - shown.length} more` : '';
+    return `${short(segment)} got ${shown.join(', ')}${more} in query ${short(queryId)}`;
+  });
+  const others = violated > named.length ? `; ${count(violated - named.length)} more` : '';
+  return `${plural(violated, 'live answer')} violated the rule ${rule} in the last hour: ${named.join('; ')}${others}.`;
+}
+
+function short(name: string): string {
+  return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME - 1)}…` : name;
+}
+
+const reasonTexts: Readonly<Record<UncheckedReason, string>> = {
+  segment_missing: 'without the segment',
+  document_unidentified: 'with documents without an id',
+  field_missing: 'with documents without the field',
+};
+
+/** Lists how many queries could not be checked: `, not checked: 5 % without the segment`. */
+function uncheckedText(unchecked: FoundByRule['unchecked'], checked: number): string {
+  const total = checked + Object.values(unchecked).reduce((sum, queries) => sum + queries, 0);
+  const parts = Object.entries(reasonTexts).flatMap(([reason, text]) => {
+    const queries = unchecked[reason as UncheckedReason];
+    return queries === 0 ? [] : [`${percentage(queries / total)} ${text}`];
+  });
+  return parts.length === 0 ? '' : `, not checked: ${parts.join(', ')}`;
+}

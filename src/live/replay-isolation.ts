@@ -1,0 +1,71 @@
+/** Evaluates isolation rules on stored samples, so that changed rules are tested before they are switched on. */
+
+import type { Context } from '../core/context.ts';
+import type { TimeSpan } from '../core/time.ts';
+import { evaluateRule, type ParsedRule, type UncheckedReason, type Violation } from './rules/isolation.ts';
+
+/** A violation by a sampled query. */
+export interface SampledViolation extends Omit<Violation, 'rule'> {
+  readonly queryId: string;
+  readonly occurredAt: Date;
+}
+
+export interface ReplayedRule {
+  readonly rule: string;
+  /** Sampled queries that it allows. */
+  readonly allowed: number;
+  readonly violated: number;
+  /** Live queries that the violating samples stand for, by the inverse of their inclusion probability. */
+  readonly estimatedViolations: number;
+  readonly unchecked: Readonly<Record<UncheckedReason, number>>;
+  /** The first ones, in the order of arrival by day. */
+  readonly violations: readonly SampledViolation[];
+}
+
+export interface ReplayedPipeline {
+  readonly pipeline: string;
+  /** Number of samples. */
+  readonly queries: number;
+  readonly rules: readonly ReplayedRule[];
+}
+
+/** @param limit maximum number of listed violations per rule */
+export async function replayIsolation(
+  { db }: Context,
+  { name: pipeline, isolation }: { readonly name: string; readonly isolation: readonly ParsedRule[] },
+  during: TimeSpan,
+  limit: number,
+  signal: AbortSignal,
+): Promise<ReplayedPipeline> {
+  const rules = isolation.map((rule) => ({ rule, found: newTally(rule) }));
+  let queries = 0;
+  for await (const samples of db.live.isolation.samples(pipeline, during)) {
+    signal.throwIfAborted();
+    queries += samples.length;
+    for (const { id: queryId, occurredAt, probability, segments, results } of samples) {
+      for (const { rule, found } of rules) {
+        const outcome = evaluateRule(rule, { segments, results });
+        if (outcome === null) found.allowed += 1;
+        else if (typeof outcome === 'string') found.unchecked[outcome] += 1;
+        else {
+          found.violated += 1;
+          found.estimatedViolations += 1 / probability;
+          const { rule: _rule, ...violation } = outcome;
+          if (found.violations.length < limit) found.violations.push({ queryId, occurredAt, ...violation });
+        }
+      }
+    }
+  }
+  return { pipeline, queries, rules: rules.map(({ found }) => found) };
+}
+
+function newTally({ name: rule }: ParsedRule) {
+  return {
+    rule,
+    allowed: 0,
+    violated: 0,
+    estimatedViolations: 0,
+    unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
+    violations: [] as SampledViolation[],
+  };
+}

@@ -1,0 +1,212 @@
+/** Violations of isolation rules, and counts of the answers that rules allowed or could not check. */
+import type { Pool } from 'pg';
+import type { TimeSpan } from '../../core/time.ts';
+import { queryRows } from '../../platform/postgres/rows.ts';
+import type { Element, ElementType } from '../../platform/postgres/values.ts';
+import type { IsolatedAnswer, IsolationOutcome, UncheckedReason, Violation } from '../rules/isolation.ts';
+import { documentOfRow, type ResultRow } from './result-rows.ts';
+
+/** A violation by a live query, with hashed user. */
+export interface StoredViolation extends Violation {
+  readonly pipeline: string;
+  readonly queryId: string;
+  readonly receivedAt: Date;
+  readonly occurredAt: Date;
+  readonly traceId: string | null;
+  readonly userHash: string | null;
+}
+
+/** Number of answers in an hour that a rule allowed or could not check. */
+export interface IsolationCount {
+  readonly pipeline: string;
+  readonly rule: string;
+  readonly hour: Date;
+  readonly outcome: Exclude<IsolationOutcome, 'violated'>;
+  readonly queries: number;
+}
+
+/** Result of the isolation rules on the queries of an arrival. */
+export interface IsolationArrival {
+  readonly violations: readonly StoredViolation[];
+  readonly counts: readonly IsolationCount[];
+}
+
+type Columns<Row> = readonly (readonly [string, ElementType, (row: Row) => Element])[];
+
+export const violationColumns: Columns<StoredViolation> = [
+  ['received_on', 'date', (v) => v.receivedAt],
+  ['pipeline', 'text', (v) => v.pipeline],
+  ['rule', 'text', (v) => v.rule],
+  ['query_id', 'text', (v) => v.queryId],
+  ['received_at', 'timestamptz', (v) => v.receivedAt],
+  ['occurred_at', 'timestamptz', (v) => v.occurredAt],
+  ['segment', 'text', (v) => v.segment],
+  ['documents', 'text', (v) => JSON.stringify(v.documents.map(({ id, rank }) => [id, rank]))],
+  ['document_count', 'integer', (v) => v.documentCount],
+  ['trace_id', 'text', (v) => v.traceId],
+  ['user_hash', 'text', (v) => v.userHash],
+];
+
+export const countColumns: Columns<IsolationCount> = [
+  ['pipeline', 'text', (c) => c.pipeline],
+  ['rule', 'text', (c) => c.rule],
+  ['hour', 'timestamptz', (c) => c.hour],
+  ['outcome', 'text', (c) => c.outcome],
+  // Of one batch.
+  ['queries', 'integer', (c) => c.queries],
+];
+
+/**
+ * Common table expressions `violated` and `checked` of the statement that stores an arrival.
+ *
+ * @param next the name of a parameter by its place, from 1: the columns of the violations, then those of the counts
+ */
+export function isolationSql(next: (place: number) => string): string {
+  const unnest = (columns: Columns<never>, from: number): string =>
+    columns.map(([, type], index) => `${next(from + index)}::${type}[]`).join(', ');
+  const names = (columns: Columns<never>): string => columns.map(([name]) => name).join(', ');
+  const values = violationColumns.map(([name]) => (name === 'documents' ? 'v.documents::jsonb' : `v.${name}`));
+  return `violated as (
+    insert into isolation_violations (${names(violationColumns)})
+    select ${values.join(', ')}
+      from unnest(${unnest(violationColumns, 1)}) as v (${names(violationColumns)})
+     where not exists (select 1 from isolation_violations y
+                        where y.received_on = v.received_on - 1 and y.pipeline = v.pipeline
+                          and y.query_id = v.query_id and y.rule = v.rule)
+     order by v.pipeline, v.query_id, v.rule
+    on conflict (received_on, pipeline, query_id, rule) do nothing
+    returning pipeline, query_id, rule
+  ), checked as (
+    insert into isolation_counts (${names(countColumns)})
+    select pipeline, rule, hour, outcome, sum(queries)
+      from unnest(${unnest(countColumns, 1 + violationColumns.length)}) as c (${names(countColumns)})
+     group by pipeline, rule, hour, outcome
+     order by pipeline, rule, hour, outcome
+    on conflict (pipeline, rule, hour, outcome) do update set queries = isolation_counts.queries + excluded.queries
+  )`;
+}
+
+/** A sampled query, as far as isolation rules read it. */
+export interface SampledAnswer extends IsolatedAnswer {
+  readonly id: string;
+  readonly occurredAt: Date;
+  /** Inclusion probability. */
+  readonly probability: number;
+}
+
+/** What the isolation rule of a pipeline found in a time. */
+export interface IsolationSummary {
+  readonly pipeline: string;
+  readonly rule: string;
+  /** Answers with a document that the rule does not allow. */
+  readonly violated: number;
+  readonly allowed: number;
+  readonly unchecked: Readonly<Record<UncheckedReason, number>>;
+  readonly lastViolationAt: Date | null;
+}
+
+/** A violation with its number in the order of storing. */
+export interface ListedViolation extends Omit<StoredViolation, 'traceId' | 'userHash'> {
+  readonly number: string;
+}
+
+interface ViolationFilter {
+  readonly pipeline?: string | undefined;
+  readonly rule?: string | undefined;
+  readonly during?: TimeSpan | undefined;
+  /** Number of the last violation of the previous page. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+const summarySql = `
+  with counted as (
+    select pipeline, rule, outcome, sum(queries)::double precision as queries, null::timestamptz as latest
+      from isolation_counts where hour > $1::timestamptz - interval '1 hour' and hour <= $2::timestamptz
+     group by pipeline, rule, outcome
+    union all
+    select pipeline, rule, 'violated', count(*)::double precision, max(received_at)
+      from isolation_violations where received_at > $1::timestamptz and received_at <= $2::timestamptz
+     group by pipeline, rule
+  )
+  select pipeline, rule, max(latest) as last_violation_at, jsonb_object_agg(outcome, queries) as outcomes
+    from counted where $3::text is null or pipeline = $3::text
+   group by pipeline, rule order by pipeline, rule`;
+
+const listSql = `
+  select number, pipeline, rule, query_id, received_at, occurred_at, segment, documents, document_count
+    from isolation_violations
+   where ($1::text is null or pipeline = $1::text) and ($2::text is null or rule = $2::text)
+     and ($3::timestamptz is null or received_at > $3::timestamptz)
+     and ($4::timestamptz is null or received_at <= $4::timestamptz)
+     and ($5::bigint is null or number < $5::bigint)
+   order by number desc limit $6::integer`;
+
+/** Samples read at a time. */
+const READ_SAMPLES = 2000;
+
+export function createIsolation(pool: Pool) {
+  return {
+    /** Reads the samples of a pipeline that arrived in a time, in batches, without their texts and vectors. */
+    async *samples(pipeline: string, { from, until }: TimeSpan): AsyncGenerator<readonly SampledAnswer[]> {
+      let after: readonly [day: string | null, id: string | null] = [null, null];
+      for (;;) {
+        const rows: (Omit<SampledAnswer, 'results'> & {
+          readonly receivedOn: string;
+          readonly results: readonly ResultRow[];
+        })[] = await queryRows(
+          pool,
+          `select received_on::text, id, occurred_at, probability, segments, results from live_queries
+            where pipeline = $1::text and received_at >= $2::timestamptz and received_at < $3::timestamptz
+              and received_on >= ($2::timestamptz at time zone 'utc')::date
+              and received_on <= ($3::timestamptz at time zone 'utc')::date
+              and ($4::date is null or (received_on, id) > ($4::date, $5::text))
+            order by received_on, id limit $6::integer`,
+          [pipeline, from, until, ...after, READ_SAMPLES],
+        );
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        yield rows.map((row) => ({ ...row, results: row.results.map(documentOfRow) }));
+        after = [last.receivedOn, last.id];
+      }
+    },
+
+    /**
+     * Returns what the rules found in a time, by pipeline and rule; rules without a query in it are left out. Counts are
+     * kept by the hour, so those of a whole first hour are included.
+     */
+    async summaries({ from, until }: TimeSpan, pipeline: string | null = null): Promise<readonly IsolationSummary[]> {
+      const rows = await queryRows<{
+        readonly pipeline: string;
+        readonly rule: string;
+        readonly lastViolationAt: Date | null;
+        readonly outcomes: Readonly<Partial<Record<IsolationOutcome, number>>>;
+      }>(pool, summarySql, [from, until, pipeline]);
+      return rows.map(({ outcomes, ...row }) => ({
+        ...row,
+        violated: outcomes.violated ?? 0,
+        allowed: outcomes.allowed ?? 0,
+        unchecked: {
+          segment_missing: outcomes.segment_missing ?? 0,
+          document_unidentified: outcomes.document_unidentified ?? 0,
+          field_missing: outcomes.field_missing ?? 0,
+        },
+      }));
+    },
+
+    /** Returns violations, newest first. */
+    async list({ pipeline, rule, during, before, limit }: ViolationFilter): Promise<readonly ListedViolation[]> {
+      const rows = await queryRows<
+        Omit<ListedViolation, 'documents'> & { readonly documents: readonly (readonly [string, number])[] }
+      >(pool, listSql, [
+        pipeline ?? null,
+        rule ?? null,
+        during?.from ?? null,
+        during?.until ?? null,
+        before ?? null,
+        limit,
+      ]);
+      return rows.map((row) => ({ ...row, documents: row.documents.map(([id, rank]) => ({ id, rank })) }));
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** The documents of a live query in a column of JSON. */
+import type { RetrievedDocument } from '../../core/model.ts';
+
+/** Encodes documents for a column: id, score and, if there are any, fields. */
+export function resultsJson(results: readonly RetrievedDocument[]): string {
+  return JSON.stringify(
+    results.map(({ id, score, fields }) => (fields === undefined ? [id, score] : [id, score, fields])),
+  );
+}
+
+export type ResultRow = readonly [string, number | null, RetrievedDocument['fields']?];
+
+export function documentOfRow([id, score, fields]: ResultRow): RetrievedDocument {
+  return fields === undefined ? { id, score } : { id, score, fields };
+}

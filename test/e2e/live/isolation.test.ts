@@ -1,0 +1,12 @@
+/** One answer with another tenant's document: stored before the 202, on every way in, over kills of the daemon, and paged. */
+import { it } from 'vitest';
+import { injectViolations } from '../../support/injected-violations.ts';
+import { missing } from '../../support/missing.ts';
+
+const backends = missing('redis-server') ? (['postgres'] as const) : (['postgres', 'redis'] as const);
+
+it.each(backends)(
+  'finds and stores every violation on every way in over kills of the daemon, and pages within a minute (queue: %s)',
+  (backend) => injectViolations(backend, 120),
+  300_000,
+);

@@ -1,0 +1,16 @@
+/** A million answers of tenants with adversarial names, and ten thousand injected violations. */
+import { expect, it } from 'vitest';
+import { measureIsolation } from '../../bench/isolation.ts';
+import { injectViolations } from '../support/injected-violations.ts';
+
+it('reports no clean answer of a million, and every answer with a document of another tenant', {
+  timeout: 120_000,
+}, () => {
+  const { leaks, ...result } = measureIsolation(1_000_000);
+  expect(leaks).toBe(1000);
+  expect(result).toMatchObject({ clean_answers_reported: 0, leaks_found: leaks });
+});
+
+it('finds and stores each of 10,000 violations on every way in over kills of the daemon', { timeout: 1_800_000 }, () =>
+  injectViolations('postgres', 3334),
+);
