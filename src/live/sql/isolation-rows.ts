@@ -110,7 +110,7 @@ export interface ListedViolation extends Omit<StoredViolation, 'traceId' | 'user
   readonly number: string;
 }
 
-interface ViolationFilter {
+export interface ViolationFilter {
   readonly pipeline?: string | undefined;
   readonly rule?: string | undefined;
   readonly during?: TimeSpan | undefined;
