@@ -13,7 +13,7 @@ export interface Output {
 export const WIDTH = 100;
 const LABEL = 12;
 
-/** Prints a label and, beside it, text wrapped to the width. */
+/** Prints a label and, next to it, text wrapped to the width. */
 export function printLabeled({ print, styled }: Output, label: string, text: string, emphasis: Emphasis = 'dim'): void {
   for (const [index, line] of wrapped(text, WIDTH - LABEL - 2).entries()) {
     const name = (index === 0 ? label : '').padEnd(LABEL);

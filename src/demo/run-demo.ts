@@ -1,7 +1,7 @@
 /**
  * The demo: a RAG service with real data, its users, and the daemon that monitors it. Healthy hours are followed by a
  * series of incidents. Only the clock is simulated, so that hours pass in seconds. Everything else works as in
- * production: the config is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages are those of
+ * production: the config is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages come from
  * the daemon. At the end, a daemon takes over in real time, and the demo verifies the daemon's state through the API.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -30,7 +30,7 @@ export interface ReviewedQuery {
 export interface ReviewProgress {
   /** Queries selected for people that have a readable document. */
   readonly drawn: number;
-  /** Queries in `drawn` with nothing left for this person to grade. */
+  /** Readable queries with nothing left for this person to grade. */
   readonly graded: number;
   /** Queries that people graded in the last 24 hours. */
   readonly lately: number;

@@ -126,8 +126,8 @@ const conditionBody = {
  * - `POST /v1/embeddings` is the embedder of the search, with the OpenAI API.
  * - `POST /v1/chat/completions` is the stand-in for the LLM judge.
  * - `GET /healthz` returns `{status, documents, fault}`.
- * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled` gaps
- *   to the store, removes those of other gaps, and returns `{documents}`.
+ * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled`
+ *   gaps to the store, removes the documents of other gaps, and returns `{documents}`.
  */
 function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log }: RagServerParts): FastifyInstance {
   let fault: RagFault = 'none';

@@ -78,7 +78,7 @@ export async function startDemoRagService(
   }
 }
 
-/** Runs main.js beside this file in dist, or main.ts with tsx if this file itself runs as TypeScript. */
+/** Runs main.js next to this file in dist, or main.ts with tsx if this file runs as TypeScript. */
 function forkMain(): ChildProcess {
   const extension = extname(import.meta.filename);
   return fork(join(import.meta.dirname, `main${extension}`), [], {

@@ -24,7 +24,7 @@ export function levelOfTest(test: number, comparisons: number): number {
 }
 
 /**
- * Returns true if a test is due: at 1, 2, 4, 8, ... runs of a version.
+ * Returns true if a test should run: at 1, 2, 4, 8, ... runs of a version.
  *
  * @param runs of the version
  * @param tests of the version so far

@@ -177,7 +177,7 @@ export function createShadowAnswers(pool: Pool) {
       return rows[0]?.asked ?? 0;
     },
 
-    /** Summarizes the overlap of live queries since a time; null without any. */
+    /** Summarizes the overlap of live queries since a time; null if there are none. */
     async summary({ pipeline, experiment, fingerprint }: ExperimentKey, since: Date): Promise<OverlapSummary | null> {
       return queryRow<OverlapSummary>(
         pool,

@@ -213,10 +213,10 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 /**
  * Variance of a difference of means between runs of an unchanged retriever, with its degrees of freedom.
  *
- * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is that of the n paired
- * differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n - 1) + v^2 /
- * (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise by chance;
- * there are then few degrees of freedom as well, and the interval is wide.
+ * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
+ * of the n paired differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n -
+ * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise
+ * by chance; there are then few degrees of freedom as well, and the interval is wide.
  *
  * @returns null for one query, or if the reruns did not differ
  */

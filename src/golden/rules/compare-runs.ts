@@ -67,7 +67,7 @@ export interface RunsToCompare {
   readonly noise?: NoiseTable;
   /** Means over the reruns with which the baseline was pinned; absent if unknown. */
   readonly means?: ScoreColumns | null;
-  /** Differences accepted since the baseline; absent for none. */
+  /** Differences accepted since the baseline; absent if there are none. */
   readonly accepted?: Accepted;
   readonly segments?: readonly Segment[];
 }

@@ -52,7 +52,7 @@ const MAX_CLUSTERS = 50;
  * Orders all rows so that every prefix contains each cluster in proportion to its size, up to chance: within a cluster
  * of m rows, the row at index i of a random order gets the key (i + u) / m, u uniform in [0, 1) for the cluster, and
  * the keys are sorted (systematic sampling, Madow 1949). Clusters come from spherical k-means, about sqrt(rows / 2) of
- * them. The same seed gives the same order.
+ * them. The same seed yields the same order.
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   if (rows.rows === 0) return [];

@@ -37,7 +37,7 @@ export function gradeTextProblem(text: string): string {
 
 const NUMBER = /^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?$/i;
 
-/** Truth values and marks, including those of spreadsheets in other languages. */
+/** Truth values and marks, including marks from spreadsheets in other languages. */
 const TRUTH =
   /^(?:true|false|yes|no|correct|incorrect|wahr|falsch|ja|nein|vrai|faux|oui|non|verdadero|falso|sí|si|vero|waar|onwaar|[✓✔✗✘☑☒])$/iu;
 

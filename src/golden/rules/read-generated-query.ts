@@ -5,7 +5,7 @@ import { parseBoundedJson } from '../../core/text/json.ts';
 
 type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
-  /** The model found nothing to ask, or refused. */
+  /** The model found no question, or refused. */
   | { readonly kind: 'none' }
   /** `problem` follows `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };

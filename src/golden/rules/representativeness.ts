@@ -63,7 +63,7 @@ const TYPICAL = 5;
  * as the median pair of its cluster. The median cosine is taken over at most 200 random pairs per cluster, so that the
  * threshold depends on the embedding model. Clusters with a single query use the median over all clusters.
  *
- * The same input gives the same result.
+ * The same input yields the same result.
  *
  * @throws RangeError if the numbers of live queries and vectors, or the dimensions, differ
  */

@@ -73,7 +73,7 @@ export interface RunSettings {
   /** Cut-offs of every measure; the largest cut-off is requested from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Additional measures beyond those of every run; absent in runs older than this feature. */
+  /** Additional measures beyond the measures of every run; absent in runs older than this feature. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;

@@ -29,8 +29,8 @@ type RunRemainder = 'more' | 'others' | 'nothing';
 const BATCH_LOST = new Error('the run has ended, or another worker took over the batch');
 
 /**
- * Claims one batch and runs those of its queries that have no stored answer. If this worker dies, another worker takes
- * over the batch when its lease expires. If the retriever is down, the remaining queries are recorded as `not_asked`.
+ * Claims one batch and runs its queries that have no stored answer. If this worker dies, another worker takes over the
+ * batch when its lease expires. If the retriever is down, the remaining queries are recorded as `not_asked`.
  *
  * @param lane distinguishes concurrent callers in the same worker
  * @throws the reason of `signal`

@@ -66,7 +66,7 @@ export interface Generation {
 }
 
 const AT_ONCE = 4;
-/** Number of consecutive failures after which it gives up. */
+/** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
 /** If none of this many queries retrieved its chunk, the ids of retriever and store must differ. */
 const NEVER_RETRIEVED = 20;

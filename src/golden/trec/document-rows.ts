@@ -103,7 +103,7 @@ export class DocumentRows {
     this.queries.set(queryId, { ranges: [start, end] });
   }
 
-  /** True if the query id equals that of the last row. */
+  /** True if the query id equals the query id of the previous row. */
   isOfLastQuery({ bytes }: Block, start: number, end: number): boolean {
     const { lastId } = this;
     if (this.last === undefined || end - start !== this.lastIdLength) return false;

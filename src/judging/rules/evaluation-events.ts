@@ -17,7 +17,7 @@ export interface EvaluatedQuery {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   readonly outcome: QueryOutcome;
-  /** Fingerprint of the judge; null if there was nothing to grade. */
+  /** Fingerprint of the judge; null if nothing needed grading. */
   readonly judge: string | null;
   /** Time of the last grade. */
   readonly at: Date;

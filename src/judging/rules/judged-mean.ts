@@ -332,7 +332,7 @@ interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
 }
 
 /**
- * Estimates the drop from human judgments: applies the estimator of judged live relevance before and since the drop,
+ * Estimates the drop from human judgments. The estimator of judged live relevance is applied before and since the drop,
  * for any judge. The interval of the difference combines the intervals of both sides (Zou and Donner 2008), which allow
  * for scores clustered at one end, because a small sample may miss a fault that affects few queries.
  *

@@ -58,7 +58,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   }
   if (proposals.length > 0) {
     lines.push(
-      `Proposals: ${proposals.length}. --fix asks for each one, --fix --accept all accepts all.`,
+      `Proposals: ${proposals.length}. --fix prompts for each one, --fix --accept all accepts all.`,
       ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
     );
   }

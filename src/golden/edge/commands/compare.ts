@@ -198,17 +198,17 @@ function runsJson(runs: Readonly<Record<string, TrecScores>>) {
 const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ mismatch }) => mismatch !== null);
 
 const HELP = `${TREC_HELP}
-A metric is a regression (improvement) when its mean drops (rises) by at least the smallest difference that matters and
-p < alpha; no_change when no query changed, or when the 95 % CI is within the smallest difference that matters;
-inconclusive otherwise. p is that of the sign-flip randomization test: exact, or by seeded draws for many queries.
-The first of --metrics decides the verdict and the exit code; the others are context, each at the same level.
-unjudged@k is compared, but decides only if it is the only metric.
+A metric is a regression (improvement) if its mean drops (rises) by at least the smallest difference that matters and
+p < alpha. It is no_change if no query changed, or if the 95 % CI is within the smallest difference that matters.
+Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact, or uses seeded random
+samples for many queries. The first metric in --metrics decides the verdict and the exit code; the others are context,
+each tested at the same level. unjudged@k is compared, but decides only if it is the only metric.
 
-The 95 % CI is that of the mean difference: Newcombe for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
+The 95 % CI of the mean difference is Newcombe's for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
 difference that this number of queries detects with a probability of 80 %.
 
-With several candidates every pair is compared by every metric, with p adjusted by Holm for the number of pairs; exit
-code 1 when one of them is a regression against the baseline.
+With several candidates, every pair is compared in every metric, with p adjusted by Holm for the number of pairs. The
+exit code is 1 if a candidate is a regression against the baseline.
 
 Example:
   recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10

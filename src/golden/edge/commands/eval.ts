@@ -121,7 +121,7 @@ export function evalCommand(command: Command, _signal: AbortSignal, output: Writ
 }
 
 const HELP = `${TREC_HELP}
-Score ties are documents with the same score as the one ranked right before them.
+Score ties are documents with the same score as the previous document in the ranking.
 
 Example:
   recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json

@@ -42,14 +42,14 @@ export const TREC_HELP = `
 Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp unjudged@k
 
 Documents are ordered by score, ties by document id, both descending; the rank column is ignored, as in trec_eval.
-Means are over all judged queries; one without results scores 0 (trec_eval -c). Duplicates: collapse keeps the first
-rank of a document and closes the gap, occupy keeps the later ranks empty, reject stops with an error.
+Means are over all judged queries; a query without results scores 0 (trec_eval -c). Duplicates: collapse keeps the
+first rank of a document and closes the gap, occupy leaves the later ranks empty, reject stops with an error.
 Scores are compared as doubles, as trec_eval 10 does; trec_eval 9 and pytrec_eval round them to float32 first, which ties
 scores that differ in their eighth digit.
 
-A run has six columns (or five, without the tag) separated by blanks, or only by tabs if ids contain blanks; or a
-header that names its columns, such as "query-id document-id rank". A run without any judged document ends with
-exit code 2 and a message about how the ids differ.
+A run has six columns (or five, without the tag) separated by spaces or tabs, or only by tabs if ids contain spaces.
+Alternatively, a header names the columns, such as "query-id document-id rank". A run with no judged document ends
+with exit code 2 and a message about how the ids differ.
 `;
 
 /** @throws RecalldError `metric_unknown` or `usage` */
