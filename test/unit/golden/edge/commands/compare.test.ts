@@ -275,7 +275,7 @@ describe('recalld compare in a terminal', () => {
   it('prints one metric alone without its context', async () => {
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(fallen), '--metrics', 'mrr');
     expect(text).toContain('Verdict on mrr: regression.\n');
-    expect(text).not.toContain('The first of --metrics');
+    expect(text).not.toContain('The first metric in --metrics');
   });
 
   it('warns about a set that is too small', async () => {
@@ -297,7 +297,7 @@ describe('recalld compare in a terminal', () => {
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');
-    for (const part of ['--alpha', '--min-effect', 'The first of --metrics', 'recalld compare --qrels qrels.txt']) {
+    for (const part of ['--alpha', '--min-effect', 'The first metric in --metrics', 'recalld compare --qrels qrels.txt']) {
       expect(text).toContain(part);
     }
   });
