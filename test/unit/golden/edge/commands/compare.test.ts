@@ -297,7 +297,12 @@ describe('recalld compare in a terminal', () => {
       .configureOutput({ writeOut: (text) => help.push(text) })
       .outputHelp();
     const text = help.join('');
-    for (const part of ['--alpha', '--min-effect', 'The first metric in --metrics', 'recalld compare --qrels qrels.txt']) {
+    for (const part of [
+      '--alpha',
+      '--min-effect',
+      'The first metric in --metrics',
+      'recalld compare --qrels qrels.txt',
+    ]) {
       expect(text).toContain(part);
     }
   });
