@@ -9,7 +9,7 @@ import type { StoredChunk } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
@@ -29,7 +29,7 @@ import {
 import { type Phase, type ProbedDocument, phases, type Round } from './rounds-table.ts';
 import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
-import { twoStageSample } from './rules/probe-estimates.ts';
+import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
 interface DrawnChunk {
   readonly id: string;
@@ -45,9 +45,9 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
+  // All samples count, because the measure pools a day.
   const documents: ProbedDocument[] = [];
-  // Both stages count, because the measure pools a day.
-  await twoStageSample(embed, async (n) => {
+  const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);
     seed += 1;
     const foreign = await confirmForeign(run, embedder, chunks);
@@ -60,10 +60,11 @@ async function compareModels(run: PhaseRun): Promise<void> {
       ...chunks.map((chunk) => ({ id: chunk.id, segment: segments.get(chunk.id) ?? null, isWrong: isWrong(chunk) })),
     );
     return { tally: { n: chunks.length, found: foreign.length } };
-  });
+  };
+  // While foreign vectors are known, a large sample shows within a few rounds that they were replaced.
+  const known = (await context.db.index.rounds.countFindings(pipeline)).has('other_model');
+  await (known ? check(SECOND_STAGE * embed) : twoStageSample(embed, check));
   await save({ checked: [{ kind: 'other_model', documents }], position: null });
-  // A chunk cannot be checked again by its id, so findings from before the pooled day are deleted.
-  await context.db.index.rounds.deleteUnseen(pipeline, 'other_model', new Date(round.startedAt.getTime() - DAY_MS));
 }
 
 async function drawChunks(

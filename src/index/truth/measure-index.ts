@@ -13,7 +13,14 @@ import type { FollowedChange } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
-import { type Arrival, estimateLag, estimateShare, sumBySegment, type Tally } from './rules/probe-estimates.ts';
+import {
+  type Arrival,
+  estimateLag,
+  estimateShare,
+  roundsSinceChange,
+  sumBySegment,
+  type Tally,
+} from './rules/probe-estimates.ts';
 
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
@@ -68,12 +75,15 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
+  // A chunk cannot be checked again by its id, so findings from before the pooled rounds are deleted.
+  await db.index.rounds.deleteUnseen(pipeline, 'other_model', await pooledSince(db, pipeline, 'other_model', dayAgo));
   const counts = await db.index.rounds.countFindings(pipeline);
   for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
     FindingKind,
     (typeof shareOfKind)['missing'],
   ][]) {
-    const tallies = await db.index.rounds.tallies(pipeline, kind, ofDay ? dayAgo : round.startedAt);
+    const from = ofDay ? await pooledSince(db, pipeline, kind, dayAgo) : round.startedAt;
+    const tallies = await db.index.rounds.tallies(pipeline, kind, from);
     const isComplete = all && (kind === 'missing' || kind === 'orphaned');
     const known = counts.get(kind);
     for (const { segment, ...tally } of sumBySegment(tallies, maxSegments)) {
@@ -86,6 +96,12 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   }
   outcomes.push(...lagsOf(await db.index.documents.arrivals(pipeline, dayAgo), maxSegments, plan.lateAfterMs, frame));
   await db.measurements.record(outcomes);
+}
+
+/** Returns when the rounds begin whose tallies are pooled: a day ago, or the first round after the share changed. */
+async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
+  const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
+  return roundsSinceChange(rounds)[0]?.round ?? dayAgo;
 }
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;

@@ -5,7 +5,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
-import type { Tally } from './rules/probe-estimates.ts';
+import type { RoundTally, Tally } from './rules/probe-estimates.ts';
 
 /** Phases of a round, in order. Suspects are listed before the manifest is read, and checked against it afterwards. */
 export const phases = [
@@ -194,6 +194,17 @@ export function createRoundsTable(pool: Pool) {
         [pipeline, kind, from],
       );
       return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
+    },
+
+    /** Tallies of each round since `from` over all segments, oldest first. */
+    async talliesByRound(pipeline: string, kind: FindingKind, from: Date): Promise<readonly RoundTally[]> {
+      const rows = await queryRows<{ round: Date; n: string; found: string }>(
+        pool,
+        `select round, sum(n) as n, sum(found) as found from index_tallies
+          where pipeline = $1::text and measure = $2::text and round >= $3::timestamptz group by round order by round`,
+        [pipeline, kind, from],
+      );
+      return rows.map(({ round, n, found }) => ({ round, n: Number(n), found: Number(found) }));
     },
 
     async deleteSuspects(pipeline: string): Promise<void> {

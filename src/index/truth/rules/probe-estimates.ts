@@ -1,6 +1,7 @@
 /** Sample sizes, shares and arrival times of a round, its random start, and detection of a slow store. */
 
 import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
+import { hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
 /** Number of documents checked, and number with a problem. */
@@ -10,7 +11,7 @@ export interface Tally {
 }
 
 /** Size of the second stage relative to the first. */
-const SECOND_STAGE = 5;
+export const SECOND_STAGE = 5;
 
 /**
  * Samples in two stages: if the first sample contains a problem, takes a new sample, five times as large, and uses only
@@ -37,6 +38,42 @@ export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (isComplete) return { value, n, ciLow: value, ciHigh: value, ciMethod: 'all' };
   const { low, high } = clopperPearsonInterval(Math.min(found, n), n, 0.95);
   return { value, n, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), ciMethod: 'clopper-pearson' };
+}
+
+/** Tally of one round over all segments. */
+export interface RoundTally extends Tally {
+  readonly round: Date;
+}
+
+/** Probability that rounds which measure one share are split, for each call. */
+const SPLIT_ALPHA = 0.01;
+
+/**
+ * Returns the rounds since the share last changed, so that a repaired fault does not stay in a pooled share. Splits the
+ * rounds where the likelihood ratio of two shares against one is largest, if Fisher's exact test (two-sided, doubled,
+ * Bonferroni-adjusted for the number of possible splits) rejects a common share; then splits the later rounds likewise.
+ *
+ * @param rounds oldest first
+ */
+export function roundsSinceChange(rounds: readonly RoundTally[]): readonly RoundTally[] {
+  const all = sumOf(rounds);
+  const splits = rounds.slice(1).map((_, index) => {
+    const later = sumOf(rounds.slice(index + 1));
+    const earlier = { n: all.n - later.n, found: all.found - later.found };
+    return { at: index + 1, later, earlier, logLikelihood: logLikelihood(earlier) + logLikelihood(later) };
+  });
+  const [best] = splits.toSorted((a, b) => b.logLikelihood - a.logLikelihood);
+  if (best === undefined) return rounds;
+  const tail = ({ found, n }: Tally): number =>
+    hypergeometricUpperTail(found, { size: all.n, marked: all.found, draws: n });
+  const pValue = 2 * Math.min(tail(best.later), tail(best.earlier));
+  return pValue * splits.length < SPLIT_ALPHA ? roundsSinceChange(rounds.slice(best.at)) : rounds;
+}
+
+/** Log-likelihood of a tally with its own share, without the binomial coefficient. */
+function logLikelihood({ n, found }: Tally): number {
+  const term = (count: number): number => (count === 0 ? 0 : count * Math.log(count / n));
+  return term(found) + term(n - found);
 }
 
 /**

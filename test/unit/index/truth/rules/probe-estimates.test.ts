@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isWrong } from '../../../../../src/index/truth/rules/findings.ts';
-import { estimateShare, sumBySegment, twoStageSample } from '../../../../../src/index/truth/rules/probe-estimates.ts';
+import {
+  estimateShare,
+  roundsSinceChange,
+  sumBySegment,
+  twoStageSample,
+} from '../../../../../src/index/truth/rules/probe-estimates.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
 
 describe('twoStageSample', () => {
@@ -68,6 +73,47 @@ describe('estimateShare', () => {
     const share = estimateShare({ n: 1000, found: 20 }, false);
     expect(share?.ciLow).toBeCloseTo(0.01225827, 8);
     expect(share?.ciHigh).toBeCloseTo(0.03072003, 8);
+  });
+});
+
+describe('roundsSinceChange', () => {
+  const hourly = (tallies: readonly (readonly [found: number, n: number])[]) =>
+    tallies.map(([found, n], hour) => ({ found, n, round: new Date(Date.UTC(2026, 0, 1, hour)) }));
+  const kept = (tallies: readonly (readonly [found: number, n: number])[]): number =>
+    roundsSinceChange(hourly(tallies)).length;
+  const clean = [0, 16] as const;
+
+  it('drops the rounds of a fault from the first clean round after the repair on', () => {
+    expect(kept([...Array(20).fill(clean), [96, 96], [96, 96], [96, 96], clean])).toBe(1);
+    expect(kept([...Array(20).fill(clean), [96, 96], [96, 96], [96, 96], clean, clean])).toBe(2);
+  });
+
+  it('drops the healthy rounds before a fault, so that its share is not diluted', () => {
+    expect(kept([...Array(20).fill(clean), [48, 96]])).toBe(1);
+  });
+
+  it('keeps the rounds of a rare fault until enough clean documents contradict it', () => {
+    const rare = Array(6).fill([4, 96]);
+    expect(kept([...rare, clean, clean])).toBe(8);
+    expect(kept([...rare, ...Array(30).fill(clean)])).toBe(30);
+  });
+
+  it('keeps every round while the share stays the same in at least 99 % of days', () => {
+    const random = uniforms(7);
+    let split = 0;
+    for (let day = 0; day < 1000; day++) {
+      const rounds = Array.from({ length: 24 }, () => {
+        const found = Array.from({ length: 40 }, () => random()).filter((one) => one < 0.1).length;
+        return [found, 40] as const;
+      });
+      if (kept(rounds) < 24) split += 1;
+    }
+    expect(split).toBeLessThanOrEqual(10);
+  });
+
+  it('returns no round for no round, and the only one for one', () => {
+    expect(kept([])).toBe(0);
+    expect(kept([[3, 16]])).toBe(1);
   });
 });
 
