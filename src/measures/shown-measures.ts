@@ -1,5 +1,10 @@
-/** The order in which measures are shown, and which of them the overview shows. */
-import { measureRow, measureTable } from './rules/measure-table.ts';
+/** The order and the groups in which measures are shown. */
+import { ALL_SEGMENT } from '../core/model.ts';
+import { goldenSetOf } from '../golden/rules/golden-set.ts';
+import { indexMeasures } from './rules/index-measures.ts';
+import { judgedMeasures } from './rules/judged-measures.ts';
+import { measureTable } from './rules/measure-table.ts';
+import { trafficMeasures } from './rules/traffic-measures.ts';
 
 const order: readonly string[] = Object.keys(measureTable);
 
@@ -14,6 +19,21 @@ export function inReadingOrder<Measured extends { readonly measure: string }>(
   return measured.toSorted((a, b) => place(a) - place(b));
 }
 
-export function isGlanceMeasure(measure: string): boolean {
-  return measureRow(measure).isGlance === true;
+/** Groups of measures by what they tell, in the order of the overview. */
+export const measureGroups = ['Golden', 'Live', 'Coverage', 'Judged', 'Agent', 'Index', 'Store and embedder'] as const;
+
+export type MeasureGroup = (typeof measureGroups)[number];
+
+export function measureGroup(measure: string): MeasureGroup {
+  if (measure in judgedMeasures || measure.startsWith('human_')) return 'Judged';
+  if (measure in indexMeasures) return 'Index';
+  if (/^(episode|rewrite)_/.test(measure)) return 'Agent';
+  if (/^(query_density|query_uncovered|density_|repeat_density)/.test(measure)) return 'Coverage';
+  if (measure in trafficMeasures) return 'Live';
+  return /^(store_|ann_|embedding_|missed_foreign)/.test(measure) ? 'Store and embedder' : 'Golden';
+}
+
+/** True for measures of the whole pipeline or of a golden set; segments of live traffic have a page of their own. */
+export function isOverviewSeries({ segment }: { readonly segment: string }): boolean {
+  return segment === ALL_SEGMENT || goldenSetOf(segment) !== null;
 }

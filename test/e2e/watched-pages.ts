@@ -15,13 +15,14 @@ import { startJobs } from '../support/installation.ts';
 import { embeddedConnection, runRecalld } from '../support/recalld.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { WatchedService } from './watched-service.ts';
+import { describeTasks } from './watched-tasks.ts';
 
 const ways = {
   'light on a desk': { colorScheme: 'light', viewport: { width: 1360, height: 900 } },
   'dark on a phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 } as const;
 
-/** The pages have no script, so that what is shown in each way follows from the style sheet alone. */
+/** The script of the pages only follows the pointer, so that what is shown in each way follows from the style sheet alone. */
 async function lookInEachWay(page: Page, shown: string): Promise<void> {
   for (const [way, { colorScheme, viewport }] of Object.entries(ways)) {
     // Colours change at once, and not in passing.
@@ -55,11 +56,14 @@ export function describePages(watched: () => WatchedService): void {
       }
     }, 360_000);
 
+    describeTasks(() => service);
+
     const paths = (): readonly (readonly [string, string])[] => {
       const run = `/runs/${service.runs.at(-1)}`;
       return [
         ['/', 'Likely cause: a deployment made it worse'],
-        ['/?range=7d', 'regression by 0.02'],
+        ['/?range=7d', 'Queries that show it'],
+        ['/?filter=nothing', 'No pipeline has "nothing" in its name'],
         ['/pipelines/docs', 'Latest measures'],
         ['/pipelines/docs/golden', 'Scores of faq at 10'],
         ['/pipelines/docs/golden/faq/labels', 'Search the store now'],
@@ -130,18 +134,20 @@ export function describePages(watched: () => WatchedService): void {
     it('lead from the status to the likely cause and its evidence', async () => {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(service.daemon.url);
-      const diagnosis = page.getByRole('group', { name: 'Diagnosis of docs' });
-      const told = await diagnosis.textContent();
+      const card = page.getByRole('region', { name: 'docs' });
+      expect(await card.getByRole('img').count()).toBe(4);
+      const told = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
       expect(told).toContain('a deployment made it worse');
       expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
       expect(told).toContain('What to do: Roll the deployment back');
-      await diagnosis.getByRole('link', { name: 'Deployments', exact: true }).click();
+      await card.getByRole('link', { name: 'Deployments', exact: true }).click();
       expect(await page.locator('main').textContent()).toContain('ef 40');
       await page.goBack();
-      await diagnosis.getByRole('link', { name: /compared with the last good run, query by query/ }).click();
+      await card.getByRole('link', { name: 'Queries that show it' }).click();
       expect(page.url()).toContain(`against=${service.runs[0]}`);
       const lost = page.getByRole('region', { name: 'Most regressed queries' });
       expect(await lost.getByRole('row').count()).toBeGreaterThan(5);
+      const diagnosis = page.getByRole('group', { name: 'Diagnosis of docs' });
       expect(await diagnosis.textContent()).toContain('Against it: ');
       await page.context().close();
     });
@@ -220,9 +226,13 @@ export function describePages(watched: () => WatchedService): void {
 
     it('have restrictive security headers, and a style sheet that is sent once', async () => {
       const { headers } = await fetch(service.daemon.url);
-      expect(headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'self'");
+      expect(headers.get('content-security-policy')).toContain(
+        "default-src 'none'; style-src 'self'; script-src 'self';",
+      );
       expect(headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict/);
-      expect(await (await fetch(service.daemon.url)).text()).not.toMatch(/<script|style="| on[a-z]+=/);
+      expect(await (await fetch(service.daemon.url)).text()).not.toMatch(
+        /<script(?! type="module" src="\/pages\.js\?v=)|style="| on[a-z]+=/,
+      );
       const sheet = await fetch(`${service.daemon.url}/style.css`);
       const again = await fetch(`${service.daemon.url}/style.css`, {
         // As browsers ask; without a word on it, fetch asks for no answer out of a cache.

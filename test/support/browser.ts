@@ -72,7 +72,7 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   });
 }
 
-/** Parts of the page, or the page, that are cut off or visible only by scrolling sideways. */
+/** Parts of the page, the page, or labels of charts that are cut off or visible only by scrolling sideways. */
 export async function clippedParts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const isClipped = ({ clientWidth, scrollWidth }: Element): boolean =>
@@ -85,7 +85,17 @@ export async function clippedParts(page: Page): Promise<string[]> {
       (element) => isClipped(element) && hides(element),
     );
     const whole = isClipped(document.documentElement) ? ['the page'] : [];
-    return [...whole, ...parts.map((part) => `${part.localName}.${part.className} ${part.ariaLabel ?? ''}`)];
+    // Texts of charts reach into the margins of their figure, and not beyond.
+    const labels = [...document.querySelectorAll('figure svg text')].filter((label) => {
+      const figure = label.closest('figure')?.getBoundingClientRect();
+      const { left, right, width } = label.getBoundingClientRect();
+      return width > 0 && figure !== undefined && (left < figure.left - 1 || right > figure.right + 1);
+    });
+    return [
+      ...whole,
+      ...parts.map((part) => `${part.localName}.${part.className} ${part.ariaLabel ?? ''}`),
+      ...labels.map((label) => `the label ${label.textContent}`),
+    ];
   });
 }
 

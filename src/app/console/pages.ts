@@ -54,8 +54,10 @@ import { address, labelsPath } from '../../report/console/links.ts';
 import type { Frame } from '../../report/console/page.tsx';
 import { showsTextOf } from '../../report/console/shows-text.ts';
 import type { PageContent } from '../../report/model/content.ts';
-import { overviewPage, statusPage } from '../../report/status/status-page.ts';
-import { readDeploymentsPage, readOverviewPage, readStatusPage } from '../../report/status/status-reads.ts';
+import { overviewPage } from '../../report/status/overview-page.ts';
+import { readOverviewPage, readStatusPage } from '../../report/status/overview-reads.ts';
+import { statusPage } from '../../report/status/status-page.ts';
+import { readDeploymentsPage } from '../../report/status/status-reads.ts';
 import { version } from '../version.ts';
 
 /** Valid from the compiled file and from the source. */
@@ -233,7 +235,7 @@ type Show = (
 ) => Promise<PageContent>;
 
 const pages: Readonly<Record<string, Show>> = {
-  '/': async (context, frame) => statusPage(await readStatusPage(context, frame.range)),
+  '/': async (context, frame, _params, query) => statusPage(await readStatusPage(context, query, frame.range)),
   '/pipelines/:pipeline': async (context, frame, { pipeline }) =>
     overviewPage(await readOverviewPage(context, pipelineOf(context, pipeline), frame.range)),
   '/pipelines/:pipeline/golden': async (context, frame, { pipeline }, query) =>

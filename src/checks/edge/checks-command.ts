@@ -44,7 +44,7 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
         const found = await withCommandStore(settings, ({ db }) => db.checks.transitions(filter));
         if (options.json === true) printJson(toWire(z.array(transitionSchema), found));
         else if (found.length === 0) printLine('No check changed its verdict in this period.');
-        else printLine(terminalText(transitionTable(found, null), systemClock.now()));
+        else printLine(terminalText(transitionTable(found), systemClock.now()));
         return;
       }
       const found = await listChecks(settings, options.pipeline ?? null);

@@ -1,6 +1,7 @@
-/** Page of all checks: verdicts with explanations and likely causes, and their changes. */
+/** Page of all checks: what fires, what has no data, what passes, and how each check changed. */
 import { type Context, onReplica } from '../../core/context.ts';
-import { duration, minute } from '../../core/format.ts';
+import { duration, minute, plural } from '../../core/format.ts';
+import type { Verdict } from '../../core/model.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import type { Query } from '../../report/console/http/visit.ts';
@@ -12,6 +13,7 @@ import {
   empty,
   lead,
   link,
+  more,
   note,
   paragraph,
   pipelineChoices,
@@ -28,14 +30,14 @@ import {
 import { chosen } from '../../report/status/status-reads.ts';
 import { type CheckTransition, readCheckStates } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
+import { type FoldedChange, foldFlapping } from '../rules/fold-flapping.ts';
 import { checkTable } from './check-table.ts';
 
 export function checksPage(data: ChecksPageData): PageContent {
   const { checks, incidents, pipelines, pipeline, check } = data;
-  const failing = checks.filter(({ verdict, isQuiet }) => verdict !== 'ok' && !isQuiet);
-  const quietOnes = checks.filter(({ isQuiet }) => isQuiet);
-  const passing = checks.filter(({ verdict, isQuiet }) => verdict === 'ok' && !isQuiet);
-  const firing = new Set(failing.flatMap(({ verdict, pipeline: own }) => (verdict === 'no_data' ? [] : [own])));
+  const of = (...verdicts: readonly Verdict[]) => checks.filter(({ verdict }) => verdicts.includes(verdict));
+  const [failing, withoutData, passing] = [of('critical', 'warning'), of('no_data'), of('ok')];
+  const firing = new Set(failing.map(({ pipeline: own }) => own));
   const shown = (caption: string, some: readonly CheckState[]) => checkTable(caption, some, pipeline === null);
   return {
     title: 'Checks',
@@ -52,16 +54,18 @@ export function checksPage(data: ChecksPageData): PageContent {
               'Firing',
               {},
               failing.length === 0 ? lead('None: all checks with data pass.') : shown('Failing checks', failing),
-              incidents.filter((one) => firing.has(one.pipeline)).map((incident) => diagnosisPanel(incident)),
+              incidents.filter((one) => firing.has(one.pipeline)).map((incident) => diagnosisPanel(incident, 'brief')),
             ),
-            quietOnes.length > 0 &&
+            withoutData.length > 0 && section('no-data', 'No data', {}, shown('Checks without data', withoutData)),
+            passing.length > 0 &&
               section(
-                'quiet',
-                'No data',
-                { lead: 'These checks have too little data, and the config does not alert on that.' },
-                shown('Checks without data', quietOnes),
+                'passing',
+                'OK',
+                {},
+                check === null
+                  ? more(`${plural(passing.length, 'check')} pass`, shown('Passing checks', passing))
+                  : shown('Passing checks', passing),
               ),
-            passing.length > 0 && section('passing', 'Passing', {}, shown('Passing checks', passing)),
           ],
       history(data),
     ],
@@ -81,51 +85,78 @@ function history(data: ChecksPageData): Section {
   return section(
     'history',
     check === null ? 'History' : `History of ${check}`,
-    {
-      lead: 'Changes of verdicts in this time, newest first. The strips show the verdicts over time: the worse, the higher.',
-    },
+    { lead: 'Verdicts over time: the worse, the higher. Open a check to see its changes, newest first.' },
     strips(data),
     transitions.length === 0
       ? lead('No check changed its verdict in this time. Choose a longer time to see earlier changes.')
-      : transitionTable(transitions, data),
+      : changesByCheck(data),
     older !== null &&
       styledParagraph('quiet', link('Older changes', '/checks', { pipeline, check, before: older }, 'history')),
   );
 }
 
-/** @param page data of the page that shows the table; null on the command line */
-export function transitionTable(transitions: readonly CheckTransition[], page: ChecksPageData | null): Table {
+/** The changes of each check, folded unless there is only one check; those that failed longest first. */
+function changesByCheck(data: ChecksPageData): Content {
+  const { transitions, pipeline, check } = data;
+  const names = [...new Set(transitions.map((one) => `${pipeline === null ? `${one.pipeline}: ` : ''}${one.check}`))];
+  const found = names.map((name) => {
+    const own = transitions.filter((one) => `${pipeline === null ? `${one.pipeline}: ` : ''}${one.check}` === name);
+    const failures = own.filter(({ to }) => to === 'critical' || to === 'warning');
+    const ms = failures.reduce((sum, one) => sum + (one.endedAt ?? data.now).getTime() - one.occurredAt.getTime(), 0);
+    return { name, own, failures: failures.length, ms };
+  });
+  return found
+    .toSorted((a, b) => b.ms - a.ms)
+    .map(({ name, own, failures, ms }) => {
+      const shown = changeTable(own, data);
+      if (check !== null) return shown;
+      const failed = failures === 0 ? 'no failure' : `${plural(failures, 'failure')}, ${duration(ms / 1000)} in all`;
+      return more(`${name}: ${failed}`, shown);
+    });
+}
+
+/** Changes of one check, in which changes between OK and no data are folded. */
+function changeTable(transitions: readonly CheckTransition[], { checks }: ChecksPageData): Table {
   const stateOf = (one: CheckTransition) =>
-    page?.checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
-  return table('Changes of verdicts, newest first', transitions, [
-    ['When (UTC)', (one) => evidence(one, stateOf(one))],
+    checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
+  const newestOf = (row: FoldedChange<CheckTransition>) => (row.kind === 'change' ? row.change : row.newest);
+  return table('Changes of verdicts, newest first', foldFlapping(transitions), [
+    ['When (UTC)', (row) => evidence(newestOf(row), stateOf(newestOf(row)))],
+    ['Became', (row) => became(newestOf(row))],
     [
-      'Check',
-      (one) => [
-        checkHistory(one.pipeline, one.check),
-        (page === null || page.pipeline === null) && quiet(` ${one.pipeline}`),
-        why(one.explanation),
-      ],
+      'Why',
+      (row) =>
+        row.kind === 'change'
+          ? row.change.explanation
+          : `No data ${plural(row.times, 'time')} since ${minute(row.oldest.occurredAt)}, without a failure in between.`,
     ],
-    ['Became', ({ from, to }) => [verdictBadge(to), note(from === null ? 'first evaluation' : `was ${words[from]}`)]],
-    [
-      'For',
-      (one) => {
-        if (one.endedAt !== null) return duration((one.endedAt.getTime() - one.occurredAt.getTime()) / 1000);
-        const isConfigured = page === null || stateOf(one) !== undefined;
-        return [age(one.occurredAt), note(isConfigured ? 'so far' : 'no longer configured')];
-      },
-      'number',
-    ],
-    [
-      'Value',
-      ({ value: last, segment }) => [
-        last !== null && value(last, 'score'),
-        segment !== null && segment !== 'all' && note(segment),
-      ],
-      'minor number',
-    ],
+    ['For', (row) => lasted(newestOf(row), stateOf(newestOf(row)) !== undefined), 'number'],
+    ['Value', (row) => row.kind === 'change' && measured(row.change), 'minor number'],
   ]);
+}
+
+/** Changes of several checks, for the command line. */
+export function transitionTable(transitions: readonly CheckTransition[]): Table {
+  return table('Changes of verdicts, newest first', transitions, [
+    ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
+    ['Check', (one) => [checkHistory(one.pipeline, one.check), quiet(` ${one.pipeline}`), why(one.explanation)]],
+    ['Became', became],
+    ['For', (one) => lasted(one, true), 'number'],
+    ['Value', measured, 'minor number'],
+  ]);
+}
+
+function became({ from, to }: CheckTransition): Content {
+  return [verdictBadge(to), note(from === null ? 'first evaluation' : `was ${words[from]}`)];
+}
+
+function lasted({ occurredAt, endedAt }: CheckTransition, isConfigured: boolean): Content {
+  if (endedAt !== null) return duration((endedAt.getTime() - occurredAt.getTime()) / 1000);
+  return [age(occurredAt), note(isConfigured ? 'so far' : 'no longer configured')];
+}
+
+function measured({ value: last, segment }: CheckTransition): Content {
+  return [last !== null && value(last, 'score'), segment !== null && segment !== 'all' && note(segment)];
 }
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;

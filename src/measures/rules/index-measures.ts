@@ -12,7 +12,6 @@ export const indexMeasures = {
     subject: 'the share of missing documents',
     note: 'Share of manifest documents that are missing from the store, excluding recent changes.',
     scale: 'share',
-    isGlance: true,
     gauge: {
       name: 'recalld_index_missing_ratio',
       help: 'Share of manifest documents that are missing from the vector store, among documents unchanged for longer than late_after.',
@@ -39,7 +38,6 @@ export const indexMeasures = {
     subject: 'the share of orphaned documents',
     note: 'Share of stored documents that the manifest does not list or lists as deleted, excluding recent changes.',
     scale: 'share',
-    isGlance: true,
     gauge: {
       name: 'recalld_index_orphaned_ratio',
       help: 'Share of the vector store (documents if the store lists its ids, else chunks of a uniform sample) that the manifest does not list, or has listed as deleted for longer than late_after.',
@@ -53,7 +51,6 @@ export const indexMeasures = {
     subject: 'the share of documents with chunks from several versions',
     note: 'Share of documents whose old and new chunks are both in the store.',
     scale: 'share',
-    isGlance: true,
     gauge: {
       name: 'recalld_index_superseded_ratio',
       help: 'Share of documents in the vector store with chunks from more than one version.',
@@ -67,7 +64,6 @@ export const indexMeasures = {
     subject: 'the p95 index lag',
     note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count with their current age.",
     scale: 'seconds',
-    isGlance: true,
     gauge: {
       name: 'recalld_index_lag_seconds',
       help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the value is the lower bound and has no bounds. The resolution is the time between two probes.',

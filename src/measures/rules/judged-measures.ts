@@ -13,7 +13,6 @@ export const judgedMeasures = {
     note: 'How well the top documents of live queries are ordered. The 95 % CI accounts for judge bias.',
     scale: 'score',
     every: HOURLY,
-    isGlance: true,
     gauge: {
       name: 'recalld_live_ndcg',
       help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so this is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
@@ -28,7 +27,6 @@ export const judgedMeasures = {
     note: 'Share of the top documents of live queries that contain an answer or part of one (grade 2 or 3).',
     scale: 'score',
     every: HOURLY,
-    isGlance: true,
     gauge: {
       name: 'recalld_live_precision',
       help: 'Mean share of the top k documents with grade 2 or 3, over live queries in the trailing window; calibrated by human judgments.',
@@ -43,7 +41,6 @@ export const judgedMeasures = {
     note: 'Share of live queries with an answer, or part of one, among their top documents (grade 2 or 3).',
     scale: 'share',
     every: HOURLY,
-    isGlance: true,
     gauge: {
       name: 'recalld_live_hit_rate',
       help: 'Share of live queries in the trailing window with a document of grade 2 or 3 among the top k; calibrated by human judgments.',

@@ -26,8 +26,6 @@ export interface Measure {
   readonly scale: MeasureScale;
   /** Seconds between two measurements; `live`: the interval of live measures; absent: the window length. */
   readonly every?: number | 'live';
-  /** Shown on the pipeline overview; other measures are on their own pages. */
-  readonly isGlance?: true;
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
   /** If absent, the config cannot set a threshold on this measure. */

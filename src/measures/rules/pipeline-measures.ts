@@ -8,7 +8,6 @@ export const pipelineMeasures = {
     note: 'Number of vectors that the store reports.',
     scale: 'count',
     every: 300,
-    isGlance: true,
     gauge: pipelineGauge(
       'recalld_store_vectors',
       'Vectors in the store; an estimate by the store where an exact count is expensive.',
@@ -20,7 +19,6 @@ export const pipelineMeasures = {
     note: 'Share of the exact nearest neighbours that the index returns.',
     scale: 'score',
     every: 3600,
-    isGlance: true,
     gauge: {
       name: 'recalld_ann_recall_ratio',
       help: 'Mean share of the k exact nearest neighbours that the index returns, over random live queries of the last day.',
@@ -61,7 +59,6 @@ export const pipelineMeasures = {
     note: 'Density of baseline queries replayed in the last hour: 1 if the store answers as before, lower if it lost content.',
     scale: 'other',
     every: 300,
-    isGlance: true,
     gauge: {
       name: 'recalld_repeat_density',
       help: 'Query density of about 100 baseline queries that were replayed in the last hour: exp(-mean change of their surprise), 1 if the store answers as in the baseline.',
@@ -76,7 +73,6 @@ export const pipelineMeasures = {
     note: 'Median cosine between the current and the first vectors of fixed texts. Below 0.995, the embedding model has changed.',
     scale: 'score',
     every: 600,
-    isGlance: true,
     gauge: pipelineGauge(
       'recalld_embedding_canary_median_similarity',
       'Median cosine between the current vectors of 20 fixed texts and the vectors that the embedder first returned. Below 0.995, the embedding model has changed.',

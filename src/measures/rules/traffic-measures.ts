@@ -8,7 +8,6 @@ export const trafficMeasures = {
     note: 'Live queries in the window, whether sampled or not.',
     scale: 'count',
     every: 'live',
-    isGlance: true,
     gauge: trafficGauge(
       'recalld_query_volume',
       'Live queries in the trailing window, whether sampled or not: counted for all traffic, estimated from the samples (Horvitz-Thompson) for a segment.',
@@ -20,7 +19,6 @@ export const trafficMeasures = {
     note: 'Share of queries that returned no document.',
     scale: 'share',
     every: 'live',
-    isGlance: true,
     gauge: trafficGauge(
       'recalld_query_zero_results_ratio',
       'Share of live queries in the trailing window that were answered with no documents, weighted by inclusion probability.',
@@ -33,7 +31,6 @@ export const trafficMeasures = {
     note: 'Share of queries whose retrieval failed or timed out.',
     scale: 'share',
     every: 'live',
-    isGlance: true,
     gauge: trafficGauge(
       'recalld_query_error_ratio',
       'Share of live queries in the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
@@ -172,7 +169,6 @@ export const trafficMeasures = {
     subject: 'query density',
     note: 'How well the store covers live queries: 1 matches the baseline, lower is worse.',
     scale: 'score',
-    isGlance: true,
     gauge: trafficGauge(
       'recalld_query_density',
       'How well the store covers live queries: 1 matches the baseline, lower is worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
@@ -184,7 +180,6 @@ export const trafficMeasures = {
     subject: 'the share of poorly covered sessions',
     note: 'Share of sessions that the store covers worse than 95 % of the baseline; 5 % matches the baseline.',
     scale: 'share',
-    isGlance: true,
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',
       'Share of sessions whose queries the store covers worse than 95 % of the baseline queries in their region; 0.05 matches the baseline.',

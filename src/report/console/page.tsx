@@ -45,6 +45,7 @@ export function Page(props: PageProps) {
         <meta name="robots" content="noindex" />
         <title>{pipeline === null ? `${title} · recalld` : `${title} · ${pipeline} · recalld`}</title>
         <link rel="stylesheet" href={`/style.css?v=${frame.version}`} />
+        <script type="module" src={`/pages.js?v=${frame.version}`} />
         <link rel="icon" href="/icon.svg" type="image/svg+xml" />
       </head>
       <body>

@@ -240,6 +240,7 @@ const classes: Readonly<Record<Exclude<Style, 'strong'>, string>> = {
 
 const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
   plain: undefined,
+  headline: 'headline',
   lead: 'lead',
   callout: 'callout',
   asked: 'asked',

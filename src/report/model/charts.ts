@@ -50,6 +50,8 @@ export interface TrendChart {
   readonly series: readonly TrendSeries[];
   /** Vertical lines, oldest first. They are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
+  /** False where another chart with the same axis lists the texts of the marks. */
+  readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
   /** Shaded behind the lines. */
   readonly normal?: NormalRange | null;
@@ -102,6 +104,8 @@ export interface PartsChart {
 export interface StripsChart {
   readonly kind: 'strips';
   readonly strips: readonly { readonly label: string; readonly intervals: readonly VerdictInterval[] }[];
+  /** Deployments, in a lane of their own. */
+  readonly marks?: readonly TrendMark[];
   readonly from: Date;
   readonly until: Date;
 }

@@ -81,7 +81,7 @@ export type Style =
   | 'relevant'
   | 'unjudged';
 
-export type ParagraphStyle = 'plain' | 'lead' | 'callout' | 'asked' | 'cause' | 'quiet' | 'document';
+export type ParagraphStyle = 'plain' | 'headline' | 'lead' | 'callout' | 'asked' | 'cause' | 'quiet' | 'document';
 
 export type GroupStyle =
   | 'charts'
@@ -94,7 +94,7 @@ export type GroupStyle =
   | 'topic'
   | 'topic-head'
   | 'topic-parts'
-  | 'glance'
+  | 'links'
   | 'grades';
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;

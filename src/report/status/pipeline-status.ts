@@ -16,6 +16,7 @@ import { DROP_EVIDENCE, FEEDBACK_BASELINE } from '../../live/measure-feedback.ts
 import { SAMPLES_READ } from '../../live/measure-live-traffic.ts';
 import { BASELINE_CTR } from '../../live/read-live-window.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
+import type { NormalRange } from '../../measures/rules/measure-change.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
 import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
@@ -35,6 +36,8 @@ export interface GoldenSetStatus {
 
 export interface MeasurementStatus extends LatestMeasurement {
   readonly isTooOld: boolean;
+  /** Range of its usual values; null for a measure that is not watched for changes, or while it is being learned. */
+  readonly normal: NormalRange | null;
 }
 
 export interface PipelineStatus {
@@ -79,7 +82,7 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   const own = facts.measurements.filter((one) => one.pipeline === name);
   const measurements = own
     .filter((one) => !internalMeasures.has(one.measure))
-    .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts) }));
+    .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts), normal: normalRangeOf(one, own) }));
   const alerts = alertsOf(pipeline, { ...facts, measurements: own }, now);
   const withData = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
@@ -92,6 +95,14 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
   const state = worstVerdict(findings.map(({ verdict }) => verdict));
   const unknowns = unknownsOf(checks, measurements);
   return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alerts, checks, golden, measurements };
+}
+
+function normalRangeOf(
+  { measure, segment }: LatestMeasurement,
+  measurements: readonly LatestMeasurement[],
+): NormalRange | null {
+  const learned = measurements.find((one) => one.measure === NORMAL_RANGES && one.segment === segment)?.newest;
+  return ((learned?.details ?? {}) as Readonly<Record<string, NormalRange>>)[measure] ?? null;
 }
 
 /** The pipeline's open incident; null for a healthy pipeline, whose incident is about to be closed. */

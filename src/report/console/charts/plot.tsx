@@ -21,10 +21,12 @@ interface PlotProps {
   readonly xTicks: readonly Tick[];
   /** Time axis, by which the script relates charts; null for a chart over something else. */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
+  /** Table of the values, folded into the left margin below those of the axis. */
+  readonly values?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, children }: PlotProps) {
+export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, values = null, children }: PlotProps) {
   const isWide = yTicks.some(({ text }) => text.length > NARROW_LABEL);
   return (
     <div class={isWide ? 'plot wide' : 'plot'}>
@@ -60,6 +62,7 @@ export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, ch
         {children}
         <line class="cursor" y1="0" y2={height - bottom} />
       </svg>
+      {values}
     </div>
   );
 }

@@ -1,56 +1,100 @@
-/** Draws the verdicts of checks over time, one strip a check; a worse verdict is drawn higher. */
+/** Draws the verdicts of checks over time as strips below each other, with a lane for events. */
 import { scaleUtc } from 'd3-scale';
 import { duration, minute } from '../../../core/format.ts';
 import type { Verdict } from '../../../core/model.ts';
 import type { StripsChart, VerdictInterval } from '../../model/charts.ts';
+import { percent } from './plot.tsx';
+import { MarkList } from './trend-chart.tsx';
+import { PLOT_WIDTH, tickText } from './trend-geometry.ts';
 
-const WIDTH = 640;
-const HEIGHT = 18;
-/** Keeps very short intervals visible. */
-const MIN_WIDTH = 2;
+/** Pixels. */
+const HEIGHT = 16;
+const AXIS_HEIGHT = 18;
+/** Keeps very short intervals visible; in thousandths of the width. */
+const MIN_WIDTH = 4;
 
-const heights: Record<Verdict, number> = { ok: 5, warning: 11, critical: HEIGHT, no_data: 8 };
+const heights: Record<Verdict, number> = { ok: 4, warning: 10, critical: HEIGHT, no_data: 7 };
 
 const names: Record<Verdict, string> = { ok: 'OK', warning: 'warning', critical: 'critical', no_data: 'no data' };
 
-export function StripsFigure({ chart: { strips, from, until } }: { readonly chart: StripsChart }) {
-  const scale = scaleUtc([from, until], [0, WIDTH]);
-  const x = (at: Date): number => Math.round(scale(at) * 10) / 10;
-  return (
+export function StripsFigure({ chart: { strips, marks = [], from, until } }: { readonly chart: StripsChart }) {
+  const scale = scaleUtc([from, until], [0, PLOT_WIDTH]);
+  const axis = { 'data-from': from.getTime(), 'data-until': until.getTime() };
+  const shown = marks.filter(({ at }) => at >= from && at <= until);
+  const figure = (
     <ul class="strips">
       {strips.map(({ label, intervals }) => (
         <li key={label}>
           <span class="of">{label}</span>
-          <svg
-            class="strip"
-            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={stripText(label, intervals)}
-          >
+          <svg class="strip" width="100%" height={HEIGHT} role="img" aria-label={stripText(label, intervals)} {...axis}>
             {intervals.map(({ verdict, from: start, until: end }) => (
               <rect
                 key={start.getTime()}
                 class={verdict}
-                x={x(start)}
+                x={percent(scale(start))}
                 y={HEIGHT - heights[verdict]}
-                width={Math.max(MIN_WIDTH, x(end) - x(start))}
+                width={percent(Math.max(MIN_WIDTH, scale(end) - scale(start)))}
                 height={heights[verdict]}
               >
                 <title>{`${names[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
               </rect>
             ))}
+            <line class="cursor" y1="0" y2={HEIGHT} />
           </svg>
         </li>
       ))}
-      <li aria-hidden="true">
+      {shown.length === 0 ? null : (
+        <li>
+          <span class="of">Deployments</span>
+          <svg
+            class="strip"
+            width="100%"
+            height={HEIGHT}
+            role="img"
+            aria-label={`Deployments: ${shown.map(({ at, text }) => `${text}, ${minute(at)}`).join('; ')}`}
+            {...axis}
+          >
+            {shown.map(({ at, text }) => (
+              <rect
+                key={`${at.getTime()}${text}`}
+                class="deployment"
+                x={percent(Math.max(0, scale(at) - 3))}
+                y="2"
+                width="6"
+                height={HEIGHT - 2}
+              >
+                <title>{`${text}, ${minute(at)}`}</title>
+              </rect>
+            ))}
+            <line class="cursor" y1="0" y2={HEIGHT} />
+          </svg>
+        </li>
+      )}
+      <li class="strip-axis" aria-hidden="true">
         <span />
-        <span class="strip-ends of">
-          <span>{minute(from)}</span>
-          <span>{minute(until)}</span>
-        </span>
+        <svg class="strip-times" width="100%" height={AXIS_HEIGHT}>
+          {scale.ticks(6).map((at, index) => (
+            <text
+              key={at.getTime()}
+              class={index % 2 === 1 ? 'fine' : undefined}
+              x={percent(scale(at))}
+              y={AXIS_HEIGHT - 4}
+              text-anchor={scale(at) > PLOT_WIDTH - 30 ? 'end' : scale(at) < 30 ? 'start' : 'middle'}
+            >
+              {tickText(at)}
+            </text>
+          ))}
+        </svg>
       </li>
     </ul>
+  );
+  return shown.length === 0 ? (
+    figure
+  ) : (
+    <div>
+      {figure}
+      <MarkList marks={shown} />
+    </div>
   );
 }
 

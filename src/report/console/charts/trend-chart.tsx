@@ -1,13 +1,6 @@
 /** Draws a measure over time with its confidence band, normal range, thresholds and events, and the table of its values. */
 import { formatValue, minute, range, type Unit } from '../../../core/format.ts';
-import {
-  shownFrom,
-  type TrendChart,
-  type TrendLevel,
-  type TrendMark,
-  type TrendPoint,
-  type TrendSeries,
-} from '../../model/charts.ts';
+import { shownFrom, type TrendChart, type TrendMark, type TrendPoint, type TrendSeries } from '../../model/charts.ts';
 import { Plot, percent, Stretched } from './plot.tsx';
 import { markGroups, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
@@ -37,6 +30,15 @@ export function TrendFigure({
         {chart.from === undefined && from > page.from ? <span class="of"> no data before {minute(from)}</span> : null}
       </span>
       {isEmpty ? null : <Latest series={series} unit={unit} />}
+      {isEmpty || levels.length === 0 ? null : (
+        <span class="levels">
+          {levels.map(({ text, isThreshold }) => (
+            <span key={text} class={isThreshold ? 'level-key threshold' : 'level-key'}>
+              {text}
+            </span>
+          ))}
+        </span>
+      )}
     </figcaption>
   );
   if (isEmpty)
@@ -68,6 +70,7 @@ export function TrendFigure({
         yTicks={yTicks.map((tick) => ({ place: y(tick), text: formatValue(tick, unit) }))}
         xTicks={xTicks.map(({ at, text }) => ({ place: x(at), text }))}
         axis={{ from, until }}
+        values={<Values title={title} series={series} unit={unit} />}
       >
         {spans.map(({ verdict, ...span }) => {
           const [start, end] = [Math.max(0, x(span.from)), Math.min(1000, x(span.until))];
@@ -109,52 +112,21 @@ export function TrendFigure({
               ))}
           </g>
         ))}
-        <Levels levels={levels} y={y} top={top} />
+        {levels.map(({ value, text, isThreshold }) => (
+          <line
+            key={text}
+            class={isThreshold ? 'level threshold' : 'level'}
+            x1="0"
+            x2="100%"
+            y1={y(value)}
+            y2={y(value)}
+          />
+        ))}
         <Marks marks={marks} x={x} size={plot} />
       </Plot>
-      {marks.length === 0 || size === 'small' ? null : (
-        <ol class="marks">
-          {marks.map(({ at, text, kind = 'deployment' }) => (
-            <li key={`${at.toISOString()}${text}`} class={kind}>
-              {text}, {minute(at)}
-            </li>
-          ))}
-        </ol>
-      )}
-      <Values title={title} series={series} unit={unit} />
+      {marks.length === 0 || size === 'small' || chart.hasMarkList === false ? null : <MarkList marks={marks} />}
     </figure>
   );
-}
-
-/** Labels that are closer than this to the one before are written at the other end of their line. */
-const LABEL_HEIGHT = 15;
-
-function Levels({
-  levels,
-  y,
-  top,
-}: {
-  readonly levels: readonly TrendLevel[];
-  readonly y: (value: number) => number;
-  readonly top: number;
-}) {
-  const places = levels.map(({ value }) => y(value));
-  return levels.map(({ text, isThreshold }, index) => {
-    const place = places[index] ?? 0;
-    const isBeside = places.slice(0, index).some((other) => Math.abs(other - place) < LABEL_HEIGHT);
-    return (
-      <g key={text} class={isThreshold ? 'level threshold' : 'level'}>
-        <line x1="0" x2="100%" y1={place} y2={place} />
-        <text
-          x={isBeside ? '100%' : 4}
-          y={place - top < LABEL_HEIGHT ? place + 13 : place - 5}
-          text-anchor={isBeside ? 'end' : undefined}
-        >
-          {text}
-        </text>
-      </g>
-    );
-  });
 }
 
 /** Draws the numbered lines of events; numbers that would overlap are written as a range. */
@@ -191,6 +163,19 @@ function Marks({
         </text>
       ))}
     </g>
+  );
+}
+
+/** Texts of the numbered lines of events. */
+export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
+  return (
+    <ol class="marks">
+      {marks.map(({ at, text, kind = 'deployment' }) => (
+        <li key={`${at.toISOString()}${text}`} class={kind}>
+          {text}, {minute(at)}
+        </li>
+      ))}
+    </ol>
   );
 }
 

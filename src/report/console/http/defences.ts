@@ -1,16 +1,16 @@
 /**
  * Protection of the pages against other sites: security headers and a check of the origin of forms. Also serves the style
- * sheet and the icon, the only resources that pages load.
+ * sheet, the script and the icon, the only resources that pages load.
  */
 import path from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 
-/** Allows only our own style sheet and icon; no scripts, no framing by other sites. */
+/** Allows only our own style sheet, script and icon; no script within a page, no framing by other sites. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',
@@ -54,7 +54,7 @@ const root = path.join(import.meta.dirname, '../../../../src/report/console/asse
 export async function addAssets(app: FastifyInstance): Promise<void> {
   // Pages request the style sheet of their version: all files of an npm package have the same date, so it cannot be used.
   await app.register(fastifyStatic, { root, serve: false, lastModified: false, cacheControl: false });
-  for (const name of ['style.css', 'icon.svg']) {
+  for (const name of ['style.css', 'pages.js', 'icon.svg']) {
     app.get(`/${name}`, (_request, reply) => {
       secure(reply);
       return reply.header('cache-control', 'no-cache').sendFile(name);

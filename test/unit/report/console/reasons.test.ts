@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTimeRange } from '../../../../src/report/console/links.ts';
 import { renderPage } from '../../../../src/report/console/render.tsx';
 import type { Content } from '../../../../src/report/model/content.ts';
-import { reasonList } from '../../../../src/report/status/status-page.ts';
+import { reasonList } from '../../../../src/report/status/overview-page.ts';
 import { NOON } from '../../../support/builders.ts';
 
 const html = (content: Content) => {

@@ -34,8 +34,10 @@ import type { Sign } from '../../rules/signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
-/** `brief`: omits opposing evidence and other causes; `record`: for the page of the incident. */
-type Extent = 'full' | 'brief' | 'record';
+/**
+ * `card`: only cause and action; `brief`: omits opposing evidence and other causes; `record`: for the page of the incident.
+ */
+type Extent = 'full' | 'card' | 'brief' | 'record';
 
 /** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
@@ -44,21 +46,23 @@ const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
   const { pipeline, id, alerts, openedAt, closedAt, confirmedAt } = incident;
+  const isCard = extent === 'card';
   const content: Content = [
     findings(incident, extent),
-    further(incident),
-    styledParagraph(
-      'quiet',
-      closedAt === null ? 'Firing since ' : 'Fired from ',
-      time(openedAt),
-      closedAt !== null && [' to ', time(closedAt)],
-      `: ${alerts.join('; ')}. `,
-      extent !== 'record' && link('Incident', incidentPath(id)),
-    ),
+    !isCard && further(incident),
+    !isCard &&
+      styledParagraph(
+        'quiet',
+        closedAt === null ? 'Firing since ' : 'Fired from ',
+        time(openedAt),
+        closedAt !== null && [' to ', time(closedAt)],
+        `: ${alerts.join('; ')}. `,
+        extent !== 'record' && link('Incident', incidentPath(id)),
+      ),
     closedAt === null &&
       confirmedAt === null &&
       styledParagraph('quiet', 'This is a first diagnosis. The next diagnosis, within a minute, may correct it.'),
-    extent !== 'brief' && others(incident),
+    extent !== 'brief' && !isCard && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
 }
@@ -83,9 +87,11 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
         styled('confidence', `${one.confidence} confidence, ${probabilityText(one.probability)}`),
       ),
     ),
-    extent === 'brief'
-      ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
-      : evidence(supporting, first?.opposing ?? [], diagnosis),
+    extent === 'card'
+      ? null
+      : extent === 'brief'
+        ? evidence(supporting.slice(0, MAX_IN_BRIEF), [], diagnosis)
+        : evidence(supporting, first?.opposing ?? [], diagnosis),
   ];
 }
 

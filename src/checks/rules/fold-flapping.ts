@@ -1,0 +1,35 @@
+/** Folds the changes of a check that only gained and lost its data, so that its failures are not lost among them. */
+import type { Verdict } from '../../core/model.ts';
+
+interface Change {
+  readonly from: Verdict | null;
+  readonly to: Verdict;
+}
+
+/** One change, or several in a row between OK and no data. */
+export type FoldedChange<One extends Change> =
+  | { readonly kind: 'change'; readonly change: One }
+  | { readonly kind: 'flapping'; readonly newest: One; readonly oldest: One; readonly times: number };
+
+/** Fewer changes in a row are shown one by one. */
+const MIN_FOLDED = 3;
+
+/** @param changes of one check, newest first */
+export function foldFlapping<One extends Change>(changes: readonly One[]): FoldedChange<One>[] {
+  const streaks: One[][] = [];
+  for (const change of changes) {
+    const streak = streaks.at(-1);
+    if (streak !== undefined && isOnlyData(change) && streak.every(isOnlyData)) streak.push(change);
+    else streaks.push([change]);
+  }
+  return streaks.flatMap((streak): FoldedChange<One>[] => {
+    const [newest, oldest] = [streak[0], streak.at(-1)];
+    if (streak.length < MIN_FOLDED || newest === undefined || oldest === undefined)
+      return streak.map((change) => ({ kind: 'change', change }));
+    return [{ kind: 'flapping', newest, oldest, times: streak.filter(({ to }) => to === 'no_data').length }];
+  });
+}
+
+function isOnlyData({ from, to }: Change): boolean {
+  return [from ?? 'ok', to].every((verdict) => verdict === 'ok' || verdict === 'no_data');
+}

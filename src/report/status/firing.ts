@@ -1,0 +1,70 @@
+/** What fires on a pipeline, in the order in which an engineer asks: what broke, since when, why, what to do. */
+import { diagnosisOf } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { incidentPath, runQueries } from '../console/links.ts';
+import type { Content, ContentNode } from '../model/content.ts';
+import { age, group, link, quiet, strong, styledParagraph, time } from '../model/show.ts';
+import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
+
+/** Headlines of the firing alerts and reasons, worst first; empty for a healthy pipeline. */
+function headlinesOf({ alerts, reasons }: PipelineStatus): readonly string[] {
+  const firing = (['critical', 'warning'] as const).flatMap((severity) =>
+    alerts.filter((alert) => alert.severity === severity).map(({ headline }) => headline),
+  );
+  return firing.length > 0 ? firing : reasons.map(({ sentence }) => sentence);
+}
+
+/** When the pipeline started to fail; null if unknown. */
+function firingSince({ checks }: PipelineStatus, incident: Incident | null): Date | null {
+  if (incident !== null) return incident.openedAt;
+  const times = checks.flatMap(({ verdict, isQuiet, since }) => (verdict === 'ok' || isQuiet ? [] : (since ?? [])));
+  return times.length === 0 ? null : new Date(Math.min(...times.map((at) => at.getTime())));
+}
+
+/** What is wrong, in a few words; null for a healthy pipeline. */
+export function headlineOf(status: PipelineStatus): string | null {
+  const [first] = headlinesOf(status);
+  return first === undefined ? null : sentenceCase(first);
+}
+
+/**
+ * Since when the pipeline fails, the likely cause and what to do about it, in a few lines.
+ *
+ * @param withHeadline false where the title of the page is the headline
+ */
+export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
+  const { state, unknowns } = status;
+  const [first, ...others] = headlinesOf(status);
+  if (first === undefined) return styledParagraph('quiet', healthySentence(unknowns));
+  const since = firingSince(status, incident);
+  return [
+    styledParagraph(
+      'headline',
+      withHeadline && [strong(sentenceCase(first)), ' '],
+      since !== null && [withHeadline ? 'since ' : 'Since ', time(since), ' ', quiet(age(since))],
+      others.length > 0 && quiet(withHeadline ? ` and ${others.length} more` : ` and ${others.length} more below`),
+    ),
+    diagnosisOf(state, incident, 'card'),
+    actions(status, incident),
+  ];
+}
+
+/** Links to what an engineer opens next. */
+function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null): ContentNode | null {
+  const [alert] = alerts.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'));
+  if (alert === undefined && incident === null) return null;
+  return group(
+    'links',
+    incident !== null && link('Incident', incidentPath(incident.id)),
+    alert !== undefined && link('Runbook', `/runbooks/${alert.rule}`),
+    incident !== null &&
+      incident.runId !== null &&
+      runQueries('Queries that show it', incident.runId, 'regressed', incident.referenceRunId),
+    link('Deployments', '/deployments', { pipeline }),
+  );
+}
+
+/** Headlines start with the name of a measure, which keeps its case, or with a word. */
+function sentenceCase(text: string): string {
+  return /^[a-z][a-z]* /.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
+}

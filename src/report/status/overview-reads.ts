@@ -1,0 +1,91 @@
+/** Reads the data of the status page and of the overview of a pipeline. */
+import { type Context, onReplica } from '../../core/context.ts';
+import type { Verdict } from '../../core/model.ts';
+import { deploymentsWithin } from '../../golden/edge/pages/golden-reads.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { isOverviewSeries } from '../../measures/shown-measures.ts';
+import { pageOf, type Query } from '../console/http/visit.ts';
+import type { TimeRange } from '../console/links.ts';
+import { openIncidentOf, type PipelineStatus } from './pipeline-status.ts';
+import { readQuality } from './quality-charts.ts';
+import { readStatus, readStatuses } from './read-status.ts';
+
+const PAGE_SIZE = 10;
+
+/** Reads the status of all pipelines, and the charts of those on the page: worst first, filtered by a part of their names. */
+export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
+  const [statuses, open] = await Promise.all([readStatuses(onReplica(context)), context.db.incidents.open()]);
+  const wanted = (query['filter'] ?? '').trim();
+  const found = worstFirst(statuses).filter(({ pipeline }) => pipeline.toLowerCase().includes(wanted.toLowerCase()));
+  const page = Math.min(pageOf(query), Math.max(1, Math.ceil(found.length / PAGE_SIZE)));
+  const cards = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE).map(async (status) => {
+    const [quality, [last]] = await Promise.all([
+      readQuality(context, status, range),
+      context.db.incidents.list({ pipeline: status.pipeline, limit: 1 }),
+    ]);
+    return { status, incident: openIncidentOf(status, open), last: last ?? null, quality };
+  });
+  return {
+    cards: await Promise.all(cards),
+    states: statuses.map(({ state }) => state),
+    filter: wanted,
+    found: found.length,
+    page,
+    pageSize: PAGE_SIZE,
+    range,
+  };
+}
+
+/** Missing data hides what is worse, so it comes before a warning. */
+export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
+
+function worstFirst(statuses: readonly PipelineStatus[]): PipelineStatus[] {
+  return verdictsWorstFirst.flatMap((state) => statuses.filter((status) => status.state === state));
+}
+
+const MAX_INCIDENTS = 20;
+const MAX_EARLIER = 6;
+const MAX_TRANSITIONS = 1000;
+
+export async function readOverviewPage(context: Context, pipeline: WatchedPipeline, range: TimeRange) {
+  const { name } = pipeline;
+  const { db, reads } = context;
+  const { from, until } = range;
+  const [status, incidents, within, transitions] = await Promise.all([
+    readStatus(onReplica(context), pipeline),
+    db.incidents.list({ pipeline: name, limit: MAX_EARLIER + 1 }),
+    db.incidents.list({ pipeline: name, during: range, limit: MAX_INCIDENTS }),
+    db.checks.transitions({ pipeline: name, since: from, until, limit: MAX_TRANSITIONS }),
+  ]);
+  const series = status.measurements.filter(isOverviewSeries);
+  const segments = [...new Set(series.map(({ segment }) => segment))];
+  const [quality, deployments, trends] = await Promise.all([
+    readQuality(context, status, range),
+    deploymentsWithin(context, name, from, until),
+    Promise.all(
+      segments.map(async (segment) => {
+        const measures = series.flatMap((one) => (one.segment === segment ? [one.measure] : []));
+        return [segment, await reads.measurements.trends({ pipeline: name, segment, measures }, from, until)] as const;
+      }),
+    ),
+  ]);
+  return {
+    status,
+    incident: openIncidentOf(
+      status,
+      incidents.filter(({ closedAt }) => closedAt === null),
+    ),
+    /** Closed incidents, newest first. */
+    earlier: incidents.filter(({ closedAt }) => closedAt !== null).slice(0, MAX_EARLIER),
+    /** Incidents within the range. */
+    within,
+    transitions,
+    quality,
+    /** Within the range, oldest first. */
+    deployments,
+    /** Points by segment and measure. */
+    trends: new Map(trends),
+    range,
+    now: context.clock.now(),
+  };
+}

@@ -1,0 +1,117 @@
+/** The four charts that show at a glance how good a pipeline is: golden quality, live relevance, coverage, and errors. */
+import type { CheckState } from '../../checks/rules/check-state.ts';
+import type { Context } from '../../core/context.ts';
+import { formatValue } from '../../core/format.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { densityLevels } from '../../density/edge/sections.ts';
+import { goldenChart } from '../../golden/edge/pages/golden-page.ts';
+import type { Measure } from '../../math/ir/metric-key.ts';
+import { isThresholdMeasure, measureRow, thresholdPolicy } from '../../measures/rules/measure-table.ts';
+import type { TimeRange } from '../console/links.ts';
+import { shownFrom, type TrendChart, type TrendLevel, type TrendPoint } from '../model/charts.ts';
+import { measureChart } from '../model/measures.ts';
+import type { PipelineStatus } from './pipeline-status.ts';
+
+/** By what users get: judged answers, else what users think of them, else what they click. The first with values is shown. */
+const relevanceMeasures = ['live_hit_rate', 'live_ndcg', 'feedback_positive_ratio', 'clicked_query_ratio'] as const;
+const COVERAGE = 'query_uncovered_ratio';
+const ERRORS = 'error_ratio';
+const LATENCY = 'retriever_latency_p95_seconds';
+
+export type Quality = Awaited<ReturnType<typeof readQuality>>;
+
+/** Reads the values of the four charts. */
+export async function readQuality({ reads }: Context, status: PipelineStatus, { from, until }: TimeRange) {
+  const { pipeline, checks } = status;
+  const set = headlineSet(status);
+  const key = goldenMeasure(checks, set);
+  const [scores, measured, latency] = await Promise.all([
+    set === null ? null : reads.golden.runReads.trends({ pipeline, goldenSet: set, from, until, measures: [key] }),
+    reads.measurements.trends(
+      { pipeline, segment: ALL_SEGMENT, measures: [...relevanceMeasures, COVERAGE, ERRORS] },
+      from,
+      until,
+    ),
+    set === null || !isLatencyFiring(checks)
+      ? null
+      : reads.measurements.trends({ pipeline, segment: `golden_set=${set}`, measures: [LATENCY] }, from, until),
+  ]);
+  return { set, measure: key, scores: scores?.get(key) ?? [], measured, latency: latency?.get(LATENCY) ?? null };
+}
+
+/** The golden set whose check fails, else the first that has completed. */
+function headlineSet({ golden, checks }: PipelineStatus): string | null {
+  const failing = checks.find(({ goldenSet, verdict }) => goldenSet !== null && isFiring(verdict))?.goldenSet;
+  return failing ?? golden.find(({ completed }) => completed !== null)?.goldenSet ?? golden[0]?.goldenSet ?? null;
+}
+
+function isFiring(verdict: CheckState['verdict']): boolean {
+  return verdict === 'critical' || verdict === 'warning';
+}
+
+/** The measure with a threshold on the set, since that is what the team agreed on; else nDCG. */
+function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
+  const own = checks.filter(({ kind, goldenSet }) => kind === 'floor' && goldenSet === set);
+  const check = own.find(({ verdict }) => isFiring(verdict)) ?? own[0];
+  return (check?.measure.split('@')[0] ?? 'ndcg') as Measure;
+}
+
+/** Latency takes the place of errors while only its check fails. */
+function isLatencyFiring(checks: readonly CheckState[]): boolean {
+  const fires = (measure: string) => checks.some((check) => check.measure === measure && isFiring(check.verdict));
+  return fires(LATENCY) && !fires(ERRORS);
+}
+
+/** @param rest what all four have in common, such as their size and the events of the pipeline */
+export function qualityCharts(
+  { pipeline, checks, golden }: PipelineStatus,
+  { set, measure, scores, measured, latency }: Quality,
+  { from, until }: TimeRange,
+  rest: Partial<TrendChart>,
+): TrendChart[] {
+  const pointsOf = (name: string): readonly TrendPoint[] => measured.get(name) ?? [];
+  const relevance =
+    relevanceMeasures.find((name) => checks.some((check) => check.measure === name && isFiring(check.verdict))) ??
+    relevanceMeasures.find((name) => pointsOf(name).length > 0) ??
+    relevanceMeasures[0];
+  const own = latency === null ? [relevance, COVERAGE, ERRORS] : [relevance, COVERAGE];
+  const axis = { from: shownFrom(from, until, [scores, ...own.map(pointsOf), latency ?? []].flat()), until };
+  const id = (name: string) => `${pipeline}-${name}`;
+  const cutoffs = golden.find(({ goldenSet }) => goldenSet === set)?.completed?.scores.map(({ k }) => k) ?? [];
+  const k = Math.max(0, ...cutoffs);
+  const ofGolden = goldenChart(id('golden'), measure, k, scores, {
+    ...rest,
+    ...axis,
+    levels: checks.flatMap((check) =>
+      check.kind === 'floor' && check.goldenSet === set && check.measure === `${measure}@${k}` ? [levelOf(check)] : [],
+    ),
+    empty: set === null ? 'No golden set runs on this pipeline.' : `No run of ${set} completed in this time.`,
+  });
+  const chart = (name: string, points: readonly TrendPoint[], empty: string) =>
+    measureChart(name, points, {
+      ...rest,
+      ...axis,
+      id: id(name),
+      limits: [0, measureRow(name).scale === 'share' ? 1 : null],
+      levels: [
+        ...checks.flatMap((check) => (check.measure === name && check.kind === 'threshold' ? [levelOf(check)] : [])),
+        ...(densityLevels[name] ?? []),
+      ],
+      empty,
+    });
+  return [
+    { ...ofGolden, title: set === null ? ofGolden.title : `${ofGolden.title} on ${set}` },
+    chart(relevance, pointsOf(relevance), 'No judged answers, feedback or clicks in this time.'),
+    chart(COVERAGE, pointsOf(COVERAGE), 'Coverage was not measured in this time.'),
+    latency === null
+      ? chart(ERRORS, pointsOf(ERRORS), 'No live queries in this time.')
+      : chart(LATENCY, latency, 'No golden run completed in this time.'),
+  ];
+}
+
+/** `critical below 0.7` */
+function levelOf({ kind, measure, severity, threshold }: CheckState): TrendLevel {
+  const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
+  const unit = kind === 'floor' ? 'score' : measureRow(measure).scale;
+  return { value: threshold, text: `${severity} ${worse} ${formatValue(threshold, unit)}`, isThreshold: true };
+}
