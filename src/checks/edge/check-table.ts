@@ -1,4 +1,6 @@
 /** Table of configured checks: verdict, explanation, and time of the last change. */
+import type { Unit } from '../../core/format.ts';
+import { measureRow } from '../../measures/rules/measure-table.ts';
 import { checkHistory, pipelinePath } from '../../report/console/links.ts';
 import type { Table } from '../../report/model/content.ts';
 import { age, link, missing, note, quiet, table, time, value, verdictBadge, why } from '../../report/model/show.ts';
@@ -19,25 +21,35 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
       'Verdict',
       (check) => [
         verdictBadge(check.verdict, isBlind(check)),
-        check.verdict !== 'ok' && note(`${check.severity} check`),
+        (check.verdict === 'no_data' || (check.verdict === 'warning' && check.severity === 'critical')) &&
+          note(`${check.severity} check`),
       ],
     ],
     ['Since (UTC)', ({ since }) => (since === null ? missing('unknown') : [time(since), ' ', quiet(age(since))])],
     [
       'Value',
-      ({ value: last, kind, isTooOld }) =>
-        last === null
-          ? missing(isTooOld ? 'withheld' : 'none')
-          : [value(last, 'score'), kind === 'density_drift' && note('of the alert level')],
+      (check) => {
+        const { value: last, kind, threshold, isTooOld } = check;
+        if (last === null) return missing(isTooOld ? 'withheld' : 'none');
+        // An e-value has no unit that a reader knows.
+        if (kind === 'density_drift') return last >= threshold ? 'drift confirmed' : 'not confirmed';
+        return value(last, unitOf(check));
+      },
       'number',
     ],
-    ['Threshold', ({ threshold }) => value(threshold, 'score'), 'number'],
+    ['Threshold', (check) => check.kind !== 'density_drift' && value(check.threshold, unitOf(check)), 'number'],
     [
-      'Judged',
+      'Evaluated',
       ({ evaluatedAt, isTooOld }) => (evaluatedAt === null ? missing('never') : age(evaluatedAt, isTooOld)),
       'number',
     ],
   ]);
+}
+
+/** Unit of the value and of the threshold. */
+export function unitOf({ kind, measure }: Pick<CheckState, 'kind' | 'measure'>): Unit {
+  if (kind === 'threshold') return measureRow(measure).scale;
+  return kind === 'stale_labels' ? 'share' : kind === 'forbidden_results' ? 'count' : 'score';
 }
 
 function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {

@@ -15,7 +15,6 @@ import {
   link,
   more,
   note,
-  paragraph,
   pipelineChoices,
   quiet,
   section,
@@ -31,7 +30,7 @@ import { chosen } from '../../report/status/status-reads.ts';
 import { type CheckTransition, readCheckStates } from '../check-store.ts';
 import type { CheckState } from '../rules/check-state.ts';
 import { type FoldedChange, foldFlapping } from '../rules/fold-flapping.ts';
-import { checkTable } from './check-table.ts';
+import { checkTable, unitOf } from './check-table.ts';
 
 export function checksPage(data: ChecksPageData): PageContent {
   const { checks, incidents, pipelines, pipeline, check } = data;
@@ -45,17 +44,21 @@ export function checksPage(data: ChecksPageData): PageContent {
     section: 'checks',
     content: [
       pipelineChoices('/checks', pipelines, pipeline),
-      check !== null && paragraph('Only ', strong(check), '. ', link('All checks', '/checks', { pipeline })),
+      check !== null &&
+        styledParagraph('asked', 'Only ', strong(check), '. ', link('All checks', '/checks', { pipeline })),
       checks.length === 0
         ? noCheck(check)
         : [
-            section(
-              'failing',
-              'Firing',
-              {},
-              failing.length === 0 ? lead('None: all checks with data pass.') : shown('Failing checks', failing),
-              incidents.filter((one) => firing.has(one.pipeline)).map((incident) => diagnosisPanel(incident, 'brief')),
-            ),
+            (failing.length > 0 || check === null) &&
+              section(
+                'failing',
+                'Firing',
+                {},
+                failing.length === 0 ? lead('None: all checks with data pass.') : shown('Failing checks', failing),
+                incidents
+                  .filter((one) => firing.has(one.pipeline))
+                  .map((incident) => diagnosisPanel(incident, 'brief')),
+              ),
             withoutData.length > 0 && section('no-data', 'No data', {}, shown('Checks without data', withoutData)),
             passing.length > 0 &&
               section(
@@ -97,10 +100,11 @@ function history(data: ChecksPageData): Section {
 
 /** The changes of each check, folded unless there is only one check; those that failed longest first. */
 function changesByCheck(data: ChecksPageData): Content {
-  const { transitions, pipeline, check } = data;
-  const names = [...new Set(transitions.map((one) => `${pipeline === null ? `${one.pipeline}: ` : ''}${one.check}`))];
+  const { transitions, pipelines, pipeline, check } = data;
+  const prefix = (own: string) => (pipeline === null && pipelines.length > 1 ? `${own}: ` : '');
+  const names = [...new Set(transitions.map((one) => `${prefix(one.pipeline)}${one.check}`))];
   const found = names.map((name) => {
-    const own = transitions.filter((one) => `${pipeline === null ? `${one.pipeline}: ` : ''}${one.check}` === name);
+    const own = transitions.filter((one) => `${prefix(one.pipeline)}${one.check}` === name);
     const failures = own.filter(({ to }) => to === 'critical' || to === 'warning');
     const ms = failures.reduce((sum, one) => sum + (one.endedAt ?? data.now).getTime() - one.occurredAt.getTime(), 0);
     return { name, own, failures: failures.length, ms };
@@ -131,7 +135,7 @@ function changeTable(transitions: readonly CheckTransition[], { checks }: Checks
           : `No data ${plural(row.times, 'time')} since ${minute(row.oldest.occurredAt)}, without a failure in between.`,
     ],
     ['For', (row) => lasted(newestOf(row), stateOf(newestOf(row)) !== undefined), 'number'],
-    ['Value', (row) => row.kind === 'change' && measured(row.change), 'minor number'],
+    ['Value', (row) => row.kind === 'change' && measured(row.change, stateOf(row.change)), 'minor number'],
   ]);
 }
 
@@ -142,7 +146,7 @@ export function transitionTable(transitions: readonly CheckTransition[]): Table 
     ['Check', (one) => [checkHistory(one.pipeline, one.check), quiet(` ${one.pipeline}`), why(one.explanation)]],
     ['Became', became],
     ['For', (one) => lasted(one, true), 'number'],
-    ['Value', measured, 'minor number'],
+    ['Value', (one) => measured(one, undefined), 'minor number'],
   ]);
 }
 
@@ -155,8 +159,12 @@ function lasted({ occurredAt, endedAt }: CheckTransition, isConfigured: boolean)
   return [age(occurredAt), note(isConfigured ? 'so far' : 'no longer configured')];
 }
 
-function measured({ value: last, segment }: CheckTransition): Content {
-  return [last !== null && value(last, 'score'), segment !== null && segment !== 'all' && note(segment)];
+function measured({ value: last, segment }: CheckTransition, check: CheckState | undefined): Content {
+  if (check?.kind === 'density_drift') return null;
+  return [
+    last !== null && value(last, check === undefined ? 'score' : unitOf(check)),
+    segment !== null && segment !== 'all' && note(segment),
+  ];
 }
 
 const words = { ok: 'OK', warning: 'a warning', critical: 'critical', no_data: 'without data' } as const;
@@ -175,7 +183,7 @@ function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState |
   };
 }
 
-function strips({ checks, transitions, pipeline, isWhole, range, now }: ChecksPageData): Content {
+function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now }: ChecksPageData): Content {
   // Strips need every change within the range.
   if (!isWhole) return null;
   const { from } = range;
@@ -184,7 +192,9 @@ function strips({ checks, transitions, pipeline, isWhole, range, now }: ChecksPa
     const { pipeline: own, name } = state;
     const changes = transitions.filter((one) => one.pipeline === own && one.check === name);
     const intervals = verdictIntervals(changes, state, from, until);
-    return intervals.length === 0 ? [] : [{ label: pipeline === null ? `${own}: ${name}` : name, intervals }];
+    return intervals.length === 0
+      ? []
+      : [{ label: pipeline === null && pipelines.length > 1 ? `${own}: ${name}` : name, intervals }];
   });
   return shown.length > 0 && { kind: 'strips', strips: shown, from, until };
 }

@@ -11,7 +11,7 @@ import type { LabelProbe } from '../rules/labels.ts';
 import type { NoAnswerResults, OutcomeCounts, QueryAnswer, RunStages, SegmentScore } from '../rules/run.ts';
 import { type AnswerEnd, type RunFailure, runFailure } from '../rules/run-failure.ts';
 import { insertComparison, insertStaleLabels } from './run-comparisons.ts';
-import { readLatestScores, readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
+import { readScoreTrends, type ScoreTrendRequest } from './score-trends.ts';
 
 export interface RunEnd {
   readonly status: Exclude<RunStatus, 'running'>;
@@ -276,8 +276,6 @@ export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unk
 export function createRunReads(pool: pg.Pool) {
   return {
     trends: (request: ScoreTrendRequest) => readScoreTrends(pool, request),
-
-    latestScores: (...request: AfterPool<typeof readLatestScores>) => readLatestScores(pool, ...request),
 
     /** Returns the latest full runs of a set that started in [from, until), oldest first. */
     async history(request: {

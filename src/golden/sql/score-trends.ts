@@ -2,7 +2,6 @@
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
-import { queryRows } from '../../platform/postgres/rows.ts';
 
 /** Score of a run over all queries at its largest cutoff. */
 export type ScorePoint = ReturnType<typeof pointOf>;
@@ -61,49 +60,6 @@ export async function readScoreTrends(
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? points.slice(1) : points));
   }
   return trends;
-}
-
-/**
- * Returns the latest completed runs of several sets within a time span, by one measure, oldest first, keyed by
- * `trendKey`.
- */
-export async function readLatestScores(
-  pool: Pool,
-  sets: readonly SetOfPipeline[],
-  {
-    from,
-    until,
-    measure,
-    limit,
-  }: { readonly from: Date; readonly until: Date; readonly measure: Measure; readonly limit: number },
-): Promise<ReadonlyMap<string, readonly ScorePoint[]>> {
-  const rows = await queryRows<{ pipeline: string; goldenSet: string; score: number[] }>(
-    pool,
-    `select t.pipeline, t.golden_set,
-            array[s.mean, extract(epoch from r.started_at)::double precision, s.ci_low, s.ci_high] as score
-       from unnest($1::text[], $2::text[]) as t (pipeline, golden_set)
-      cross join (select $5::text as measure) m
-      cross join lateral (
-        select id, started_at from golden_runs
-         where pipeline = t.pipeline and golden_set = t.golden_set and purpose = 'full' and status = 'completed'
-           and started_at >= $3::timestamptz and started_at < $4::timestamptz
-         order by started_at desc limit $6::integer) r
-      cross join lateral (${ofRun()}) s
-      order by r.started_at`,
-    [sets.map((set) => set.pipeline), sets.map((set) => set.goldenSet), from, until, measure, limit],
-  );
-  const latest = new Map<string, ScorePoint[]>(sets.map((set) => [trendKey(set), []]));
-  for (const { score, ...set } of rows) latest.get(trendKey(set))?.push(pointOf(score));
-  return latest;
-}
-
-interface SetOfPipeline {
-  readonly pipeline: string;
-  readonly goldenSet: string;
-}
-
-export function trendKey({ pipeline, goldenSet }: SetOfPipeline): string {
-  return JSON.stringify([pipeline, goldenSet]);
 }
 
 function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { readLatestScores, readScoreTrends, trendKey } from '../../../../src/golden/sql/score-trends.ts';
+import { readScoreTrends } from '../../../../src/golden/sql/score-trends.ts';
 import { aScore } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { anEnd, importSet, minutes, putRun } from '../../../support/golden-runs.ts';
@@ -40,16 +40,5 @@ describe('the scores of a golden set over time', () => {
     const asked = { ...set, from: minutes(0), until: minutes(60 * 24 * 90), measures: ['ndcg'] as const };
     const trends = await readScoreTrends(database.pool, asked);
     expect(trends.get('ndcg')?.map(({ value }) => value)).toEqual([0.1, 0.9]);
-  });
-
-  it('are read for several sets at once, the latest of each', async () => {
-    const [first, second] = [await runsOf([0.8, 0.7, 0.9]), await runsOf([0.5])];
-    const none = { pipeline: 'none', goldenSet: 'faq' };
-    const asked = { from: minutes(0), until: minutes(300), measure: 'ndcg', limit: 2 } as const;
-    const latest = await readLatestScores(database.pool, [first, second, none], asked);
-    const valuesOf = (set: typeof first) => latest.get(trendKey(set))?.map(({ value }) => value);
-    expect(valuesOf(first)).toEqual([0.7, 0.9]);
-    expect(valuesOf(second)).toEqual([0.5]);
-    expect(valuesOf(none)).toEqual([]);
   });
 });
