@@ -54,11 +54,11 @@ export function measureIsolation(answers: number, seed = SEED) {
   names.delete('public');
   const tenants = [...names];
   const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];
-  let [reported, leaks, found, nanoseconds] = [0, 0, 0, 0];
-  /** Timed in blocks, because a clock costs more than a rule. */
-  const BLOCK = 10_000;
+  let [reported, leaks, found, microseconds] = [0, 0, 0, 0];
+  /** Timed in blocks, because a clock costs more than a rule; in processor time, because other work shares the machine. */
+  const BLOCK = 1000;
   for (let done = 0; done < answers; done += BLOCK) {
-    const block = Array.from({ length: BLOCK }, (_, index): IsolatedAnswer & { readonly isLeak: boolean } => {
+    const drawn = Array.from({ length: BLOCK }, (_, index): IsolatedAnswer & { readonly isLeak: boolean } => {
       const tenant = pick(tenants);
       const region = pick(regions);
       const isLeak = index % LEAK_EVERY === LEAK_EVERY - 1;
@@ -74,11 +74,14 @@ export function measureIsolation(answers: number, seed = SEED) {
       }
       return { segments: { tenant, region }, results, isLeak };
     });
-    const startedAt = process.hrtime.bigint();
+    // As they arrive: texts that JSON.parse made, not ones that are still joined lazily.
+    const block = JSON.parse(JSON.stringify(drawn)) as typeof drawn;
+    const startedAt = process.cpuUsage();
     const violated = block.map((answer) =>
       rules.some((rule) => typeof (evaluateRule(rule, answer) ?? '') === 'object'),
     );
-    nanoseconds += Number(process.hrtime.bigint() - startedAt);
+    const { user, system } = process.cpuUsage(startedAt);
+    microseconds += user + system;
     for (const [index, { isLeak }] of block.entries()) {
       if (isLeak) {
         leaks += 1;
@@ -93,7 +96,7 @@ export function measureIsolation(answers: number, seed = SEED) {
     clean_answers_reported: reported,
     leaks,
     leaks_found: found,
-    microseconds_per_query: Math.round(nanoseconds / answers / 10) / 100,
+    microseconds_per_query: Math.round((100 * microseconds) / answers) / 100,
   };
 }
 

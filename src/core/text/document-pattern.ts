@@ -52,8 +52,9 @@ export function fillPattern(
 
 /** Returns the value of a segment; null if it is missing or empty. */
 export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
-  const value = Object.hasOwn(values, key) ? values[key] : undefined;
-  return value === undefined || value === '' ? null : value;
+  const value: unknown = values[key];
+  // What an object inherits is never a text.
+  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 export function matchesPattern({ text, isPrefix }: FilledPattern, value: string): boolean {
