@@ -40,7 +40,7 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
       diagnose: (pipeline, id) => queue.enqueue(diagnoseAlertsJob.name, { pipeline }, `diagnose-${id}`),
       drawIncident: async (incident) => {
         const chart = await readIncidentChart(context, incident, clock.now());
-        return chart === null ? null : trendImage(chart);
+        return chart === null ? null : trendImage({ ...chart, title: `${incident.pipeline}: ${chart.title}` });
       },
       notify: () =>
         queue.enqueue(sendNotificationsJob.name, {}, `${sendNotificationsJob.name}-after-${clock.now().getTime()}`),

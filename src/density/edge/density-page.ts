@@ -1,9 +1,10 @@
-/** Console page *Density*: trend and distribution of query density, and uncovered topics. */
-import { count, plural } from '../../core/format.ts';
+/** Console page *Density*: share of poorly covered traffic, uncovered topics, and the statistics behind them. */
+import { count, percentage, plural } from '../../core/format.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
 import type { readDensityPage } from '../../live/edge/pages/traffic-reads.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
+import type { TrendChart } from '../../report/model/charts.ts';
 import type { Content, PageContent, Tone } from '../../report/model/content.ts';
 import { measureChart } from '../../report/model/measures.ts';
 import {
@@ -14,15 +15,20 @@ import {
   fact,
   facts,
   group,
+  heading,
   lead,
   missing,
+  more,
   section,
+  strong,
+  styledParagraph,
   table,
   time,
   value,
   verdictBadge,
 } from '../../report/model/show.ts';
 import type { DensityAnswer } from '../http-contract.ts';
+import { UNCOVERED_PERCENTILE } from '../rules/query-density.ts';
 import { complaintsSection, densityLevels, eventTable, topicsSection } from './sections.ts';
 
 const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly text: string }> = {
@@ -33,64 +39,105 @@ const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly tex
 };
 
 export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): PageContent {
-  const { density, trends, diagnosis, distributions, currentQueries, topics, showsText, deployments } = data;
-  const { pipeline, phase, check, measures, outgrew_baseline: outgrown } = density;
-  const marks = deployments.map(deploymentMark);
+  const { density, diagnosis, topics, showsText } = data;
+  const { pipeline, phase, check, outgrew_baseline: outgrown } = density;
+  const isDiagnosed = diagnosis !== null && check !== null && diagnosis.alerts.includes(check.name);
   return {
-    title: 'Density',
+    title: coverageTitle(density) ?? 'Density',
     pipeline,
     section: 'density',
-    aside: [badge(phases[phase].text, phases[phase].tone), check !== null && verdictBadge(check.verdict)],
+    aside: driftBadge(density),
     content: [
-      section(
-        'state',
-        'Status',
-        {
-          lead: 'Query density measures how well the vector store covers live queries, compared with a baseline of known traffic.',
-        },
-        check !== null && check.verdict !== 'ok' && callout(check.explanation),
-        outgrown && callout(outgrownText(pipeline)),
-        state(density),
-        diagnosis !== null &&
-          check !== null &&
-          diagnosis.alerts.includes(check.name) &&
-          diagnosisPanel(diagnosis, 'brief'),
-      ),
-      section(
-        'trend',
-        'Trend',
-        { lead: 'Bands are 95 % CIs; numbered lines are deployments.' },
-        group(
-          'charts',
-          Object.entries(densityLevels).map(([measure, levels]) => {
-            const gap = measures[measure]?.no_data ?? null;
-            return measureChart(measure, trends.get(measure) ?? [], {
-              marks,
-              levels,
-              limits: [0, null],
-              empty:
-                gap === null
-                  ? 'No window closed in this period. Choose a longer one.'
-                  : `No value: ${gapWords(gap.reason)}.`,
-            });
-          }),
+      outgrown && callout(outgrownText(pipeline)),
+      group(
+        'sides',
+        section(
+          'state',
+          'Status',
           {
-            kind: 'distribution',
-            id: 'coverage',
-            title:
-              distributions === null
-                ? 'Coverage of queries'
-                : `Coverage of ${plural(currentQueries, 'measured query', 'measured queries')}: cosine of the nearest chunk`,
-            distributions,
-            empty: 'No live query was measured in this period, and there is no baseline yet.',
+            lead: 'A query is poorly covered if its nearest chunks are further away than those of 95 % of the baseline queries.',
           },
+          group('stack', driftSentence(density), state(density), isDiagnosed && diagnosisPanel(diagnosis, 'brief')),
         ),
+        section('trend', 'Trend', {}, coverageChart('query_uncovered_ratio', data)),
       ),
       topicsSection(topics, showsText, phase === 'watching'),
       complaintsSection(data.complaints, showsText),
-      section('events', 'Alerts and new baselines', {}, events(density)),
+      section('details', 'Details', {}, more('Density, statistic of the alert, similarity and events', details(data))),
     ],
   };
+}
+
+type DensityPageData = Awaited<ReturnType<typeof readDensityPage>>;
+
+/** "22 % of traffic poorly covered, 5 % in the baseline"; null without a value. */
+function coverageTitle({ measures }: DensityAnswer): string | null {
+  const { latest = null, no_data: gap = null } = measures['query_uncovered_ratio'] ?? {};
+  if (latest === null || gap !== null) return null;
+  return `${percentage(latest.value)} of traffic poorly covered, ${percentage(UNCOVERED_PERCENTILE)} in the baseline`;
+}
+
+/** The earliest open incident of density; null without one. */
+function driftSince({ incidents }: DensityAnswer): Date | null {
+  const [first] = Object.values(incidents)
+    .map(({ opened_at: at }) => new Date(at))
+    .toSorted((a, b) => a.getTime() - b.getTime());
+  return first ?? null;
+}
+
+function driftBadge(density: DensityAnswer): Content {
+  if (density.phase !== 'watching') return badge(phases[density.phase].text, phases[density.phase].tone);
+  if (driftSince(density) === null) return badge('drift not confirmed', 'ok');
+  return badge('drift confirmed', density.incidents['page'] === undefined ? 'warning' : 'critical');
+}
+
+function driftSentence(density: DensityAnswer): Content {
+  if (density.phase !== 'watching') return null;
+  const since = driftSince(density);
+  return styledParagraph(
+    'cause',
+    since === null ? 'Drift not confirmed.' : [strong('Drift confirmed'), ' at ', time(since), ' (', age(since), ').'],
+  );
+}
+
+function coverageChart(
+  measure: string,
+  { density, trends, deployments }: DensityPageData,
+  rest: Partial<TrendChart> = {},
+): TrendChart {
+  const gap = density.measures[measure]?.no_data ?? null;
+  return measureChart(measure, trends.get(measure) ?? [], {
+    marks: deployments.map(deploymentMark),
+    levels: densityLevels[measure] ?? [],
+    limits: [0, null],
+    empty:
+      gap === null ? 'No window closed in this period. Choose a longer one.' : `No value: ${gapWords(gap.reason)}.`,
+    ...rest,
+  });
+}
+
+/** Statistics that describe or decide, for people who know them. */
+function details(data: DensityPageData): Content {
+  const { density, distributions, currentQueries } = data;
+  return [
+    group(
+      'charts',
+      coverageChart('query_density', data),
+      coverageChart('density_page_evidence_ratio', data, { isLog: true, limits: [null, null] }),
+      {
+        kind: 'distribution',
+        id: 'coverage',
+        title:
+          distributions === null
+            ? 'Similarity of queries to their nearest chunk'
+            : `Similarity of ${plural(currentQueries, 'measured query', 'measured queries')} to the nearest chunk (cosine)`,
+        distributions,
+        empty: 'No live query was measured in this period, and there is no baseline yet.',
+      },
+    ),
+    heading(3, 'Alerts and new baselines'),
+    events(density),
+  ];
 }
 
 /** The report of `recalld density show`: state, latest values and events. */
@@ -104,6 +151,7 @@ export function densityContent(density: DensityAnswer): Content {
       lead: check?.explanation,
     },
     outgrown && callout(outgrownText(pipeline)),
+    driftSentence(density),
     state(density),
     table('Measures of density', Object.entries(measures), [
       ['Measure', ([measure]) => measureRow(measure).title],
@@ -134,7 +182,7 @@ function events({ events: all }: DensityAnswer): Content {
   );
 }
 
-function state({ phase, baseline, progress, closed_until: closedUntil, incidents }: DensityAnswer): Content {
+function state({ phase, baseline, progress, closed_until: closedUntil }: DensityAnswer): Content {
   if (phase === 'unwatched') {
     return empty(
       'The density of this pipeline is not monitored.',
@@ -155,9 +203,6 @@ function state({ phase, baseline, progress, closed_until: closedUntil, incidents
         `on ${Math.floor(progress.days)} of ${progress.needs.days} days; comparisons start afterwards`,
       ),
     closedUntil !== null && fact('Latest window', age(new Date(closedUntil)), time(new Date(closedUntil))),
-    ...Object.entries(incidents).map(([level, { opened_at }]) =>
-      fact(`Alert (${level})`, badge('firing', level === 'page' ? 'critical' : 'warning'), time(new Date(opened_at))),
-    ),
   ].filter((one) => one !== false);
   return shown.length === 0 ? lead('The first window has not closed yet.') : facts(...shown);
 }

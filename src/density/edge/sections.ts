@@ -14,6 +14,7 @@ import {
   heading,
   lead,
   list,
+  more,
   paragraph,
   quiet,
   section,
@@ -25,7 +26,7 @@ import {
   verbatim,
 } from '../../report/model/show.ts';
 import { type ReportedTopic, reportedMeasures, type WeeklyReport } from '../../report/status/weekly-report.ts';
-import { describeJudgedRelevance, topicAdvice } from '../rules/uncovered-topic.ts';
+import { describeJudgedRelevance, topicAdvice, type UncoveredTopic } from '../rules/uncovered-topic.ts';
 import type { DensityEventKind } from '../rules/watch-state.ts';
 import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
 
@@ -104,9 +105,24 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
           topic.segments.slice(0, MAX_EXAMPLES).map(([segment, share]) => [`${segment} `, quiet(percentage(share))]),
         ),
     ),
+    draft(name, topic, examples),
     topic.note !== null && styledParagraph('quiet', 'Note: ', verbatim(topic.note)),
   ];
   return { kind: 'group', style: 'topic', label: name, content };
+}
+
+/** Outline of a document about the topic, to copy; null where texts are not shown. */
+function draft(name: string, { nearest }: UncoveredTopic, examples: readonly string[]): Content {
+  if (examples.length === 0) return null;
+  const related = nearest.slice(0, MAX_EXAMPLES).map(([id]) => `- ${id}`);
+  const lines = [
+    `# ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    '',
+    'Answer these questions:',
+    ...examples.map((text) => `- ${text}`),
+    ...(related.length === 0 ? [] : ['', 'Related chunks in the store, which do not answer them:', ...related]),
+  ];
+  return more('Draft of what to write', { kind: 'lines', text: lines.join('\n') });
 }
 
 function optional(sentence: string | null): Content {

@@ -16,6 +16,7 @@ import {
   type CauseMark,
   type ClosingReason,
   type Diagnosis,
+  describesRepair,
   ECHO_MS,
   type Incident,
   isFinal,
@@ -214,6 +215,7 @@ async function record(
       where id = $1::bigint`,
     [known.id, JSON.stringify(timeline), worstOf(timeline), at, isFinal(known.openedAt, at) ? at : null],
   );
+  if (describesRepair(known.last, diagnosis, known.openedAt, at)) return 'unchanged';
   if (!replacesLast(known.last, diagnosis, trendOf(known.timeline, firing, at))) return 'unchanged';
   await client.query(addDiagnosis, diagnosisValues(known.id, diagnosis, at));
   return 'updated';

@@ -112,6 +112,12 @@ export interface KnownNotification extends Notified {
 
 export type Notifications = ReturnType<typeof createNotifications>;
 
+/** A notification as its incident shows it. */
+export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> {
+  readonly sentAt: Date | null;
+  readonly givenUpAt: Date | null;
+}
+
 /** An incident that may have due notifications. */
 export interface KnownIncident extends NotifiableIncident {
   readonly id: string;
@@ -149,6 +155,16 @@ export function createNotifications(pool: Pool) {
         `select incident_id, receiver, event, cause, sent_at, given_up_at
            from notifications where incident_id = any($1::bigint[]) order by id`,
         [incidents],
+      );
+    },
+
+    /** Returns the notifications about an incident for people, oldest first. */
+    async messages(incidentId: string): Promise<readonly SentMessage[]> {
+      return queryRows<SentMessage>(
+        pool,
+        `select receiver, event, due_at, sent_at, given_up_at, attempts from notifications
+          where incident_id = $1::bigint order by id`,
+        [incidentId],
       );
     },
 

@@ -12,28 +12,19 @@ import {
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { dollars, plural } from '../../core/format.ts';
+import { plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
-import { DAY_MS } from '../../core/time.ts';
 import { storedHashKey } from '../../live/privacy/personal-data.ts';
-import { measureRow } from '../../measures/rules/measure-table.ts';
 import { commandPerson, commandUser } from '../../platform/access/audit-log.ts';
 import { readText, writeText } from '../../platform/files/text-file.ts';
-import type { Content } from '../../report/model/content.ts';
-import { bounded, paragraph, table } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
-import { isCorrected } from '../gauges.ts';
 import type { HumanJudgment } from '../human-judgments.ts';
-import { JUDGE_DRIFT } from '../judge-drift.ts';
 import { judgePipeline } from '../judge-live-traffic.ts';
-import { HUMAN_AGREEMENT, JUDGE_AGREEMENT, JUDGED_QUERIES, POOL_GAP, recordedAgreement } from '../measure-judged.ts';
 import { createJudgingPlans } from '../plan.ts';
 import type { ReviewedQuery } from '../review-queue.ts';
-import { type Agreement, formatAgreement } from '../rules/agreement.ts';
-import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
-import { measuresOfScore } from '../rules/judged-measures.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
+import { judgeReport, judgeStatusJson, readJudgeStatus } from './judge-status.ts';
 
 interface JudgeOptions extends ConfiguredOptions {
   readonly pipeline: string;
@@ -163,81 +154,9 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
 }
 
 async function showStatus({ store, options }: JudgedWork): Promise<void> {
-  const { pipeline } = options;
-  const now = systemClock.now();
-  const latest = (await store.db.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
-  const newestOf = (measure: string, segment = 'all') =>
-    latest.find(
-      (one) => one.measure === measure && one.segment === segment && one.gap === null && !isCorrected(one, latest),
-    )?.newest ?? null;
-  const scores = [...Object.values(measuresOfScore).flat(), POOL_GAP].flatMap((measure) => {
-    const newest = newestOf(measure);
-    return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
-  });
-  const agreement = recordedAgreement(latest, pipeline, JUDGE_AGREEMENT);
-  const humanAgreement = recordedAgreement(latest, pipeline, HUMAN_AGREEMENT);
-  const drift = newestOf(JUDGE_DRIFT);
-  const counts = newestOf(JUDGED_QUERIES)?.details ?? {};
-  const judge = judgeOf(counts);
-  const people = await store.db.judging.reviews.progress(pipeline, null, now);
-  const { today } = await store.db.judging.spending.spent(pipeline, now);
-  const flagged = await store.db.judging.reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS));
-  if (options.json === true) {
-    printJson({
-      pipeline,
-      judged: { model: Number(counts['model'] ?? 0), person: Number(counts['person'] ?? 0) },
-      people: {
-        drawn: people.drawn,
-        graded: people.graded,
-        sessions: Number(counts['human_sessions'] ?? 0),
-        graded_by_two: Number(counts['second'] ?? 0),
-        agreement: agreementJson(humanAgreement),
-      },
-      flagged: { grades: flagged.graded, flagged: flagged.flagged, days: FLAGGED_MS / DAY_MS },
-      cost_today_dollars: today,
-      judge,
-      drift: drift === null ? null : { grades: drift.value, ci_low: drift.ciLow, ci_high: drift.ciHigh, n: drift.n },
-      agreement: agreementJson(agreement),
-      scores: scores.map(({ measure, k, value, ciLow, ciHigh, n }) => ({
-        measure: `${measure}@${k}`,
-        value,
-        ci_low: ciLow,
-        ci_high: ciHigh,
-        n,
-      })),
-    });
-    return;
-  }
-  const shown: Content = [
-    flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
-    scores.length === 0
-      ? paragraph('No scores yet. The first round selects no queries; scores follow within two hours of the start.')
-      : table('Scores of live traffic', scores, [
-          ['Score', ({ measure, k }) => `${measureRow(measure).title} @${k}`],
-          ['Value (95 % CI)', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
-          ['n', ({ n }) => n, 'number'],
-        ]),
-    judge !== null && paragraph(`Judge: ${judge.fingerprint}, since ${judge.since}.`),
-    drift !== null && paragraph('Judge drift: ', bounded(drift, 'difference'), ` grades, over ${drift.n} pairs.`),
-    agreement !== null &&
-      paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
-    humanAgreement !== null &&
-      paragraph(
-        `Agreement between two people (weighted kappa): ${formatAgreement(humanAgreement)}. Two people graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
-      ),
-    paragraph(`People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(today)}.`),
-  ];
-  printLine(terminalText(shown, now));
-}
-
-function agreementJson(agreement: Agreement | null) {
-  if (agreement === null) return null;
-  return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
-}
-
-/** The current judge and when it started grading; null if there is no model judge. */
-function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
-  return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
+  const status = await readJudgeStatus(store, options.pipeline, null);
+  if (options.json === true) printJson(judgeStatusJson(status));
+  else printLine(terminalText(judgeReport(status), systemClock.now()));
 }
 
 const grade = z.int().min(0).max(MAX_GRADE).nullable();

@@ -1,16 +1,25 @@
 /** The console page *Judge*: its data, its content and its forms. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { dollars } from '../../core/format.ts';
+import { decimal, dollars, interval, plural } from '../../core/format.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { measureRow } from '../../measures/rules/measure-table.ts';
 import { address, pipelinePath } from '../../report/console/links.ts';
+import { shownFrom } from '../../report/model/charts.ts';
 import type { Content, Form, PageContent } from '../../report/model/content.ts';
+import { measureChart } from '../../report/model/measures.ts';
 import {
   badge,
+  bounded,
   empty,
+  fact,
+  facts,
+  group,
   heading,
-  lead,
   link,
   list,
+  missing,
   paragraph,
   section,
   styledParagraph,
@@ -18,23 +27,22 @@ import {
   verbatim,
 } from '../../report/model/show.ts';
 import type { Grader } from '../human-judgments.ts';
-import { HUMAN_AGREEMENT, recordedAgreement } from '../measure-judged.ts';
 import type { ReviewedDocument, ReviewedQuery } from '../review-queue.ts';
-import { formatAgreement } from '../rules/agreement.ts';
-import { FLAGGED_MS, flaggedSentence } from '../rules/flagged-grades.ts';
 import { gradeMeanings } from '../rules/judge-prompt.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
+import { judgeScores, readJudgeStatus } from './judge-status.ts';
 
 type JudgePageData = Awaited<ReturnType<typeof readJudgePage>>;
 
 export function judgePage(data: JudgePageData): PageContent {
-  const { pipeline, progress, query, last, skipped, costToday, humanAgreement, flagged } = data;
+  const { pipeline, progress, query, last, skipped } = data;
   return {
     title: 'Judge',
     pipeline,
     section: 'judge',
     hasRange: false,
     content: [
+      data.isJudged && section('status', 'Live relevance', {}, statusFacts(data)),
       section(
         'judge',
         'How well do these documents answer the query?',
@@ -66,15 +74,58 @@ export function judgePage(data: JudgePageData): PageContent {
           ],
           'compact',
         ),
-        humanAgreement !== null &&
-          lead(
-            `A second person grades some queries independently. Their agreement (weighted kappa) is ${formatAgreement(humanAgreement)}.`,
-          ),
-        flagged.graded > 0 && lead(flaggedSentence(pipeline, flagged)),
-        costToday > 0 && lead(`Model grades cost ${dollars(costToday)} today (UTC).`),
       ),
+      data.isJudged &&
+        section(
+          'scores',
+          'Scores and agreement',
+          { lead: 'Estimates for all live traffic from the graded queries, with 95 % CIs.' },
+          group(
+            'charts',
+            judgeCharts.map((measure) =>
+              measureChart(measure, data.trends.get(measure) ?? [], {
+                from: shownFrom(data.from, data.until, data.trends.get(measure) ?? []),
+                until: data.until,
+                limits: [0, 1],
+                empty: 'No score in the last seven days.',
+              }),
+            ),
+          ),
+          group('stack', judgeScores(data.status)),
+        ),
     ],
   };
+}
+
+/** Scores with a chart. */
+const judgeCharts = ['live_hit_rate', 'live_ndcg'] as const;
+const CHART_MS = 7 * DAY_MS;
+
+/** The main score, the agreement of judge and people, the spending, and the queue of people. */
+function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Content {
+  const { scores, agreement, costToday } = status;
+  const open = progress.drawn - progress.graded;
+  return facts(
+    ...judgeCharts.map((measure) => {
+      const found = scores.find((one) => one.measure === measure);
+      return found === undefined
+        ? null
+        : fact(`${measureRow(measure).title} @${found.k}`, bounded(found, measureRow(measure).scale));
+    }),
+    fact(
+      'Agreement between judge and people',
+      agreement === null ? missing('too few grades by both') : decimal(agreement.kappa),
+      agreement !== null && `weighted kappa, ${interval(agreement.low, agreement.high)}`,
+    ),
+    maxCostPerDay === null
+      ? null
+      : fact('Spent today (UTC)', dollars(costToday), `of ${dollars(maxCostPerDay)} per day`),
+    fact(
+      'Queue for people',
+      plural(open, 'query', 'queries'),
+      `${progress.graded} of ${progress.drawn} graded, ${progress.lately} in the last 24 hours`,
+    ),
+  );
 }
 
 function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
@@ -171,30 +222,38 @@ function skippedOf(text = ''): string[] {
  * queries; `last`: the document graded last
  */
 export async function readJudgePage(
-  { db, reads, clock }: Context,
+  context: Context,
   pipeline: string,
   isJudged: boolean,
   query: Fields & { readonly person: string },
 ) {
-  const { reviews, spending } = db.judging;
+  const { db, reads, clock, judgingPlans } = context;
+  const { reviews } = db.judging;
   const { person } = query;
   const now = clock.now();
+  const from = new Date(now.getTime() - CHART_MS);
   const skipped = skippedOf(query['skip']);
   const asked = query['query'] === undefined ? null : await reviews.find(pipeline, person, now, query['query']);
   const hasOpen = asked?.documents.some(({ isOpen }) => isOpen) === true;
   const [next = null] = hasOpen ? [asked] : await reviews.next(pipeline, person, now, 1, skipped);
   const [queryId, documentId] = [query['query'], query['last']];
+  const [status, trends] = await Promise.all([
+    readJudgeStatus(context, pipeline, person),
+    reads.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: judgeCharts }, from, now),
+  ]);
+  const plan = judgingPlans.find((one) => one.pipeline === pipeline);
   return {
     pipeline,
     isJudged,
     /** Null if there is nothing to grade. */
     query: next,
-    progress: await reviews.progress(pipeline, person, now),
-    flagged: await reviews.flagged(pipeline, new Date(now.getTime() - FLAGGED_MS)),
-    /** Null with too little data in the trailing window. */
-    humanAgreement: recordedAgreement(await reads.measurements.latest(now), pipeline, HUMAN_AGREEMENT),
-    /** Cost of the judge today (UTC), in US dollars. */
-    costToday: (await spending.spent(pipeline, now)).today,
+    progress: status.people,
+    status,
+    trends,
+    from,
+    until: now,
+    /** Null if people alone grade. */
+    maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
     /** The last grade, for undo. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },

@@ -84,6 +84,7 @@ export type Style =
 export type ParagraphStyle = 'plain' | 'headline' | 'lead' | 'callout' | 'asked' | 'cause' | 'quiet' | 'document';
 
 export type GroupStyle =
+  | 'stack'
   | 'charts'
   | 'small-charts'
   | 'sides'
@@ -161,6 +162,7 @@ export type Column<Row> = readonly [
 
 export type ListStyle =
   | 'plain'
+  | 'links'
   | 'reasons'
   | 'evidence'
   | 'other-causes'

@@ -1,5 +1,6 @@
 /** Reads the data of the pages about golden runs. */
 import { ofKind } from '../../../checks/rules/golden-checks.ts';
+import { isBreach } from '../../../checks/rules/threshold.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -20,18 +21,21 @@ import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 import { findRun, summarizeAnyRun } from '../golden-routes.ts';
 import { charted, type GoldenPageData } from './golden-page.ts';
-import type { QueryPageData, QuerySide } from './query-page.ts';
+import type { QueryPageData, QuerySide } from './query-sides.ts';
 import type { QueryRow, QueryTableData } from './query-table.ts';
 import { chartedOfRun, QUERIES_EXPLAINED, type RunPageData } from './run-page.ts';
 
 const PAGE_SIZE = 25;
 
-/** @param against the run that its queries are compared with; null without one */
+/**
+ * @param against the run that its queries are compared with; null without one
+ * @param isFailing true if the queries that dropped most are shown first
+ */
 async function readQueryTable(
   context: Context,
   run: GoldenRun,
   against: GoldenRun | null,
-  withText: boolean,
+  isFailing: boolean,
   query: Query,
 ): Promise<QueryTableData> {
   const { cutoffs } = run.settings;
@@ -40,12 +44,12 @@ async function readQueryTable(
     measure: 'ndcg',
     k: Math.max(...cutoffs),
   };
-  const view = queryViews.find((one) => one === query['view']) ?? 'worst';
   const page = pageOf(query);
   // A run without valid scores is not compared.
   const isComparable =
     run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
   const other = isComparable ? against : null;
+  const view = queryViews.find((one) => one === query['view']) ?? (other !== null && isFailing ? 'regressed' : 'worst');
   const from = (page - 1) * PAGE_SIZE;
   const listed =
     run.answersDeletedAt === null
@@ -55,7 +59,7 @@ async function readQueryTable(
     view,
     by: formatMetricKey(key),
     measures: keys.map(formatMetricKey),
-    rows: listed.page.map((one) => rowOf(one, withText)),
+    rows: listed.page.map((one) => rowOf(one, showsTextOf(context, run.pipeline))),
     total: listed.total,
     page,
     pageSize: PAGE_SIZE,
@@ -120,6 +124,9 @@ function startOf(before: string | undefined): Date | null {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
+/** Runs before the run that its trend shows. */
+const RUNS_BEFORE = 16;
+
 export async function readRunPage(
   context: Context,
   runId: string,
@@ -130,10 +137,14 @@ export async function readRunPage(
   const { db, reads } = context;
   const { runs } = db.golden;
   const run = await findRun(runs, runId);
-  // An old run is shown with the runs around it.
-  const from = run.startedAt < range.from ? run.startedAt : range.from;
   const { pipeline, goldenSet } = run;
-  const [summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+  const previous = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
+  // The trend includes the time before the run, and with it a drop.
+  const earliest = previous.at(-1)?.startedAt ?? run.startedAt;
+  const from = earliest < range.from ? earliest : range.from;
+  const [last] = previous;
+  const [previousScores, summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+    last === undefined ? [] : runs.scores(last.id),
     summarizeAnyRun(context, run),
     reads.golden.runReads.trends({
       pipeline,
@@ -152,13 +163,14 @@ export async function readRunPage(
   return {
     run,
     summary,
+    previous: last === undefined ? null : { runId: last.id, scores: previousScores },
     from,
     trends,
     deployments,
     notes: notes.get(run.id) ?? [],
     baseline: pinned?.runId === run.id ? pinned : null,
     diagnosis,
-    queries: await readQueryTable(context, run, against, showsTextOf(context, pipeline), query),
+    queries: await readQueryTable(context, run, against, isBreach(summary.verdict), query),
     explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUERIES_EXPLAINED }) : null,
   };
 }
@@ -175,10 +187,11 @@ export async function readQueryPage(
   const { db } = context;
   const { runs } = db.golden;
   const run = await findRun(runs, runId);
+  const incident = await diagnosisOf(context, run);
   const [[stored], stale, other] = await Promise.all([
     db.golden.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
     runs.staleLabels(run.id),
-    wanted === undefined ? otherRun(context, run) : findRun(runs, wanted),
+    wanted === undefined ? otherRun(context, run, incident) : findRun(runs, wanted),
   ]);
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
@@ -200,6 +213,7 @@ export async function readQueryPage(
     before,
     stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
     explained,
+    incident,
   };
 }
 
@@ -239,11 +253,8 @@ async function readSide(
   return { run, answer, scores: Object.fromEntries(scores) };
 }
 
-async function otherRun(context: Context, run: GoldenRun): Promise<GoldenRun | null> {
-  const [comparisons, incident] = await Promise.all([
-    context.db.golden.runs.comparisons(run.id),
-    diagnosisOf(context, run),
-  ]);
+async function otherRun(context: Context, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
+  const comparisons = await context.db.golden.runs.comparisons(run.id);
   const known = (['baseline', 'deployment'] as const).map((kind) => {
     const found = comparisons.find((one) => one.kind === kind);
     return found === undefined ? null : { run_id: found.against };

@@ -1,12 +1,13 @@
 /** Page of one golden query: its results before and now, with grades and changes of rank. */
-import type { GoldenQuery, Judgment, RetrievedDocument } from '../../../core/model.ts';
-import { type Explained, verdictWords } from '../../../incidents/explain/answers.ts';
+import type { Judgment } from '../../../core/model.ts';
+import { verdictWords } from '../../../incidents/explain/answers.ts';
 import { runPath } from '../../../report/console/links.ts';
 import type { Column, Content, ContentNode, PageContent, Table } from '../../../report/model/content.ts';
 import {
   ask,
   badge,
   callout,
+  code,
   documentId,
   empty,
   fact,
@@ -15,6 +16,7 @@ import {
   lead,
   link,
   missing,
+  quiet,
   section,
   styled,
   styledParagraph,
@@ -24,50 +26,45 @@ import {
   verbatim,
   why,
 } from '../../../report/model/show.ts';
-import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
+import { type QueryPageData, type QuerySide, type RankedDocument, sideBySide } from './query-sides.ts';
 import { difference } from './query-table.ts';
+import { queryVerdict } from './query-verdict.ts';
 
-export interface QuerySide {
-  readonly run: GoldenRun;
-  /** Null when the run has no answer. */
-  readonly answer: QueryAnswer | null;
-  /** By metric key. */
-  readonly scores: Readonly<Record<string, number>>;
-}
-
-export interface QueryPageData {
-  readonly query: GoldenQuery;
-  /** False when the config forbids showing texts of this pipeline. */
-  readonly showsText: boolean;
-  /** First words of documents, by id. */
-  readonly words: ReadonlyMap<string, string>;
-  readonly after: QuerySide;
-  /** Null without a run to compare with. */
-  readonly before: QuerySide | null;
-  /** Judged documents that left the store. */
-  readonly stale: ReadonlySet<string>;
-  /** Why relevant documents are missed, determined on this request; null unless requested. */
-  readonly explained: readonly Explained[] | null;
-}
+/** A longer text is cut in the title and shown in full below it. */
+const MAX_TITLE = 140;
 
 export function queryPage(data: QueryPageData): PageContent {
-  const { query, showsText, after, before } = data;
+  const { query, showsText, after, before, incident } = data;
+  const isCut = query.text.length > MAX_TITLE;
   const { run, answer } = after;
   const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
   const sides = sideBySide(before?.answer?.documents ?? [], answer?.documents ?? [], query.judgments);
   const failure = showsText && answer?.errorMessage != null ? `: ${answer.errorMessage}` : '.';
   return {
-    title: `Query ${query.id}`,
+    title: !showsText ? `Query ${query.id}` : isCut ? `${query.text.slice(0, MAX_TITLE)}\u2026` : query.text,
     pipeline,
     section: shadow === null ? 'golden' : 'experiments',
     hasRange: false,
     aside: link(`Run ${run.id}`, runPath(run.id)),
     content: [
-      showsText
-        ? styledParagraph('asked', verbatim(query.text))
-        : lead('No text is shown: this pipeline has privacy.text: hash.'),
+      !showsText
+        ? lead('No text is shown: this pipeline has privacy.text: hash.')
+        : isCut && styledParagraph('asked', verbatim(query.text)),
+      section(
+        'verdict',
+        'What happened',
+        { aside: showsText && quiet('query ', code(query.id)) },
+        group('stack', queryVerdict(data, sides, incident)),
+        scoresTable(data),
+        facts(
+          query.noAnswer === true
+            ? fact('Answer', 'none', 'an empty answer is right')
+            : fact('Judged documents', query.judgments.length),
+          ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
+        ),
+      ),
       answer?.errorCode != null && callout(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
       group(
         'sides',
@@ -88,19 +85,7 @@ export function queryPage(data: QueryPageData): PageContent {
           documents('Documents now', after, sides.after, data, before === null ? null : comes),
         ),
       ),
-      section('missed', 'Relevant but not retrieved', {}, missed(sides.missed, data)),
-      section(
-        'scores',
-        'Scores',
-        {},
-        facts(
-          query.noAnswer === true
-            ? fact('Answer', 'none', 'an empty answer is right')
-            : fact('Judged documents', query.judgments.length),
-          ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
-        ),
-        scoresTable(data),
-      ),
+      section('missed', 'Relevant but not returned', {}, missed(sides.missed, data)),
     ],
   };
 }
@@ -145,31 +130,31 @@ function scoresTable({ after, before }: QueryPageData): Table {
   const k = Math.max(...after.run.settings.cutoffs);
   const keys = new Set(['ndcg', 'hit_rate', 'mrr', 'recall', 'precision'].map((measure) => `${measure}@${k}`));
   const rows = Object.entries(after.scores).filter(([key]) => keys.has(key));
-  const columns: readonly Column<(typeof rows)[number]>[] = [
-    [
-      'Before',
-      ([key]) => {
-        const old = before?.scores[key];
-        return old === undefined ? missing('none') : value(old, 'score');
-      },
-      'number',
-    ],
-    [
-      'Difference',
-      ([key, now]) => {
-        const old = before?.scores[key];
-        return old !== undefined && difference(now - old);
-      },
-      'number',
-    ],
+  type Row = (typeof rows)[number];
+  const beforeColumn: Column<Row> = [
+    'Before',
+    ([key]) => {
+      const old = before?.scores[key];
+      return old === undefined ? missing('none') : value(old, 'score');
+    },
+    'number',
+  ];
+  const differenceColumn: Column<Row> = [
+    'Difference',
+    ([key, now]) => {
+      const old = before?.scores[key];
+      return old !== undefined && difference(now - old);
+    },
+    'number',
   ];
   return table(
     'Scores of this query',
     rows,
     [
       ['Measure', ([key]) => key],
-      ...(before === null ? [] : columns),
+      before === null ? null : beforeColumn,
       ['Now', ([, now]) => value(now, 'score'), 'number'],
+      before === null ? null : differenceColumn,
     ],
     'compact',
   );
@@ -237,52 +222,4 @@ function leaves({ rank, otherRank }: RankedDocument): Content {
   if (otherRank === null) return styled('fell', 'dropped');
   if (otherRank === rank) return 'same';
   return otherRank < rank ? styled('rose', `\u25b2 to ${otherRank}`) : styled('fell', `\u25bc to ${otherRank}`);
-}
-
-interface RankedDocument {
-  readonly id: string;
-  /** From 1. */
-  readonly rank: number;
-  readonly score: number | null;
-  /** Null when it is unjudged for this query. */
-  readonly grade: number | null;
-  /** Its rank on the other side; null when it is absent there. */
-  readonly otherRank: number | null;
-}
-
-/**
- * A repeated document counts at its first rank.
- *
- * @returns in `missed`, documents with a grade above 0 that are not returned now, the highest grade first
- */
-export function sideBySide(
-  before: readonly RetrievedDocument[],
-  after: readonly RetrievedDocument[],
-  judgments: readonly Judgment[],
-) {
-  const grades = new Map(judgments.map(({ documentId, grade }) => [documentId, grade]));
-  const [old, now] = [ranksOf(before), ranksOf(after)];
-  const ranked = (
-    documents: readonly RetrievedDocument[],
-    own: ReadonlyMap<string, number>,
-    other: ReadonlyMap<string, number>,
-  ): RankedDocument[] =>
-    documents.flatMap(({ id, score }, index) =>
-      own.get(id) === index + 1
-        ? [{ id, rank: index + 1, score, grade: grades.get(id) ?? null, otherRank: other.get(id) ?? null }]
-        : [],
-    );
-  return {
-    before: ranked(before, old, now),
-    after: ranked(after, now, old),
-    missed: judgments
-      .filter(({ documentId, grade }) => grade > 0 && !now.has(documentId))
-      .toSorted((a, b) => b.grade - a.grade),
-  };
-}
-
-function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
-  const ranks = new Map<string, number>();
-  for (const [index, { id }] of documents.entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
-  return ranks;
 }

@@ -130,9 +130,13 @@ function listed(
         ({ outcome }) =>
           outcome === null ? missing('not yet') : badge(outcome === 'ok' ? 'answered' : outcome, outcomeTones[outcome]),
       ],
-      [by, ({ score }) => value(score, 'score'), 'number'],
-      ['Before', ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'minor number'],
-      ['Difference', ({ before, score }) => before !== null && difference(score - before), 'number'],
+      against === null
+        ? null
+        : [`${by} before`, ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'number'],
+      [against === null ? by : 'Now', ({ score }) => value(score, 'score'), 'number'],
+      against === null
+        ? null
+        : ['Difference', ({ before, score }) => before !== null && difference(score - before), 'number'],
       ['Stale labels', ({ staleDocuments }) => staleDocuments !== 0 && staleDocuments, 'minor number'],
     ]),
     { kind: 'pager', what: 'queries', page, pageSize, total, link: (text, to) => linked(text, { page: to }) },

@@ -31,13 +31,22 @@ import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import { charted, goldenChart, runTones } from './golden-page.ts';
 import { type QueryTableData, queryTable } from './query-table.ts';
-import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
+import {
+  baselineNote,
+  checksSection,
+  forbiddenSection,
+  noAnswerSection,
+  type PreviousRun,
+  scoresSection,
+} from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
 export interface RunPageData {
   readonly run: GoldenRun;
   readonly summary: RunSummaryJson;
-  /** Start of the trend: that of the run if it is before the time range. */
+  /** The completed run before it; null for the first one. */
+  readonly previous: PreviousRun | null;
+  /** Start of the trend, which includes earlier runs. */
   readonly from: Date;
   /** By measure. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
@@ -60,7 +69,7 @@ export const QUERIES_EXPLAINED = 20;
 export const chartedOfRun = charted.slice(0, 2);
 
 export function runPage(data: RunPageData): PageContent {
-  const { run, summary, from, trends, deployments, baseline, diagnosis, queries, explained } = data;
+  const { run, summary, previous, from, trends, deployments, baseline, diagnosis, queries, explained } = data;
   const { pipeline, shadow } = partsOfPipelineName(run.pipeline);
   return {
     title: `Run of ${run.goldenSet}${shadow === null ? '' : ` by ${shadow}`}`,
@@ -93,10 +102,7 @@ export function runPage(data: RunPageData): PageContent {
       diagnosis !== null && section('diagnosis', 'Diagnosis', {}, diagnosisPanel(diagnosis)),
       checksSection(summary),
       forbiddenSection(summary),
-      noAnswerSection(summary),
-      scoresSection(summary),
-      stagesSection(summary),
-      run.status === 'completed' && shadow === null && misses(run.id, explained),
+      scoresSection(summary, previous),
       section(
         'trend',
         'Trend',
@@ -113,6 +119,9 @@ export function runPage(data: RunPageData): PageContent {
         ),
       ),
       queryTable(run, queries),
+      noAnswerSection(summary),
+      stagesSection(summary),
+      run.status === 'completed' && shadow === null && misses(run.id, explained),
     ],
   };
 }

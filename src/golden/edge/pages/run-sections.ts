@@ -1,6 +1,7 @@
 /** Sections about a golden run that its page and the terminal share. */
 import { count, interval, percentage, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../../core/model.ts';
+import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { checkHistory, runPath, runQuery } from '../../../report/console/links.ts';
 import type { Column, Content, ContentNode, Section, Table, Tone } from '../../../report/model/content.ts';
 import {
@@ -18,6 +19,7 @@ import {
   verdictBadge,
   why,
 } from '../../../report/model/show.ts';
+import type { SegmentScore } from '../../rules/run.ts';
 import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary-schema.ts';
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { stagesSection } from './stages.ts';
@@ -118,7 +120,13 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   );
 }
 
-export function scoresSection(summary: RunSummaryJson): Section {
+/** The completed run before another one. */
+export interface PreviousRun {
+  readonly runId: string;
+  readonly scores: readonly SegmentScore[];
+}
+
+export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | null = null): Section {
   return section(
     'scores',
     'Scores',
@@ -127,13 +135,13 @@ export function scoresSection(summary: RunSummaryJson): Section {
         ? 'The run is running; these are the scores of the queries answered so far.'
         : 'Means over all judged queries with 95 % confidence intervals; a query without results counts 0.',
     },
-    scores(summary),
+    scores(summary, previous),
   );
 }
 
 type Metric = readonly [key: string, metric: MetricJson];
 
-function scores(summary: RunSummaryJson): Content {
+function scores(summary: RunSummaryJson, previous: PreviousRun | null): Content {
   const metrics = Object.entries(summary.metrics);
   if (metrics.length === 0) {
     return empty(
@@ -147,7 +155,7 @@ function scores(summary: RunSummaryJson): Content {
   const atLargest = ordered.filter(([key]) => cutoffOf(key) === largest);
   const rest = ordered.filter(([key]) => cutoffOf(key) !== largest);
   return [
-    scoreTable(`Scores at ${largest}`, atLargest, against),
+    scoreTable(`Scores at ${largest}`, atLargest, against, previous),
     against === null
       ? lead('No baseline to compare with. Pin a good run to see what changed since.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
@@ -156,10 +164,10 @@ function scores(summary: RunSummaryJson): Content {
       more(
         `Against ${BEFORE_CHANGE}`,
         comparedWith(BEFORE_CHANGE, summary.deployment),
-        scoreTable('Scores before and after the change', atLargest, summary.deployment),
+        scoreTable('Scores before and after the change', atLargest, summary.deployment, null),
       ),
     rest.length > 0 &&
-      more(`Other cutoffs (${rest.length} scores)`, scoreTable('Scores at other cutoffs', rest, against)),
+      more(`Other cutoffs (${rest.length} scores)`, scoreTable('Scores at other cutoffs', rest, against, previous)),
     segments(summary),
   ];
 }
@@ -178,19 +186,16 @@ function comparedWith(what: string, { run_id: run, n, excluded, verdict, advice 
   ];
 }
 
-function scoreTable(caption: string, metrics: readonly Metric[], against: ComparedJson | null): Table {
+function scoreTable(
+  caption: string,
+  metrics: readonly Metric[],
+  against: ComparedJson | null,
+  previous: PreviousRun | null,
+): Table {
   const compared = (key: string) => against?.metrics[key];
   const differences: readonly Column<Metric>[] = [
     [
-      'Before',
-      ([key]) => {
-        const found = compared(key);
-        return found === undefined ? missing('none') : value(found.baseline, 'score');
-      },
-      'minor number',
-    ],
-    [
-      'Difference, 95 % CI',
+      'Difference from baseline, 95 % CI',
       ([key]) => {
         const found = compared(key);
         return found === undefined
@@ -225,7 +230,27 @@ function scoreTable(caption: string, metrics: readonly Metric[], against: Compar
   ];
   return table(caption, metrics, [
     ['Measure', ([key]) => key],
-    ['Mean, 95 % CI', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
+    previous === null
+      ? null
+      : [
+          'Previous run',
+          ([key]) => {
+            const found = previous.scores.find((one) => one.segment === ALL_SEGMENT && formatMetricKey(one) === key);
+            return found === undefined ? missing('none') : value(found.mean, 'score');
+          },
+          'number',
+        ],
+    against === null
+      ? null
+      : [
+          'Baseline',
+          ([key]) => {
+            const found = compared(key);
+            return found === undefined ? missing('none') : value(found.baseline, 'score');
+          },
+          'number',
+        ],
+    ['This run, 95 % CI', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
     ['n', ([, { n }]) => n, 'number'],
     ...(against === null ? [] : differences),
   ]);

@@ -1,8 +1,9 @@
 /** The chart of an incident: the measure of its worst alert, from before the onset until now or after the recovery. */
 import type { Context } from '../../../core/context.ts';
-import { formatValue } from '../../../core/format.ts';
+import { formatValue, type Unit } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { HOUR_MS } from '../../../core/time.ts';
+import { densityLevels } from '../../../density/edge/sections.ts';
 import { goldenSetOf } from '../../../golden/rules/golden-set.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
 import { parseMetricKey } from '../../../math/ir/metric-key.ts';
@@ -43,11 +44,12 @@ export async function readIncidentChart(
     { at: openedAt, text: 'incident opened', kind: 'onset' as const },
     ...(closedAt === null ? [] : [{ at: closedAt, text: 'incident closed', kind: 'resolved' as const }]),
   ].toSorted((a, b) => a.at.getTime() - b.at.getTime());
-  const shape = { marks, levels: levelsOf(alert, baseline), empty: '', from, until };
+  const unit = unitOf(measured);
+  const shape = { marks, levels: levelsOf(alert, baseline), limits: limitsOf(unit), unit, empty: '', from, until };
   return {
     ...measureChart(measured.measure, points, shape),
     id: `incident-${id}`,
-    title: titleOf(pipeline, measured),
+    title: titleOf(measured),
     from,
     until,
   };
@@ -84,10 +86,25 @@ async function baselineOf(db: Context['db'], { worst, measured }: AlertTimeline)
   return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k)?.mean ?? null;
 }
 
-/** The threshold of a regression check is a difference from the baseline. */
-function levelsOf({ worst, measured }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
+/** Golden scores are not in the measure table. */
+function unitOf({ measure }: Measured): Unit {
+  return isStoredMeasure(measure) ? measureRow(measure).scale : 'score';
+}
+
+function limitsOf(unit: Unit): readonly [number | null, number | null] {
+  if (unit === 'share' || unit === 'score') return [0, 1];
+  return unit === 'seconds' || unit === 'count' ? [0, null] : [null, null];
+}
+
+/**
+ * The threshold of a regression check is a difference from the baseline. That of density drift is about a statistic, so its
+ * chart has the level of the baseline instead.
+ */
+function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
+  if (measured === undefined) return [];
+  if (rule.startsWith('RecalldDensityDrift')) return densityLevels[measured.measure] ?? [];
   const { threshold = null, comparedWith = null } = worst;
-  const unit = measureRow(measured?.measure ?? '').scale;
+  const unit = unitOf(measured);
   const level = (value: number, text: string, isThreshold: boolean): TrendLevel => ({
     value,
     text: `${text} ${formatValue(value, unit)}`,
@@ -101,11 +118,11 @@ function levelsOf({ worst, measured }: AlertTimeline, baseline: number | null): 
   ];
 }
 
-function titleOf(pipeline: string, { measure, segment }: Measured): string {
+function titleOf({ measure, segment }: Measured): string {
   const goldenSet = goldenSetOf(segment);
   const name = isStoredMeasure(measure)
     ? measureRow(measure).title
     : measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
   const where = goldenSet === null ? (segment === ALL_SEGMENT ? '' : ` (${segment})`) : ` on ${goldenSet}`;
-  return `${pipeline}: ${name}${where}`;
+  return `${name}${where}`;
 }

@@ -2,7 +2,7 @@
 import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
 import { MEASURE_CHANGED } from '../../../measures/rules/measure-change.ts';
-import type { Cause } from './cause.ts';
+import { type Cause, confidences } from './cause.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
 
@@ -275,6 +275,22 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
   if (isMore) return next.cause !== 'unknown' || last.confidence === 'low';
   if (last.confidence === 'low' || last.cause === next.cause) return true;
   return !isSameRun && next.cause !== 'unknown';
+}
+
+const SETTLED_MS = 5 * MINUTE_MS;
+
+/**
+ * True for a later diagnosis of the same run that only lowers the confidence: a probe that finds a part healthy again
+ * describes the repair.
+ */
+export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
+  return (
+    at.getTime() - openedAt.getTime() > SETTLED_MS &&
+    last.cause === next.cause &&
+    last.runId === next.runId &&
+    next.runId !== null &&
+    confidences.indexOf(next.confidence) > confidences.indexOf(last.confidence)
+  );
 }
 
 /** Returns true if two diagnoses have the same text apart from numbers. */

@@ -3,7 +3,6 @@ import { pipelinePath } from '../../../report/console/links.ts';
 import type { TrendMark } from '../../../report/model/charts.ts';
 import type { Content, Form, PageContent, Table } from '../../../report/model/content.ts';
 import {
-  badge,
   code,
   empty,
   link,
@@ -12,13 +11,14 @@ import {
   pipelineChoices,
   quiet,
   section,
+  strong,
   table,
   time,
   verbatim,
 } from '../../../report/model/show.ts';
 import type { readDeploymentsPage } from '../../../report/status/status-reads.ts';
 import type { Annotation, AnnotationSubject } from '../deployments.ts';
-import { changeInWords, type Deployment } from '../rules/deployment.ts';
+import { changeInWords, type Deployment, type DeploymentKind } from '../rules/deployment.ts';
 
 /**
  * @param annotations notes by the id of their deployment
@@ -34,23 +34,52 @@ export function deploymentTable(
   return table(caption, deployments, [
     ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
     withPipeline ? ['Pipeline', ({ pipeline }) => link(pipeline, pipelinePath(pipeline))] : null,
-    ['Kind', ({ kind }) => badge(kind, 'neutral')],
-    ['Version', ({ version }) => code(version)],
-    ['Source', ({ source }) => (source === 'detected' ? 'detected by recalld' : 'annotated'), 'minor'],
     [
-      'Changes and notes',
-      ({ id, kind, version, note, changes }) => [
-        note !== null && paragraph(verbatim(note)),
-        changes
-          .map(changeInWords)
-          .map(({ trait, before, after }) =>
-            paragraph(`${trait}: `, code(before ?? 'none'), ' to ', code(after ?? 'none')),
-          ),
-        notes(annotations.get(id) ?? []),
-        back !== null && noteForm('deployment', id, `the ${kind} deployment ${version}`, back),
-      ],
+      'Change',
+      (deployment) => {
+        const { id, kind, version } = deployment;
+        return [
+          paragraph(changeSentence(deployment)),
+          notes(annotations.get(id) ?? []),
+          back !== null && noteForm('deployment', id, `the ${kind} deployment ${version}`, back),
+        ];
+      },
     ],
   ]);
+}
+
+const kindNames: Readonly<Record<DeploymentKind, string>> = {
+  index: 'index',
+  embedder: 'embedding model',
+  retriever: 'retriever',
+  golden: 'golden set',
+  judge: 'judge',
+};
+
+/** "Index v8 was deployed: ef 40." or "recalld detected a change of the index: vector dimensions from 384 to 768." */
+function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
+  const name = kindNames[kind];
+  const shown = changes
+    .map(changeInWords)
+    .map(
+      ({ trait, before, after }, index): Content => [
+        index > 0 && '; ',
+        `${trait} from `,
+        strong(before ?? 'none'),
+        ' to ',
+        strong(after ?? 'none'),
+      ],
+    );
+  const reason = note !== null && [shown.length > 0 ? '; ' : ': ', verbatim(note)];
+  if (source === 'annotated')
+    return [strong(`${name.charAt(0).toUpperCase()}${name.slice(1)} `, code(version)), ' was deployed', reason, '.'];
+  return [
+    'recalld detected a change of the ',
+    strong(name),
+    shown.length > 0 ? [': ', shown] : [' (fingerprint ', code(version), ')'],
+    reason,
+    '.',
+  ];
 }
 
 /** Label of a deployment line in a chart. */

@@ -32,6 +32,7 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
   const data = {
     run,
     summary: await summarizeRun(stores.runs, run),
+    previous: null,
     from: NOON,
     trends: new Map(),
     deployments: [],

@@ -34,10 +34,8 @@ import type { Sign } from '../../rules/signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
-/**
- * `card`: only cause and action; `brief`: omits opposing evidence and other causes; `record`: for the page of the incident.
- */
-type Extent = 'full' | 'card' | 'brief' | 'record';
+/** `card`: only cause and action; `brief`: omits opposing evidence and other causes. */
+type Extent = 'full' | 'card' | 'brief';
 
 /** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
@@ -57,7 +55,7 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
         time(openedAt),
         closedAt !== null && [' to ', time(closedAt)],
         `: ${alerts.join('; ')}. `,
-        extent !== 'record' && link('Incident', incidentPath(id)),
+        link('Incident', incidentPath(id)),
       ),
     closedAt === null &&
       confirmedAt === null &&
@@ -78,15 +76,7 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
     beside === null
       ? paragraph(quiet('What to do: '), causeTexts[cause].action)
       : paragraph(tellApart(cause, beside.cause)),
-    also.map((one) =>
-      styledParagraph(
-        'cause',
-        `Likely cause of ${effectsText(one)}: `,
-        strong(causeTexts[one.cause].title),
-        ' ',
-        styled('confidence', `${one.confidence} confidence, ${probabilityText(one.probability)}`),
-      ),
-    ),
+    also.map(alsoLine),
     extent === 'card'
       ? null
       : extent === 'brief'
@@ -95,7 +85,18 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
   ];
 }
 
-function causeLine(diagnosis: Diagnosis): ContentNode {
+/** Names the cause of what the first one does not explain. */
+export function alsoLine(one: Diagnosis['also'][number]): ContentNode {
+  return styledParagraph(
+    'cause',
+    `Likely cause of ${effectsText(one)}: `,
+    strong(causeTexts[one.cause].title),
+    ' ',
+    styled('confidence', `${one.confidence} confidence, ${probabilityText(one.probability)}`),
+  );
+}
+
+export function causeLine(diagnosis: Diagnosis): ContentNode {
   const { cause, confidence, probability, ranked } = diagnosis;
   const beside = besideOf(diagnosis);
   if (cause === 'unknown') {
@@ -155,7 +156,7 @@ const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
 /** Page that shows the data behind each sign. */
-const places: Record<Sign['name'], Place> = {
+export const places: Record<Sign['name'], Place> = {
   failures: onRun('failed', 'Failed queries'),
   failure_kind: onRun('failed', 'Failed queries'),
   live_errors: measures,

@@ -1,76 +1,288 @@
 /** Page of one incident with its alerts and diagnoses over time, and the parts of the weekly report on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
-import { duration, plural } from '../../../../core/format.ts';
+import { count, duration, percentage, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
-import type { PageContent, Section } from '../../../../report/model/content.ts';
+import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import { incidentPath, pipelinePath, runQueries, runQuery } from '../../../../report/console/links.ts';
+import type { TrendMark } from '../../../../report/model/charts.ts';
+import type { Content, PageContent, Section } from '../../../../report/model/content.ts';
 import {
+  age,
   badge,
+  documentId,
   empty,
   fact,
   facts,
+  group,
   lead,
+  link,
+  list,
+  missing,
+  more,
   note,
+  paragraph,
+  query,
   section,
+  strong,
+  styled,
+  styledParagraph,
   table,
   time,
+  value,
+  verbatim,
   verdictBadge,
   why,
 } from '../../../../report/model/show.ts';
 import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
-import { causeTexts } from '../../rules/cause.ts';
-import { BRIEF_MS, pageStatistics } from '../../rules/incident.ts';
-import { diagnosisPanel } from './diagnosis.ts';
+import { causeTexts, tellApart } from '../../rules/cause.ts';
+import { BRIEF_MS, type Incident, pageStatistics, worstAlert } from '../../rules/incident.ts';
+import { besideOf } from '../../rules/rank-causes.ts';
+import { alsoLine, causeLine, others } from './diagnosis.ts';
+import { evidenceTable } from './evidence-table.ts';
 import { incidentActs } from './incident-acts.ts';
-import type { IncidentPageData } from './incident-reads.ts';
+import type { IncidentPageData, ShownQuery } from './incident-reads.ts';
 
-export function incidentPage({ incident, notes, reliability }: IncidentPageData): PageContent {
-  const { id, pipeline, severity, openedAt, closedAt, closedBecause, timeline, earlier } = incident;
+export function incidentPage(data: IncidentPageData): PageContent {
+  const { incident, chart } = data;
+  const { pipeline, severity, closedAt, closedBecause } = incident;
   return {
-    title: `Incident ${id}`,
+    title: titleOf(incident),
     pipeline,
     section: 'overview',
+    hasRange: false,
     aside:
       closedAt === null
         ? verdictBadge(severity)
-        : badge(closedBecause === 'left_config' ? 'removed from the config' : 'resolved', 'neutral'),
+        : badge(closedBecause === 'left_config' ? 'removed from the config' : 'resolved', 'good'),
     content: [
-      section(
-        'diagnosis',
-        'Likely cause',
-        {
-          lead:
-            closedAt === null
-              ? 'The incident is open; the next diagnosis may say more.'
-              : `The latest diagnosis before the recovery. The incident lasted ${duration((closedAt.getTime() - openedAt.getTime()) / 1000)}.`,
-        },
-        diagnosisPanel(incident, 'record'),
-        incidentActs(incident, notes, reliability),
-      ),
-      section(
-        'timeline',
-        'Alerts',
-        {},
-        table('Alerts of this incident', timeline, [
-          ['Alert', ({ name }) => name],
-          ['Severity', (alert) => verdictBadge(alert.severity)],
-          ['From (UTC)', (alert) => time(alert.openedAt), 'minor'],
-          ['Resolved (UTC)', ({ endedAt }) => (endedAt === null ? 'still firing' : time(endedAt))],
-          ['At its worst', ({ worst }) => [worst.text, note(`at ${worst.at.toISOString().slice(11, 16)}`)]],
-        ]),
-      ),
-      earlier.length > 0 &&
+      group(
+        'sides',
         section(
-          'earlier',
-          'Earlier diagnoses',
+          'summary',
+          'What happened',
           {},
-          table('Earlier diagnoses of this incident, newest first', earlier, [
-            ['Time (UTC)', ({ diagnosedAt }) => time(diagnosedAt)],
-            ['Likely cause', ({ cause, confidence }) => [causeTexts[cause].title, note(`${confidence} confidence`)]],
-            ['Summary', ({ summary }) => summary],
-          ]),
+          group('stack', summary(data)),
+          incidentActs(incident, data.notes, data.reliability),
         ),
+        section(
+          'chart',
+          'Failing measure',
+          {},
+          chart === null
+            ? empty('The alert is not about a measure that is stored over time.')
+            : { ...chart, marks: [...(chart.marks ?? []), ...messageMarks(data.messages)].toSorted(byTime) },
+        ),
+      ),
+      evidence(incident),
+      goldenQueries(data),
+      liveQueries(data),
+      messages(data),
+      alerts(incident),
     ],
   };
+}
+
+/** Names the likely cause and the symptom: "Documents missing from the index: nDCG@10 on faq 0.55, below 0.7". */
+function titleOf(incident: Incident): string {
+  const { cause } = incident;
+  const headline = worstAlert(incident)?.worst.headline ?? 'an alert fires';
+  // The headline of an outage names its cause already.
+  if (cause === 'unknown' || (cause === 'retriever_outage' && headline.startsWith('retriever down')))
+    return `${capitalized(headline)}${cause === 'unknown' ? ' (cause unknown)' : ''}`;
+  return `${capitalized(causeTexts[cause].title)}: ${headline}`;
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function summary({ incident, golden }: IncidentPageData): Content {
+  const { pipeline, openedAt, closedAt, confirmedAt, cause, also, runId, referenceRunId } = incident;
+  const worst = worstAlert(incident);
+  const beside = besideOf(incident);
+  return [
+    worst !== undefined && paragraph(worst.worst.text),
+    facts(
+      fact('Since', time(openedAt), closedAt === null ? age(openedAt) : null),
+      closedAt === null
+        ? null
+        : fact('Lasted', duration((closedAt.getTime() - openedAt.getTime()) / 1000), worst?.recovered ?? null),
+    ),
+    causeLine(incident),
+    also.map(alsoLine),
+    closedAt === null &&
+      confirmedAt === null &&
+      styledParagraph('quiet', 'This is a first diagnosis. The next one follows within a minute and may correct it.'),
+    paragraph(strong('What to do: '), beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)),
+    list(
+      'links',
+      [
+        worst !== undefined && link('Runbook', `/runbooks/${worst.rule}`),
+        golden !== null && link('Queries that show it', incidentPath(incident.id), {}, 'queries'),
+        runId !== null &&
+          runQueries(
+            referenceRunId === null ? 'Failing run' : 'Failing run against the last good run',
+            runId,
+            'regressed',
+            referenceRunId,
+          ),
+        link('Deployments', '/deployments', { pipeline }),
+      ].filter((one) => one !== false),
+    ),
+  ];
+}
+
+function evidence(incident: Incident): Section {
+  const own = incident.ranked.find((one) => one.cause === incident.cause);
+  const [supporting, opposing] = [own?.supporting ?? [], own?.opposing ?? []];
+  return section(
+    'evidence',
+    'Evidence',
+    {
+      lead:
+        incident.closedAt === null
+          ? 'Before: the last good run or the time before the alert.'
+          : 'Recorded at the worst time of the incident. Before: the last good run or the time before the alert.',
+    },
+    supporting.length + opposing.length === 0
+      ? empty('No evidence points to one cause.')
+      : evidenceTable(supporting, opposing, incident),
+    others(incident),
+    earlierDiagnoses(incident),
+  );
+}
+
+const viewLeads: Partial<Record<QueryView, string>> = {
+  regressed: 'score lower than in the last good run',
+  failed: 'failed',
+  newly_empty: 'returned results in the last good run and no longer do',
+};
+
+function goldenQueries({ golden }: IncidentPageData): Content {
+  if (golden === null) return null;
+  const { run, against, view, queries, total, measure } = golden;
+  const noun = plural(total, 'golden query', 'golden queries');
+  return section(
+    'queries',
+    'Queries that show it',
+    {
+      lead: `${noun} ${viewLeads[view] ?? ''}; the worst first.`,
+      aside: runQueries(`All ${count(total)}`, run.id, view, against?.id ?? null),
+    },
+    table('Golden queries that show the incident', queries, [
+      [
+        'Query',
+        ({ id, text }) => ({ ...runQuery(run.id, id, query(id, text)), query: { against: against?.id ?? null } }),
+      ],
+      against === null
+        ? null
+        : [`${measure} before`, ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'number'],
+      [against === null ? measure : 'Now', ({ score }) => value(score, 'score'), 'number'],
+      ['Relevant documents, rank before and now', ranksOf],
+    ]),
+  );
+}
+
+function ranksOf({ outcome, ranks }: ShownQuery): Content {
+  if (outcome === 'error' || outcome === 'timeout') return badge(outcome, 'critical');
+  if (ranks.length === 0) return missing('none returned');
+  return list(
+    'plain',
+    ranks.map(({ documentId: id, before, now }) => [
+      documentId(id),
+      ` ${before ?? 'not returned'} \u2192 `,
+      now === null || (before !== null && now > before) ? styled('fell', String(now ?? 'not returned')) : String(now),
+    ]),
+  );
+}
+
+function liveQueries({ live, incident }: IncidentPageData): Content {
+  if (live === null || live.texts.length === 0) return null;
+  return section(
+    'live-queries',
+    'Live queries that show it',
+    {
+      lead: `Queries about the largest uncovered topic, ${percentage(live.topic.trafficShare)} of the traffic.`,
+      aside: link('All topics', pipelinePath(incident.pipeline, 'density'), {}, 'topics'),
+    },
+    list(
+      'plain',
+      live.texts.map((text) => styled('query', verbatim(text))),
+    ),
+  );
+}
+
+type SentMessage = IncidentPageData['messages'][number];
+
+const eventTexts: Readonly<Record<SentMessage['event'], string>> = {
+  opened: 'first message',
+  updated: 'follow-up',
+  closed: 'resolution',
+};
+
+function messages({ messages: all }: IncidentPageData): Section {
+  return section(
+    'notifications',
+    'Notifications',
+    {},
+    all.length === 0
+      ? empty(
+          'recalld sent no message about this incident.',
+          'Receivers are configured under `notify`. Messages of Alertmanager are not listed here.',
+        )
+      : table('Messages about this incident, oldest first', all, [
+          ['Time (UTC)', ({ sentAt, dueAt }) => time(sentAt ?? dueAt)],
+          ['Receiver', ({ receiver }) => (receiver === null ? missing('removed from the config') : receiver.kind)],
+          ['Message', ({ event }) => eventTexts[event]],
+          ['Status', statusOf],
+        ]),
+  );
+}
+
+function statusOf({ sentAt, givenUpAt, attempts }: SentMessage): Content {
+  if (sentAt !== null) return badge('sent', 'good');
+  if (givenUpAt !== null) return badge('not delivered', 'critical');
+  return attempts === 0 ? badge('due', 'neutral') : badge(`retried, ${plural(attempts, 'attempt')} failed`, 'warning');
+}
+
+/** One mark for all messages of a kind that were sent in the same minute. */
+function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
+  const marks = sent.flatMap(({ event, sentAt }) =>
+    sentAt === null ? [] : [{ at: sentAt, text: `${eventTexts[event]} sent`, kind: 'notification' as const }],
+  );
+  const keyOf = ({ at, text }: TrendMark): string => `${text} ${at.toISOString().slice(0, 16)}`;
+  return [...new Map(marks.map((mark) => [keyOf(mark), mark])).values()];
+}
+
+function byTime(a: TrendMark, b: TrendMark): number {
+  return a.at.getTime() - b.at.getTime();
+}
+
+function alerts({ timeline }: Incident): Section {
+  return section(
+    'timeline',
+    'Alerts',
+    {},
+    table('Alerts of this incident', timeline, [
+      ['Alert', ({ name, rule }) => [name, why(link('runbook', `/runbooks/${rule}`))]],
+      ['Severity', (alert) => verdictBadge(alert.severity)],
+      ['From (UTC)', (alert) => time(alert.openedAt), 'minor'],
+      ['Resolved (UTC)', ({ endedAt }) => (endedAt === null ? 'still firing' : time(endedAt))],
+      ['At its worst', ({ worst }) => [worst.text, note(`at ${timeOfDay(worst.at)}`)]],
+    ]),
+  );
+}
+
+function earlierDiagnoses({ earlier }: Incident): Content {
+  if (earlier.length === 0) return null;
+  return more(
+    `Earlier diagnoses (${earlier.length})`,
+    table('Earlier diagnoses of this incident, newest first', earlier, [
+      ['Time (UTC)', ({ diagnosedAt }) => time(diagnosedAt)],
+      ['Likely cause', ({ cause, confidence }) => [causeTexts[cause].title, note(`${confidence} confidence`)]],
+      ['Summary', ({ summary: text }) => text],
+    ]),
+  );
 }
 
 const MAX_ROWS = 50;

@@ -1,15 +1,135 @@
 /** Reads the data for the page of an incident. */
 import type { Context } from '../../../../core/context.ts';
+import type { GoldenQuery, RetrievedDocument } from '../../../../core/model.ts';
+import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import type { GoldenRun } from '../../../../golden/rules/run.ts';
+import { readRunTable } from '../../../../golden/runs/run-summary.ts';
+import { showsTextOf } from '../../../../report/console/shows-text.ts';
+import type { Incident } from '../../rules/incident.ts';
+import { readIncidentChart } from '../incident-chart.ts';
 import { findIncident } from '../routes.ts';
 
 export type IncidentPageData = Awaited<ReturnType<typeof readIncidentPage>>;
 
 /** @throws RecalldError incident_unknown */
 export async function readIncidentPage(context: Context, id: string) {
+  const { db, receivers, clock } = context;
   const incident = await findIncident(context, id);
-  const [notes, reliability] = await Promise.all([
-    context.db.live.annotations.of('incident', [id]),
-    context.db.incidents.reliability(null),
+  const [chart, golden, live, messages, notes, reliability] = await Promise.all([
+    readIncidentChart(context, incident, clock.now()),
+    readGoldenQueries(context, incident),
+    readLiveQueries(context, incident),
+    db.notifications.messages(id),
+    db.live.annotations.of('incident', [id]),
+    db.incidents.reliability(null),
   ]);
-  return { incident, notes: notes.get(id) ?? [], reliability };
+  return {
+    incident,
+    chart,
+    /** Golden queries that show the incident, worst first; null without a run that does. */
+    golden,
+    /** Texts of live queries that show it; empty if texts are not shown. */
+    live,
+    messages: messages.map(({ receiver, ...message }) => ({
+      ...message,
+      /** Null if the receiver left the config. */
+      receiver: receivers.find((one) => one.id === receiver) ?? null,
+    })),
+    notes: notes.get(id) ?? [],
+    reliability,
+  };
+}
+
+/** Queries on the page. */
+const MAX_QUERIES = 3;
+
+/** Relevant documents of a query whose ranks are shown. */
+const MAX_RANKS = 3;
+
+export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
+
+/** Returns the queries that dropped most, else those that failed, else those that became empty. */
+async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline }: Incident) {
+  const { runs } = context.db.golden;
+  const [run, reference] = await Promise.all([
+    runId === null ? null : runs.find(runId),
+    referenceRunId === null ? null : runs.find(referenceRunId),
+  ]);
+  if (run === null || run.answersDeletedAt !== null) return null;
+  const isComparable = run.status === 'completed' && reference?.status === 'completed';
+  const against = isComparable && reference.answersDeletedAt === null ? reference : null;
+  const key = { measure: 'ndcg', k: Math.max(...run.settings.cutoffs) } as const;
+  const views: readonly QueryView[] = against === null ? ['failed'] : ['regressed', 'failed', 'newly_empty'];
+  for (const view of views) {
+    const { page, total } = await readRunTable(context, run, against, { view, key, from: 0, limit: MAX_QUERIES });
+    if (total === 0) continue;
+    const isShown = showsTextOf(context, pipeline);
+    const queries = await Promise.all(
+      page.map((one) => shownQuery(context, run, against, { ...one, text: isShown ? one.query.text : null })),
+    );
+    return { run, against, view, queries, total, measure: `nDCG@${key.k}` };
+  }
+  return null;
+}
+
+async function shownQuery(
+  { reads }: Context,
+  run: GoldenRun,
+  against: GoldenRun | null,
+  {
+    query,
+    text,
+    score,
+    before,
+  }: {
+    readonly query: GoldenQuery;
+    readonly text: string | null;
+    readonly score: number;
+    readonly before: number | null;
+  },
+) {
+  const [now, earlier] = await Promise.all([
+    reads.golden.runReads.answer(run.id, query.id),
+    against === null ? null : reads.golden.runReads.answer(against.id, query.id),
+  ]);
+  return {
+    id: query.id,
+    text,
+    score,
+    before,
+    outcome: now?.outcome ?? null,
+    ranks: relevantRanks(query, earlier?.documents ?? [], now?.documents ?? []).slice(0, MAX_RANKS),
+  };
+}
+
+/** Returns the relevant documents that either answer has, with their ranks, the highest earlier rank first. */
+export function relevantRanks(
+  { judgments }: Pick<GoldenQuery, 'judgments'>,
+  before: readonly RetrievedDocument[],
+  now: readonly RetrievedDocument[],
+) {
+  const rankIn = (documents: readonly RetrievedDocument[], id: string): number | null => {
+    const index = documents.findIndex((one) => one.id === id);
+    return index < 0 ? null : index + 1;
+  };
+  const last = Number.POSITIVE_INFINITY;
+  return judgments
+    .filter(({ grade }) => grade > 0)
+    .map(({ documentId }) => ({
+      documentId,
+      before: rankIn(before, documentId),
+      now: rankIn(now, documentId),
+    }))
+    .filter((one) => one.before !== null || one.now !== null)
+    .toSorted((a, b) => (a.before ?? last) - (b.before ?? last) || (a.now ?? last) - (b.now ?? last));
+}
+
+/** Returns example queries of the largest uncovered topic, where the incident is about one. */
+async function readLiveQueries(context: Context, { pipeline, cause }: Incident) {
+  if (cause !== 'uncovered_topic' || !showsTextOf(context, pipeline)) return null;
+  const { topics } = context.db.density;
+  const [topic] = await topics.list({ pipeline, states: ['open', 'acknowledged', 'closed'], limit: 1 });
+  if (topic === undefined) return null;
+  const texts = await topics.texts(pipeline, topic.examples);
+  return { topic, texts: [...texts.values()].slice(0, MAX_QUERIES) };
 }

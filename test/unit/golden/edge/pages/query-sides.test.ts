@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sideBySide } from '../../../../../src/golden/edge/pages/query-page.ts';
+import { sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
 
 const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
 

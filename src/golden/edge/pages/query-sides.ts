@@ -1,0 +1,78 @@
+/** A golden query in two runs: its results before and now, with grades and changes of rank. */
+import type { GoldenQuery, Judgment, RetrievedDocument } from '../../../core/model.ts';
+import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import type { Explained } from '../../../incidents/explain/answers.ts';
+import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
+
+export interface QuerySide {
+  readonly run: GoldenRun;
+  /** Null when the run has no answer. */
+  readonly answer: QueryAnswer | null;
+  /** By metric key. */
+  readonly scores: Readonly<Record<string, number>>;
+}
+
+export interface QueryPageData {
+  readonly query: GoldenQuery;
+  /** False when the config forbids showing texts of this pipeline. */
+  readonly showsText: boolean;
+  /** First words of documents, by id. */
+  readonly words: ReadonlyMap<string, string>;
+  readonly after: QuerySide;
+  /** Null without a run to compare with. */
+  readonly before: QuerySide | null;
+  /** Judged documents that left the store. */
+  readonly stale: ReadonlySet<string>;
+  /** Why relevant documents are missed, determined on this request; null unless requested. */
+  readonly explained: readonly Explained[] | null;
+  /** The incident that the run was part of; null for none. */
+  readonly incident: Incident | null;
+}
+
+export interface RankedDocument {
+  readonly id: string;
+  /** From 1. */
+  readonly rank: number;
+  readonly score: number | null;
+  /** Null when it is unjudged for this query. */
+  readonly grade: number | null;
+  /** Its rank on the other side; null when it is absent there. */
+  readonly otherRank: number | null;
+}
+
+/**
+ * A repeated document counts at its first rank.
+ *
+ * @returns in `missed`, documents with a grade above 0 that are not returned now, the highest grade first
+ */
+export function sideBySide(
+  before: readonly RetrievedDocument[],
+  after: readonly RetrievedDocument[],
+  judgments: readonly Judgment[],
+) {
+  const grades = new Map(judgments.map(({ documentId, grade }) => [documentId, grade]));
+  const [old, now] = [ranksOf(before), ranksOf(after)];
+  const ranked = (
+    documents: readonly RetrievedDocument[],
+    own: ReadonlyMap<string, number>,
+    other: ReadonlyMap<string, number>,
+  ): RankedDocument[] =>
+    documents.flatMap(({ id, score }, index) =>
+      own.get(id) === index + 1
+        ? [{ id, rank: index + 1, score, grade: grades.get(id) ?? null, otherRank: other.get(id) ?? null }]
+        : [],
+    );
+  return {
+    before: ranked(before, old, now),
+    after: ranked(after, now, old),
+    missed: judgments
+      .filter(({ documentId, grade }) => grade > 0 && !now.has(documentId))
+      .toSorted((a, b) => b.grade - a.grade),
+  };
+}
+
+function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (const [index, { id }] of documents.entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
+  return ranks;
+}

@@ -1,0 +1,112 @@
+/** States what happened to a golden query between two runs, and why, in a few sentences. */
+import { formatValue, plural } from '../../../core/format.ts';
+import { causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
+import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
+import { verdictWords } from '../../../incidents/explain/answers.ts';
+import { incidentPath } from '../../../report/console/links.ts';
+import type { Content } from '../../../report/model/content.ts';
+import { documentId, link, paragraph, strong, styledParagraph } from '../../../report/model/show.ts';
+import type { QueryPageData, RankedDocument, sideBySide } from './query-sides.ts';
+
+/** Documents named in a sentence. */
+const MAX_NAMED = 3;
+
+/** @param incident the incident that the run was part of; null for none */
+export function queryVerdict(
+  data: QueryPageData,
+  sides: ReturnType<typeof sideBySide>,
+  incident: Incident | null,
+): Content {
+  return [
+    styledParagraph('cause', strong(outcomeOf(data))),
+    movesOf(data, sides).map((sentence) => paragraph(sentence)),
+    reasonsOf(data, sides, incident).map((sentence) => paragraph(sentence)),
+  ];
+}
+
+function outcomeOf({ query, after, before }: QueryPageData): string {
+  const { answer, scores, run } = after;
+  if (answer === null) return 'This run has no results for the query.';
+  if (answer.outcome === 'error' || answer.outcome === 'timeout')
+    return `The retriever failed (${(answer.errorCode ?? answer.outcome).replaceAll('_', ' ')}).`;
+  const returned = answer.documents.length;
+  if (query.noAnswer === true)
+    return returned === 0
+      ? 'The retriever returned nothing, which is right: the query has no answer.'
+      : `The retriever returned ${plural(returned, 'document')} although the query has no answer.`;
+  const k = Math.max(...run.settings.cutoffs);
+  const now = scores[`ndcg@${k}`] ?? 0;
+  const old = before?.scores[`ndcg@${k}`];
+  const shown = (score: number): string => formatValue(score, 'score');
+  const tail = returned === 0 ? ': the retriever returned nothing' : '';
+  if (before === null || before.answer === null || old === undefined) return `nDCG@${k} is ${shown(now)}${tail}.`;
+  if (shown(old) === shown(now)) return `nDCG@${k} is unchanged: ${shown(now)}${tail}.`;
+  return `nDCG@${k} ${now < old ? 'dropped' : 'rose'} from ${shown(old)} to ${shown(now)}${tail}.`;
+}
+
+/** Describes the ranks of relevant documents that changed. */
+function movesOf({ before }: QueryPageData, sides: ReturnType<typeof sideBySide>): Content[] {
+  if (before === null || before.answer === null) return [];
+  const relevant = sides.before.filter(({ grade }) => grade !== null && grade > 0);
+  const gone = relevant.filter(({ otherRank }) => otherRank === null);
+  const down = relevant.filter(({ rank, otherRank }) => otherRank !== null && otherRank > rank);
+  const up = relevant.filter(({ rank, otherRank }) => otherRank !== null && otherRank < rank);
+  const found = sides.after.filter(({ grade, otherRank }) => grade !== null && grade > 0 && otherRank === null);
+  return [
+    ...sentence('No longer returned: ', gone, ({ rank }) => ` (rank ${rank} before)`),
+    ...sentence('Moved down: ', down, ({ rank, otherRank }) => ` (rank ${rank} to ${otherRank})`),
+    ...sentence('Moved up: ', up, ({ rank, otherRank }) => ` (rank ${rank} to ${otherRank})`),
+    ...sentence('Newly returned: ', found, ({ rank }) => ` (rank ${rank})`),
+  ];
+}
+
+function sentence(
+  start: string,
+  documents: readonly RankedDocument[],
+  rankOf: (document: RankedDocument) => string,
+): Content[] {
+  if (documents.length === 0) return [];
+  const more = documents.length - MAX_NAMED;
+  return [
+    [
+      start,
+      documents.slice(0, MAX_NAMED).map((one, index) => [index > 0 && ', ', documentId(one.id), rankOf(one)]),
+      more > 0 && ` and ${more} more`,
+      '.',
+    ],
+  ];
+}
+
+/** Explains missed documents, by the explanations if they were requested, and names the cause of the incident. */
+function reasonsOf(
+  { stale, explained }: QueryPageData,
+  { missed }: ReturnType<typeof sideBySide>,
+  incident: Incident | null,
+): Content[] {
+  const ids = new Set(missed.map(({ documentId: id }) => id));
+  const why = (explained ?? []).filter(({ document }) => ids.has(document)).slice(0, MAX_NAMED);
+  const gone = missed.filter(({ documentId: id }) => stale.has(id)).slice(0, MAX_NAMED);
+  return [
+    ...why.map((one): Content => ['Why: ', documentId(one.document), ' ', verdictWords(one), '. ', one.action]),
+    ...(why.length > 0 || gone.length === 0
+      ? []
+      : [
+          [
+            'Why: missing from the store: ',
+            gone.map(({ documentId: id }, index) => [index > 0 && ', ', documentId(id)]),
+            '.',
+          ],
+        ]),
+    ...(incident === null
+      ? []
+      : [
+          [
+            incident.cause === 'unknown' ? 'The run was part of an incident with an unknown cause' : 'Likely cause: ',
+            incident.cause !== 'unknown' && strong(causeTexts[incident.cause].title),
+            ' (',
+            link(`incident ${incident.id}`, incidentPath(incident.id)),
+            ').',
+          ],
+        ]),
+  ];
+}
