@@ -143,3 +143,17 @@ create table notifications (
 create unique index notifications_once on notifications (incident_id, receiver, event) where event <> 'updated';
 create index notifications_incident on notifications (incident_id, receiver, id);
 create index notifications_due on notifications (next_attempt_at) where sent_at is null and given_up_at is null;
+
+-- Times in which the messages and alerts of a pipeline are held back, such as maintenance.
+create table silences (
+  id bigint generated always as identity primary key,
+  pipeline text not null,
+  starts_at timestamptz not null,
+  -- Moved forward when a person ends the silence; equal to the start if it was ended before.
+  ends_at timestamptz not null check (ends_at >= starts_at),
+  reason text not null check (char_length(reason) between 1 and 500),
+  created_at timestamptz not null,
+  created_by text not null
+);
+
+create index silences_ends on silences (ends_at);

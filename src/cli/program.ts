@@ -41,6 +41,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
     does: 'List incidents, acknowledge them, add notes, and mark their causes as right or wrong.',
     load: async () => (await import('../incidents/diagnosis/edge/incident-commands.ts')).incidentsCommand,
   },
+  silence: {
+    does: 'Hold back the messages and alerts of a pipeline, as during maintenance.',
+    load: async () => (await import('../incidents/notifications/edge/silence-command.ts')).silenceCommand,
+  },
   notify: {
     does: 'Send both messages of a test incident to each receiver of `notify`; exit 3 if one is not delivered.',
     load: async () => (await import('../incidents/notifications/edge/notify-command.ts')).notifyCommand,

@@ -109,6 +109,8 @@ export const errorTable = {
     kind: 'not_found',
     meaning: 'The live query was not sampled for judging, or does not have that document.',
   },
+  silence_invalid: { kind: 'input', meaning: 'A silence has no reason, or its times do not fit.' },
+  silence_unknown: { kind: 'not_found', meaning: 'No silence has that id.' },
   incident_unknown: { kind: 'not_found', meaning: 'No incident has that id.' },
   run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },
   data_dir_unusable: {

@@ -7,11 +7,13 @@ import type { Incident } from './diagnosis/rules/incident.ts';
 import type { ExplainBudget } from './explain/explain-budget.ts';
 import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
+import { createSilences, type Silences } from './notifications/silences.ts';
 
 export function incidentTables(pool: Pool) {
   return {
     incidents: { ...createIncidents(pool), ...createIncidentActs(pool) },
     notifications: createNotifications(pool),
+    silences: createSilences(pool),
   };
 }
 
@@ -19,6 +21,7 @@ declare module '../core/context.ts' {
   interface Db {
     readonly incidents: Incidents & IncidentActs;
     readonly notifications: Notifications;
+    readonly silences: Silences;
   }
   interface Hooks {
     /** Sends the incident notifications that are due. */

@@ -103,6 +103,7 @@ const maintainPartitionsJob = defineJob({
         () => context.db.live.configuredItems.prune(now),
         () => context.db.measurements.prune(oldest),
         () => context.db.incidents.prune(oldest),
+        () => context.db.silences.prune(oldest),
         () => context.db.checks.prune(oldest),
         () => context.db.platform.sessions.prune(),
         () => context.db.platform.auditLog.prune(daysAgo(context.config.storage.audit_retention_days)),

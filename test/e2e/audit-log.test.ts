@@ -98,6 +98,12 @@ async function anIncident(): Promise<string> {
   return String(rows[0]?.['incident_id']);
 }
 
+const aSilence = () => ({
+  pipeline: 'docs',
+  ends_at: new Date(Date.now() + 3_600_000).toISOString(),
+  reason: 'index rebuild',
+});
+
 const startRun = async (): Promise<string> =>
   String((await call('POST', '/v1/golden-runs', { pipeline: 'docs', golden_set: 'slow' }))['run_id']);
 
@@ -218,6 +224,22 @@ const changing: Readonly<Record<string, readonly [act: string, change: () => Pro
         back: '/',
       }),
   ],
+  'POST /v1/silences': ['add_silence', () => call('POST', '/v1/silences', aSilence())],
+  'DELETE /v1/silences/:id': [
+    'end_silence',
+    async () => call('DELETE', `/v1/silences/${String((await call('POST', '/v1/silences', aSilence()))['id'])}`),
+  ],
+  'POST /actions/silence': [
+    'add_silence',
+    () => submit(`/runs/${run}`, '/actions/silence', { pipeline: 'docs', for: '2h', reason: 'rebuild', back: '/' }),
+  ],
+  'POST /actions/end-silence': [
+    'end_silence',
+    async () => {
+      const { id } = await call('POST', '/v1/silences', aSilence());
+      return submit(`/runs/${run}`, '/actions/end-silence', { id: String(id), back: '/' });
+    },
+  ],
   'POST /pipelines/:pipeline/judge/grade': [
     'judge',
     async () =>
@@ -282,6 +304,11 @@ const commands: Readonly<Record<string, readonly [act: string, line: () => Promi
   'incidents acknowledge': ['acknowledge_incident', async () => `incidents acknowledge ${await anIncident()}`],
   'incidents note': ['add_note', async () => `incidents note ${await anIncident()} seen`],
   'incidents mark': ['mark_cause', async () => `incidents mark ${await anIncident()} right`],
+  'silence add': ['add_silence', () => 'silence add --pipeline docs --for 2h --reason rebuild'],
+  'silence end': [
+    'end_silence',
+    async () => `silence end ${String((await call('POST', '/v1/silences', aSilence()))['id'])}`,
+  ],
   'keys create': ['create_key', () => 'keys create --name other --scope read'],
   'keys revoke': [
     'revoke_key',
@@ -302,7 +329,7 @@ const commands: Readonly<Record<string, readonly [act: string, line: () => Promi
 
 /** Commands that change nothing that is stored. */
 const reading = `
-  config check|config print|config schema|status|diagnose|incidents list|incidents reliability|notify|doctor|store-test|golden export|golden list|golden show
+  config check|config print|config schema|status|diagnose|silence list|incidents list|incidents reliability|notify|doctor|store-test|golden export|golden list|golden show
   |golden promote|index check|index hubs|judge status|judge review|shadow report|variants report|keys list|audit|runs list
   |runs show|runs compare|explain|mcp|baselines list|checks|report|backtest|rules|dashboards|deployments list|density show
   |drift|topics list|topics show|topics complaints|eval|compare`

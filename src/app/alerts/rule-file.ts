@@ -13,6 +13,7 @@ import {
   asOf,
   dashboardUids,
   ifSeries,
+  maxBy,
   type RecordingRule,
   type RuleGroup,
   type RuleSettings,
@@ -56,11 +57,17 @@ function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }:
   return { record, expr: withGroupLabels(expr, groupLabels), ...(labels === undefined ? {} : { labels }) };
 }
 
+/** Excludes pipelines that a person silenced. Alerts on recalld itself are never silenced. */
+function unlessSilenced(expr: string): string {
+  return `(\n${expr}\n)\nunless on (pipeline) ${maxBy(['pipeline'], 'recalld_silenced')} == 1`;
+}
+
 function alertRule(rule: AlertRule, settings: RuleSettings): object {
-  const { expr, silentWhile } = rule;
+  const { silentWhile } = rule;
+  const firing = silentWhile === undefined ? rule.expr : unlessFiring(rule.expr, silentWhile);
   return {
     alert: rule.alert,
-    expr: withGroupLabels(silentWhile === undefined ? expr : unlessFiring(expr, silentWhile), settings.groupLabels),
+    expr: withGroupLabels(isOfPipeline(rule) ? unlessSilenced(firing) : firing, settings.groupLabels),
     ...(rule.for === undefined ? {} : { for: rule.for }),
     keep_firing_for: rule.keepFiringFor ?? RESTART,
     labels: { severity: rule.severity, ...rule.labels },

@@ -27,6 +27,8 @@ import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page
 import { readIncidentPage } from '../../incidents/diagnosis/edge/pages/incident-reads.ts';
 import { findIncident, markCause } from '../../incidents/diagnosis/edge/routes.ts';
 import { causes } from '../../incidents/diagnosis/rules/cause.ts';
+import { silenceLengths } from '../../incidents/notifications/edge/silence-panel.ts';
+import { addSilence, endSilence } from '../../incidents/notifications/silences.ts';
 import { indexPage } from '../../index/truth/edge/index-page.ts';
 import { readIndexPage } from '../../index/truth/index-reads.ts';
 import { judgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.ts';
@@ -38,6 +40,7 @@ import { consoleVisitor, keyName, personOf } from '../../platform/access/audit-l
 import type { AuthenticationSettings } from '../../platform/access/authentication.ts';
 import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
 import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
+import { durationMs } from '../../platform/config/times.ts';
 import { addAssets, secure } from '../../report/console/http/defences.ts';
 import { addErrorPages } from '../../report/console/http/error-pages.ts';
 import {
@@ -140,6 +143,21 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       const actor = { name: keyName(request), by: consoleVisitor(request) };
       await db.incidents.acknowledge(id, actor, clock.now());
       return goBack(reply, back, 'acknowledged');
+    });
+
+    scope.post('/actions/silence', async (request, reply) => {
+      const { pipeline = '', for: length = '', reason = '', back } = fieldsOf(request);
+      const startsAt = clock.now();
+      const endsAt = new Date(startsAt.getTime() + durationMs(length in silenceLengths ? length : '2h'));
+      const actor = { name: keyName(request), by: consoleVisitor(request) };
+      await addSilence(context, { pipeline, reason, startsAt, endsAt }, actor);
+      return goBack(reply, back, 'silenced');
+    });
+
+    scope.post('/actions/end-silence', async (request, reply) => {
+      const { id = '', back } = fieldsOf(request);
+      await endSilence(context, id, { name: keyName(request), by: consoleVisitor(request) });
+      return goBack(reply, back, 'unsilenced');
     });
 
     scope.post('/actions/mark-cause', async (request, reply) => {

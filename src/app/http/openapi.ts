@@ -7,6 +7,7 @@ import { densityEndpoints } from '../../density/http-contract.ts';
 import { experimentEndpoints } from '../../experiments/edge/routes.ts';
 import { goldenEndpoints } from '../../golden/endpoints.ts';
 import { incidentEndpoints } from '../../incidents/diagnosis/edge/routes.ts';
+import { silenceEndpoints } from '../../incidents/notifications/edge/silence-routes.ts';
 import { indexEndpoints } from '../../index/truth/edge/index-routes.ts';
 import { judgingEndpoints } from '../../judging/edge/routes.ts';
 import { isolationEndpoints } from '../../live/edge/isolation-routes.ts';
@@ -23,6 +24,7 @@ export const endpoints: readonly Endpoint[] = [
   ...statusEndpoints,
   ...incidentEndpoints,
   ...isolationEndpoints,
+  ...silenceEndpoints,
   ...goldenEndpoints,
   ...changeEndpoints,
   ...auditEndpoints,

@@ -13,6 +13,7 @@ import { addExperiments } from '../../experiments/edge/routes.ts';
 import { addBaselines, addGoldenRuns, addGoldenSets } from '../../golden/edge/golden-routes.ts';
 import { addIncidents } from '../../incidents/diagnosis/edge/routes.ts';
 import { addIncidentCharts } from '../../incidents/notifications/edge/routes.ts';
+import { addSilences } from '../../incidents/notifications/edge/silence-routes.ts';
 import { addIndex } from '../../index/truth/edge/index-routes.ts';
 import { addJudgments } from '../../judging/edge/routes.ts';
 import { addDeployments } from '../../live/deployments/edge/routes.ts';
@@ -123,6 +124,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
       addErasure(scope, pool, context.hashKey, authentication);
       addDeployments(scope, context, authentication);
       addIncidents(scope, context, authentication);
+      addSilences(scope, context, authentication);
       addDensityRoutes(scope, context, authentication);
       addComplaints(scope, context, authentication);
       addJudgments(scope, context, authentication);

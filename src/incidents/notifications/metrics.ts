@@ -1,5 +1,5 @@
 /** Metrics of notifications. */
-import type { MetricDefinition } from '../../platform/metrics/definition.ts';
+import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const notificationMetrics = {
   recalld_notifications_total: {
@@ -8,4 +8,7 @@ export const notificationMetrics = {
     labels: ['kind', 'outcome'],
     source: 'process',
   },
+  recalld_silenced: storedGauge('1 while a silence holds back the alerts and messages of a pipeline, else 0.', [
+    'pipeline',
+  ]),
 } as const satisfies Record<string, MetricDefinition>;

@@ -38,10 +38,11 @@ async function addDue({ db, receivers, clock }: Context): Promise<void> {
   const found = await db.notifications.incidents(now);
   if (found.length === 0) return;
   const known = await db.notifications.about(found.map(({ id }) => id));
+  const silences = await db.silences.endingAfter(new Date(now.getTime() - JUST_CLOSED_MS));
   for (const incident of found) {
     for (const receiver of receivers) {
       const own = known.filter((one) => one.incidentId === incident.id && one.receiver === receiver.id);
-      const event = dueMessage(incident, own, receiver, now);
+      const event = dueMessage(incident, own, receiver, now, silences);
       if (event !== null) await db.notifications.add(incident.id, receiver.id, event, now);
     }
   }
@@ -132,7 +133,7 @@ export function createNotifications(pool: Pool) {
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
-        `select i.id, i.severity, i.opened_at, i.closed_at, i.confirmed_at,
+        `select i.id, i.pipeline, i.severity, i.opened_at, i.closed_at, i.confirmed_at,
                 d.cause, d.confidence
            from incidents i
            join lateral (select cause, confidence from diagnoses

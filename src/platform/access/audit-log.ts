@@ -21,6 +21,8 @@ export const acts = [
   'add_note',
   'acknowledge_incident',
   'mark_cause',
+  'add_silence',
+  'end_silence',
   'judge',
   'erase',
   'create_key',

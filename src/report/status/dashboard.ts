@@ -152,10 +152,18 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     metricTable({
       title: 'Likely causes',
       description: 'Likely causes of open incidents. `recalld diagnose` shows the evidence.',
-      width: 24,
+      width: 16,
       height: 5,
       queries: [{ expr: maxBy(['pipeline', 'cause', 'confidence'], 'recalld_diagnosis_info') }],
       show: { pipeline: 'Pipeline', cause: 'Likely cause', confidence: 'Confidence' },
+    }),
+    metricTable({
+      title: 'Silenced pipelines',
+      description: 'Pipelines whose alerts and messages are held back now. `recalld silence list` shows why.',
+      width: 8,
+      height: 5,
+      queries: [{ expr: `${maxBy(['pipeline'], 'recalld_silenced')} == 1` }],
+      show: { pipeline: 'Pipeline' },
     }),
   ];
 }

@@ -4,6 +4,7 @@ import { plural, range as rangeText } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
 import { diagnosisPanel, incidentTable } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import { silencePanel } from '../../incidents/notifications/edge/silence-panel.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import {
@@ -13,6 +14,7 @@ import {
   measureGroup,
   measureGroups,
 } from '../../measures/shown-measures.ts';
+import { pipelinePath } from '../console/links.ts';
 import type { NormalRange, StripsChart, VerdictInterval } from '../model/charts.ts';
 import type { Column, Content, ContentNode, PageContent } from '../model/content.ts';
 import { latestAge, latestSize, latestValue } from '../model/measures.ts';
@@ -54,6 +56,7 @@ export function overviewPage(data: OverviewData): PageContent {
         state === 'ok' ? 'Status' : state === 'no_data' ? 'No data' : 'Firing',
         { tone: state },
         firingPanel(status, incident, false),
+        silencePanel(pipeline, data.silences, data.now, pipelinePath(pipeline)),
       ),
       section(
         'timeline',

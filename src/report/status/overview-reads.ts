@@ -14,7 +14,12 @@ const PAGE_SIZE = 10;
 
 /** Reads the status of all pipelines, and the charts of those on the page: worst first, filtered by a part of their names. */
 export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
-  const [statuses, open] = await Promise.all([readStatuses(onReplica(context)), context.db.incidents.open()]);
+  const now = context.clock.now();
+  const [statuses, open, silences] = await Promise.all([
+    readStatuses(onReplica(context)),
+    context.db.incidents.open(),
+    context.db.silences.endingAfter(now),
+  ]);
   const wanted = (query['filter'] ?? '').trim();
   const found = worstFirst(statuses).filter(({ pipeline }) => pipeline.toLowerCase().includes(wanted.toLowerCase()));
   const page = Math.min(pageOf(query), Math.max(1, Math.ceil(found.length / PAGE_SIZE)));
@@ -23,7 +28,8 @@ export async function readStatusPage(context: Context, query: Query, range: Time
       readQuality(context, status, range),
       context.db.incidents.list({ pipeline: status.pipeline, limit: 1 }),
     ]);
-    return { status, incident: openIncidentOf(status, open), last: last ?? null, quality };
+    const silenced = silences.find((one) => one.pipeline === status.pipeline && one.startsAt <= now) ?? null;
+    return { status, incident: openIncidentOf(status, open), last: last ?? null, quality, silenced };
   });
   return {
     cards: await Promise.all(cards),
@@ -51,8 +57,9 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
   const { name } = pipeline;
   const { db, reads } = context;
   const { from, until } = range;
-  const [status, incidents, within, transitions] = await Promise.all([
+  const [status, silences, incidents, within, transitions] = await Promise.all([
     readStatus(onReplica(context), pipeline),
+    db.silences.endingAfter(context.clock.now(), name),
     db.incidents.list({ pipeline: name, limit: MAX_EARLIER + 1 }),
     db.incidents.list({ pipeline: name, during: range, limit: MAX_INCIDENTS }),
     db.checks.transitions({ pipeline: name, since: from, until, limit: MAX_TRANSITIONS }),
@@ -71,6 +78,8 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
   ]);
   return {
     status,
+    /** On or planned. */
+    silences,
     incident: openIncidentOf(
       status,
       incidents.filter(({ closedAt }) => closedAt === null),

@@ -14,6 +14,7 @@ import { type GoldenMeasure, goldenMeasures } from '../../golden/rules/score-run
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { readDiagnosisGauges } from '../../incidents/diagnosis/incidents.ts';
+import { readSilenceGauges } from '../../incidents/notifications/silences.ts';
 import { readProbeGauges } from '../../index/probes/probes.ts';
 import { readIndexGauges } from '../../index/truth/measure-index.ts';
 import { judgingGauges } from '../../judging/gauges.ts';
@@ -53,6 +54,7 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
   readIndexGauges,
   readTopicGauges,
   readDiagnosisGauges,
+  readSilenceGauges,
   readExperimentGauges,
   ({ pipelines }, rows) => liveMixGauges(pipelines, rows),
   readCheckGauges,

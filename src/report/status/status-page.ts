@@ -1,6 +1,7 @@
 /** The status page: a card for each pipeline, the worst first. */
 import { causeTexts } from '../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { silenceNotice } from '../../incidents/notifications/edge/silence-panel.ts';
 import { incidentPath, pipelinePath } from '../console/links.ts';
 import type { Content, PageContent, Section } from '../model/content.ts';
 import { age, empty, group, lead, link, list, section, styledParagraph, time, verdictBadge } from '../model/show.ts';
@@ -66,7 +67,7 @@ function filterForm(filter: string): Content {
 }
 
 function cardOf(
-  { status, incident, last, quality }: StatusPageData['cards'][number],
+  { status, incident, last, quality, silenced }: StatusPageData['cards'][number],
   range: StatusPageData['range'],
 ): Section {
   const { pipeline, state } = status;
@@ -74,6 +75,7 @@ function cardOf(
     `p-${pipeline}`,
     link(pipeline, pipelinePath(pipeline)),
     { tone: state, aside: verdictBadge(state) },
+    silenced !== null && silenceNotice(silenced),
     firingPanel(status, incident, true),
     group('small-charts', qualityCharts(status, quality, range, { size: 'small' })),
     styledParagraph('quiet', lastRun(status), incident === null && lastIncident(last)),

@@ -10,11 +10,12 @@ import { type Cause, causeTexts, tellApart } from '../../diagnosis/rules/cause.t
 import { noOneCause } from '../../diagnosis/rules/diagnose.ts';
 import { type AlertTimeline, type Incident, worstAlert } from '../../diagnosis/rules/incident.ts';
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
+import { isSilenced, type Silence } from './silence.ts';
 
 /** The fields of an incident that decide which notification is due. */
 export type NotifiableIncident = Pick<
   Incident,
-  'severity' | 'openedAt' | 'closedAt' | 'confirmedAt' | 'cause' | 'confidence'
+  'pipeline' | 'severity' | 'openedAt' | 'closedAt' | 'confirmedAt' | 'cause' | 'confidence'
 >;
 
 /** A recorded notification to a receiver. */
@@ -38,7 +39,8 @@ const CAUSE_WAIT_MS = 15_000;
 /**
  * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
  * cause that becomes known or changes; the last message reports that all alerts are resolved. A closed incident only gets
- * the last message, since the others would no longer be true, and only if the first one was delivered.
+ * the last message, since the others would no longer be true, and only if the first one was delivered. A silence holds
+ * back all but the last message of a reported incident; one that closes in a silence before it was reported has none.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -47,16 +49,18 @@ export function dueMessage(
   known: readonly Notified[],
   { minSeverity, takesUpdates }: { readonly minSeverity: Severity; readonly takesUpdates: boolean },
   now: Date,
+  silences: readonly Silence[] = [],
 ): NotificationEvent | null {
   if (incident.severity === 'warning' && minSeverity === 'critical') return null;
   const opened = known.find(({ event }) => event === 'opened');
-  const { openedAt, closedAt, confirmedAt } = incident;
+  const { pipeline, openedAt, closedAt, confirmedAt } = incident;
   if (opened !== undefined && opened.givenUpAt !== null) return null;
   if (closedAt !== null) {
     if (known.some(({ event }) => event === 'closed')) return null;
-    const isNews = opened !== undefined || now.getTime() - closedAt.getTime() < JUST_CLOSED_MS;
-    return isNews ? 'closed' : null;
+    const isNews = now.getTime() - closedAt.getTime() < JUST_CLOSED_MS && !isSilenced(silences, pipeline, closedAt);
+    return opened !== undefined || isNews ? 'closed' : null;
   }
+  if (isSilenced(silences, pipeline, now)) return null;
   if (opened === undefined) {
     const hasWaited = now.getTime() - openedAt.getTime() >= CAUSE_WAIT_MS;
     return confirmedAt !== null || hasWaited ? 'opened' : null;

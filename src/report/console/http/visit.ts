@@ -18,6 +18,8 @@ const notices: Readonly<Record<string, string>> = {
   pinned: 'The run is now the pinned baseline. Later runs are compared with it.',
   noted: 'Your note is saved.',
   acknowledged: 'The incident is acknowledged. Others see that you take care of it.',
+  silenced: 'The pipeline is silenced. Its messages and alerts are held back.',
+  unsilenced: 'The silence has ended. Open incidents are reported.',
   marked: 'The cause is marked. `recalld incidents reliability` shows how often causes were right.',
   fixed: 'A new version of the golden set has the judgments that you accepted. The next run uses it.',
 };

@@ -1,6 +1,6 @@
 /** The cases that every alert is put through, made from its fixture. */
 import type { AlertRule } from '../../../../src/platform/metrics/alert-rules.ts';
-import { inputSeries, type RuleTest, type Signal, selectorOf } from '../../../support/promtool.ts';
+import { inputSeries, type RuleTest, type Signal, selectorOf, signal } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, foreign, rotation } from './signals.ts';
 
@@ -27,6 +27,8 @@ export const caseNames = [
   'fires though another deployment is healthy',
   'is silent while a page says the same and more',
   'fires though another deployment has such a page',
+  'is silenced with its pipeline, unless it is about recalld itself',
+  'fires though its pipeline is silenced in another deployment',
 ] as const;
 
 export type CaseName = (typeof caseNames)[number];
@@ -64,6 +66,22 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
       return playing(fixture, name, [...breaching(), ...pagesOf(fixture)], minutes, never(fixture, minutes));
     case 'fires though another deployment has such a page':
       return playing(fixture, name, [...breaching(), ...elsewhere(pagesOf(fixture))], minutes, fires(fixture, minutes));
+    case 'is silenced with its pipeline, unless it is about recalld itself':
+      return playing(
+        fixture,
+        name,
+        [...breaching(), ...silenceOf(fixture)],
+        minutes,
+        'diagnosis' in fixture.annotations ? never(fixture, minutes) : fires(fixture, minutes),
+      );
+    case 'fires though its pipeline is silenced in another deployment':
+      return playing(
+        fixture,
+        name,
+        [...breaching(), ...elsewhere(silenceOf(fixture))],
+        minutes,
+        fires(fixture, minutes),
+      );
   }
 }
 
@@ -99,6 +117,10 @@ function elsewhere(world: World): World {
     instance: `other-${instance}`,
     signal: { ...signal, labels: { ...signal.labels, job: 'staging' } },
   }));
+}
+
+function silenceOf({ labels }: AlertUnderTest): World {
+  return worldOf([signal('recalld_silenced', { pipeline: labels['pipeline'] ?? 'docs' }, () => 1)], ['quiet'], true);
 }
 
 /** The pages while which it is silent, about the same. */

@@ -184,6 +184,20 @@ describe('the receivers of notifications', () => {
     expect(server.requests[1]?.body).not.toContain(anAlert().text);
   });
 
+  it('hear of an incident that a silence held back once the silence has ended', async () => {
+    const deps = depsFor({ kind: 'webhook' });
+    const startsAt = clock.now();
+    const endsAt = new Date(startsAt.getTime() + 3_600_000);
+    const silence = { pipeline, startsAt, endsAt, reason: 'index rebuild' };
+    await deps.db.silences.add(silence, { name: 'ann', by: 'ann' }, startsAt);
+    await open();
+    await notify(deps, never);
+    expect(heard()).toEqual([]);
+    await clock.advance(3_600_000);
+    await notify(deps, never);
+    expect(heard()).toEqual(['incident.opened']);
+  });
+
   it('hear of a recovery whose message failed for days', async () => {
     const deps = depsFor({ kind: 'webhook' });
     await open();

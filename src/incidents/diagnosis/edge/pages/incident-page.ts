@@ -34,6 +34,7 @@ import {
   why,
 } from '../../../../report/model/show.ts';
 import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
+import { silencePanel } from '../../../notifications/edge/silence-panel.ts';
 import { causeTexts, tellApart } from '../../rules/cause.ts';
 import { BRIEF_MS, type Incident, pageStatistics, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
@@ -63,6 +64,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
           {},
           group('stack', summary(data)),
           incidentActs(incident, data.notes, data.reliability),
+          silencePanel(pipeline, data.silences, data.now, incidentPath(incident.id)),
         ),
         section(
           'chart',

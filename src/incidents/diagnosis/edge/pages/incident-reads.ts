@@ -15,12 +15,13 @@ export type IncidentPageData = Awaited<ReturnType<typeof readIncidentPage>>;
 export async function readIncidentPage(context: Context, id: string) {
   const { db, receivers, clock } = context;
   const incident = await findIncident(context, id);
-  const [chart, golden, live, messages, notes, reliability] = await Promise.all([
+  const [chart, golden, live, messages, notes, silences, reliability] = await Promise.all([
     readIncidentChart(context, incident, clock.now()),
     readGoldenQueries(context, incident),
     readLiveQueries(context, incident),
     db.notifications.messages(id),
     db.live.annotations.of('incident', [id]),
+    db.silences.endingAfter(clock.now(), incident.pipeline),
     db.incidents.reliability(null),
   ]);
   return {
@@ -36,6 +37,8 @@ export async function readIncidentPage(context: Context, id: string) {
       receiver: receivers.find((one) => one.id === receiver) ?? null,
     })),
     notes: notes.get(id) ?? [],
+    silences,
+    now: clock.now(),
     reliability,
   };
 }

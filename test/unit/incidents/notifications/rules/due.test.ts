@@ -41,6 +41,26 @@ describe('the notification that is due', () => {
     expect(dueMessage(closed, [lost], webhook, hours(2))).toBeNull();
   });
 
+  it('is held back by a silence of the pipeline, and comes afterwards if the incident is still open', () => {
+    const silence = {
+      id: '1',
+      pipeline: open.pipeline,
+      startsAt: hours(-1),
+      endsAt: hours(2),
+      reason: 'index rebuild',
+      createdAt: hours(-1),
+      createdBy: 'ann',
+    };
+    expect(dueMessage(open, [], webhook, hours(1), [silence])).toBeNull();
+    expect(dueMessage(open, [], webhook, hours(2), [silence])).toBe('opened');
+    expect(dueMessage(open, [], webhook, hours(1), [{ ...silence, pipeline: 'another' }])).toBe('opened');
+    const changed = anIncident({ cause: 'index_lost_documents' });
+    expect(dueMessage(changed, [sent('opened')], webhook, hours(1), [silence])).toBeNull();
+    const soon = new Date(hours(1).getTime() + 60_000);
+    expect(dueMessage(closed, [], webhook, soon, [silence])).toBeNull();
+    expect(dueMessage(closed, [sent('opened')], webhook, soon, [silence])).toBe('closed');
+  });
+
   it('waits for the cause for 15 seconds, and goes without it after that', () => {
     const unsettled = anIncident({ confirmedAt: null });
     const after = (seconds: number) => new Date(unsettled.openedAt.getTime() + seconds * 1000);

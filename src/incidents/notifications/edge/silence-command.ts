@@ -1,0 +1,93 @@
+/** `recalld silence`: holds back the messages and alerts of a pipeline, as during maintenance. */
+import type { Command } from 'commander';
+import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import { type ConfiguredOptions, configuredCommand, parseTime, printJson, printLine } from '../../../cli/output.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { minute } from '../../../core/format.ts';
+import { systemClock } from '../../../core/system-clock.ts';
+import { commandPerson, commandUser } from '../../../platform/access/audit-log.ts';
+import { durationMs, durationSchema } from '../../../platform/config/times.ts';
+import { toWire } from '../../../platform/http/wire.ts';
+import { terminalText } from '../../../report/terminal.ts';
+import { addSilence, endSilence } from '../silences.ts';
+import { silenceTable } from './silence-panel.ts';
+import { silenceSchema } from './silence-routes.ts';
+
+interface AddOptions extends ConfiguredOptions {
+  readonly pipeline: string;
+  readonly reason: string;
+  readonly for?: string;
+  readonly from?: Date;
+  readonly until?: Date;
+}
+
+interface ListOptions extends ConfiguredOptions {
+  readonly pipeline?: string;
+}
+
+export function silenceCommand(command: Command, signal: AbortSignal): Command {
+  const inStore = (config: ConfiguredOptions['config'], work: (store: CommandStore) => Promise<void>) =>
+    withCommandStore(commandSettings(config, signal), work);
+  command.addCommand(
+    configuredCommand(
+      'add',
+      'Silence a pipeline.',
+      'recalld silence add --pipeline support-docs --for 2h --reason "index rebuild"',
+    )
+      .requiredOption('--pipeline <name>', 'the pipeline')
+      .requiredOption('--reason <text>', 'why, for others who see the silence')
+      .option('--for <duration>', 'length, such as 30m, 2h or 1d')
+      .option('--from <time>', 'start (default: now)', parseTime)
+      .option('--until <time>', 'end, instead of --for', parseTime)
+      .action(({ pipeline, reason, config, json, ...times }: AddOptions) =>
+        inStore(config, async (store) => {
+          const span = spanOf(times, store.clock.now());
+          const added = await addSilence(store, { pipeline, reason, ...span }, actor());
+          if (json === true) printJson(toWire(silenceSchema, added));
+          else
+            printLine(
+              `Silence ${added.id}: ${pipeline} is silenced from ${minute(added.startsAt)} to ${minute(added.endsAt)} UTC.`,
+            );
+        }),
+      ),
+  );
+  command.addCommand(
+    configuredCommand('list', 'List silences that are on or planned.', 'recalld silence list')
+      .option('--pipeline <name>', 'only silences of this pipeline')
+      .action(({ pipeline, config, json }: ListOptions) =>
+        inStore(config, async ({ db, clock }) => {
+          const found = await db.silences.endingAfter(clock.now(), pipeline ?? null);
+          if (json === true) printJson(found.map((one) => toWire(silenceSchema, one)));
+          else if (found.length === 0) printLine('No silence is on or planned.');
+          else printLine(terminalText(silenceTable(found, clock.now()), systemClock.now()));
+        }),
+      ),
+  );
+  command.addCommand(
+    configuredCommand('end', 'End a silence.', 'recalld silence end 3')
+      .argument('<id>', 'id of the silence')
+      .action((id: string, { config, json }: ConfiguredOptions) =>
+        inStore(config, async (store) => {
+          const ended = await endSilence(store, id, actor());
+          if (json === true) printJson(toWire(silenceSchema, ended));
+          else printLine(`Silence ${id} of ${ended.pipeline} has ended.`);
+        }),
+      ),
+  );
+  return command;
+}
+
+/** @throws RecalldError usage */
+function spanOf({ for: length, from, until }: Pick<AddOptions, 'for' | 'from' | 'until'>, now: Date) {
+  const startsAt = from ?? now;
+  if ((length === undefined) === (until === undefined))
+    throw new RecalldError('usage', 'Give the end of the silence, either as --for or as --until.');
+  if (until !== undefined) return { startsAt, endsAt: until };
+  if (!durationSchema('1m', '90d').safeParse(length).success)
+    throw new RecalldError('usage', `--for must be a duration from 1m to 90d, such as 2h, not "${length}".`);
+  return { startsAt, endsAt: new Date(startsAt.getTime() + durationMs(length ?? '')) };
+}
+
+function actor() {
+  return { name: commandPerson(), by: commandUser() };
+}

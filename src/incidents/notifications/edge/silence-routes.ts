@@ -1,0 +1,91 @@
+/** `/v1/silences`: times in which the messages and alerts of a pipeline are held back. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Context } from '../../../core/context.ts';
+import { findPipeline } from '../../../golden/watched-pipeline.ts';
+import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
+import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import { identifier, parseRequest, shortText, timestamp } from '../../../platform/http/fields.ts';
+import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
+import { addSilence, endSilence } from '../silences.ts';
+
+export const silenceSchema = z.object({
+  id: z.string(),
+  pipeline: z.string(),
+  starts_at: z.iso.datetime(),
+  ends_at: z.iso.datetime().describe('Exclusive.'),
+  reason: z.string(),
+  created_at: z.iso.datetime(),
+  created_by: z.string().describe('The API key or the person who added it.'),
+});
+
+const newSilence = z.strictObject({
+  pipeline: identifier.describe('Pipeline of the config.'),
+  starts_at: timestamp.optional().describe('Default: now.'),
+  ends_at: timestamp.describe('At most 90 days after the start.'),
+  reason: shortText.describe('Why, for others who see the silence.'),
+});
+
+const listQuery = z.strictObject({ pipeline: identifier.optional().describe('Only silences of this pipeline.') });
+
+const params = z.strictObject({ id: z.string() });
+
+const silenceList = z.object({ items: z.array(silenceSchema) });
+
+export const silenceEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/v1/silences',
+    tag: 'status',
+    summary: 'Silences that are on or planned, by their start.',
+    scope: 'read',
+    query: listQuery,
+    body: null,
+    responses: { '200': { description: 'All of them.', body: silenceList } },
+  },
+  {
+    method: 'post',
+    path: '/v1/silences',
+    tag: 'changes',
+    summary: 'Silence a pipeline: hold back its messages and the alerts on it.',
+    scope: 'admin',
+    body: newSilence,
+    responses: { '201': { description: 'The silence.', body: silenceSchema } },
+  },
+  {
+    method: 'delete',
+    path: '/v1/silences/{id}',
+    tag: 'changes',
+    summary: 'End a silence now. Messages about incidents that are still open are sent.',
+    scope: 'admin',
+    params,
+    body: null,
+    responses: { '200': { description: 'The silence with its end.', body: silenceSchema } },
+  },
+];
+
+export function addSilences(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+  const { db, pipelines, clock } = context;
+  const read = { preParsing: requireScope('read', authentication) };
+  const admin = { preParsing: requireScope('admin', authentication) };
+
+  app.get('/v1/silences', read, async (request) => {
+    const { pipeline } = parseRequest(request.query, listQuery, 'query');
+    if (pipeline !== undefined) findPipeline(pipelines, pipeline);
+    return toWire(silenceList, { items: await db.silences.endingAfter(clock.now(), pipeline ?? null) });
+  });
+
+  app.post('/v1/silences', admin, async (request, reply) => {
+    const body = parseRequest(request.body, newSilence, 'body');
+    const { pipeline, reason, starts_at: start, ends_at: end } = body;
+    const startsAt = start === undefined ? clock.now() : new Date(start);
+    const actor = { name: keyName(request), by: keyHolder(request) };
+    const added = await addSilence(context, { pipeline, reason, startsAt, endsAt: new Date(end) }, actor);
+    return reply.code(201).send(toWire(silenceSchema, added));
+  });
+
+  app.delete('/v1/silences/:id', admin, async (request) => {
+    const { id } = parseRequest(request.params, params, 'path');
+    return toWire(silenceSchema, await endSilence(context, id, { name: keyName(request), by: keyHolder(request) }));
+  });
+}

@@ -1,0 +1,16 @@
+/** A time in which the messages and alerts of a pipeline are held back. */
+export interface Silence {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly startsAt: Date;
+  /** Exclusive. */
+  readonly endsAt: Date;
+  readonly reason: string;
+  readonly createdAt: Date;
+  /** The API key or the person who added it. */
+  readonly createdBy: string;
+}
+
+export function isSilenced(silences: readonly Silence[], pipeline: string, at: Date): boolean {
+  return silences.some((one) => one.pipeline === pipeline && one.startsAt <= at && at < one.endsAt);
+}

@@ -1,0 +1,125 @@
+/** Silences in PostgreSQL: times in which the messages and alerts of a pipeline are held back. */
+import type { Pool } from 'pg';
+import type { Context } from '../../core/context.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
+import { recordActs } from '../../platform/access/audit-log.ts';
+import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
+import { inTransaction } from '../../platform/postgres/transaction.ts';
+import type { Actor } from '../diagnosis/incident-acts.ts';
+import { isSilenced, type Silence } from './rules/silence.ts';
+
+const columns = 'id, pipeline, starts_at, ends_at, reason, created_at, created_by';
+
+export type Silences = ReturnType<typeof createSilences>;
+
+export function createSilences(pool: Pool) {
+  return {
+    add: ({ pipeline, startsAt, endsAt, reason }: NewSilence, { name, by }: Actor, now: Date): Promise<Silence> =>
+      inTransaction(pool, async (client) => {
+        const added = await queryRow<Silence>(
+          client,
+          `insert into silences (pipeline, starts_at, ends_at, reason, created_at, created_by)
+           values ($1::text, $2::timestamptz, $3::timestamptz, $4::text, $5::timestamptz, $6::text) returning ${columns}`,
+          [pipeline, startsAt, endsAt, reason, now, name ?? by],
+        );
+        if (added === null) throw new Error('an insert returned no row');
+        const after = { starts_at: startsAt.toISOString(), ends_at: endsAt.toISOString(), reason };
+        await recordActs(client, [
+          { at: now, by, act: 'add_silence', pipeline, subject: `silence ${added.id}`, before: null, after },
+        ]);
+        return added;
+      }),
+
+    /** Ends a silence now, or before it starts. One that has ended stays as it is. @returns null for an unknown silence */
+    end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
+      inTransaction(pool, async (client) => {
+        const known = await queryRow<Silence>(
+          client,
+          `select ${columns} from silences where id = $1::bigint for update`,
+          [id],
+        );
+        if (known === null || known.endsAt <= now) return known;
+        const ended = await queryRow<Silence>(
+          client,
+          `update silences set ends_at = greatest(starts_at, $2::timestamptz) where id = $1::bigint returning ${columns}`,
+          [id, now],
+        );
+        const [before, after] = [known, ended ?? known].map(({ endsAt }) => ({ ends_at: endsAt.toISOString() }));
+        await recordActs(client, [
+          {
+            at: now,
+            by,
+            act: 'end_silence',
+            pipeline: known.pipeline,
+            subject: `silence ${id}`,
+            before: before ?? null,
+            after: after ?? null,
+          },
+        ]);
+        return ended;
+      }),
+
+    /** Returns silences that end after a time, also future ones, by their start. */
+    async endingAfter(at: Date, pipeline: string | null = null): Promise<readonly Silence[]> {
+      return queryRows<Silence>(
+        pool,
+        `select ${columns} from silences
+          where ends_at > $1::timestamptz and ends_at > starts_at and ($2::text is null or pipeline = $2::text)
+          order by starts_at, id`,
+        [at, pipeline],
+      );
+    },
+
+    /** Deletes silences that ended before a time. */
+    async prune(before: Date): Promise<void> {
+      await pool.query('delete from silences where ends_at < $1::timestamptz', [before]);
+    },
+  };
+}
+
+export type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
+
+/** A longer silence is probably forgotten. */
+const MAX_LENGTH_MS = 90 * DAY_MS;
+
+/**
+ * Adds a silence after checking it.
+ *
+ * @throws RecalldError pipeline_unknown, and silence_invalid with the reason
+ */
+export async function addSilence(
+  { db, pipelines, clock }: Context,
+  { pipeline, startsAt, endsAt, reason }: NewSilence,
+  actor: Actor,
+): Promise<Silence> {
+  const now = clock.now();
+  const refuse = (problem: string): never => {
+    throw new RecalldError('silence_invalid', `The silence of ${pipeline} ${problem}`);
+  };
+  findPipeline(pipelines, pipeline);
+  if (endsAt <= startsAt) refuse('ends before it starts: choose a later end.');
+  if (endsAt <= now) refuse(`would have ended at ${endsAt.toISOString()}: choose a time in the future.`);
+  if (endsAt.getTime() - startsAt.getTime() > MAX_LENGTH_MS) refuse('is longer than 90 days: choose an earlier end.');
+  if (reason.trim() === '') refuse('needs a reason.');
+  return db.silences.add({ pipeline, startsAt, endsAt, reason: reason.trim().slice(0, 500) }, actor, now);
+}
+
+/** @throws RecalldError silence_unknown */
+export async function endSilence({ db, clock }: Context, id: string, actor: Actor): Promise<Silence> {
+  const ended = /^\d{1,18}$/.test(id) ? await db.silences.end(id, actor, clock.now()) : null;
+  if (ended === null)
+    throw new RecalldError('silence_unknown', `There is no silence ${id}; see \`recalld silence list\`.`);
+  return ended;
+}
+
+/** `recalld_silenced`, which holds back the alert rules of a pipeline. */
+export async function readSilenceGauges({ db, pipelines, clock }: Context): Promise<GaugesAt> {
+  const silences = await db.silences.endingAfter(clock.now());
+  return (now) =>
+    pipelines.map(({ name }) =>
+      sample('recalld_silenced', { pipeline: name }, isSilenced(silences, name, now) ? 1 : 0),
+    );
+}
