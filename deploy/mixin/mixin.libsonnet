@@ -14,10 +14,16 @@ local only(key) = {
 {
   grafanaDashboards+:: {
     'density-and-topics.json': import '../../grafana/dashboards/density-and-topics.json',
+    'feedback-and-experiments.json': import '../../grafana/dashboards/feedback-and-experiments.json',
+    'golden-queries.json': import '../../grafana/dashboards/golden-queries.json',
+    'golden-runs.json': import '../../grafana/dashboards/golden-runs.json',
     'golden-set.json': import '../../grafana/dashboards/golden-set.json',
+    'judge.json': import '../../grafana/dashboards/judge.json',
+    'judged-relevance.json': import '../../grafana/dashboards/judged-relevance.json',
     'live-traffic.json': import '../../grafana/dashboards/live-traffic.json',
     'recalld-itself.json': import '../../grafana/dashboards/recalld-itself.json',
     'retrieval-health.json': import '../../grafana/dashboards/retrieval-health.json',
+    'store-and-index.json': import '../../grafana/dashboards/store-and-index.json',
   },
   prometheusAlerts+:: only('alert'),
   prometheusRules+:: only('record'),

@@ -9,6 +9,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   k: 'Cut-off: one of `cutoffs` of the golden set, or `judged.depth` for judged live scores.',
   stage:
     'Stage of the retriever as the config names it, `words and vectors` for parallel stages, `answer` for the result, or `failed`; for live queries, the name that the service sends, or `retrieval` and `rerank` for spans; at most 12.',
+  bound: '`low` or `high`: the lower or the upper limit of a range.',
   direction: '`in` or `out`: queries that gained or lost a relevant document among the first k.',
   shadow: 'Name of a shadow of the pipeline.',
   candidate: 'Name of a shadow, or of a variant arm other than the first.',

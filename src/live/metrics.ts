@@ -25,6 +25,10 @@ export const liveMeasurementMetrics = {
     'Share of positive feedback in the baseline before the trailing window, with which recalld_feedback_drop_evidence_ratio compares.',
     ['pipeline'],
   ),
+  recalld_normal_range: storedGauge(
+    'Limits of the normal range of a measure, learned from its earlier values; `bound` is low or high. A change beyond the worse one is an alert.',
+    ['pipeline', 'measure', 'segment', 'bound'],
+  ),
   recalld_measure_changed: storedGauge(
     '1 while a measure that has no alert of its own is outside its normal range, 0 while it is inside; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
     ['pipeline', 'measure', 'segment'],

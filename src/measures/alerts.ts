@@ -24,7 +24,7 @@ and on (pipeline, measure, segment) ${maxBy(by, 'recalld_measure_changed')} == 1
         for: '15m',
         keepFiringFor: '15m',
         by,
-        dashboard: 'live',
+        dashboard: 'feedback',
         summary: '{{ $labels.pipeline }}: a measure left its normal range',
         description: `${selectorVariable('$of', groupLabels, by)}{{ $labels.measure }} ({{ $labels.segment }}) of {{ $labels.pipeline }} is {{ $value | printf "%.3g" }}; its usual value is ${ifSeries('$of', 'recalld_measure_normal', '{{ . | first | value | printf "%.3g" }}', 'unknown')}.`,
       },

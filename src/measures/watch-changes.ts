@@ -155,7 +155,7 @@ export function trustedWatched(
   });
 }
 
-/** Returns the gauges of watched measures: the value, its normal value, and whether it changed. */
+/** Returns the gauges of watched measures: the value, its normal value and range, and whether it changed. */
 export function changeGauges(
   { pipelines, intervalSeconds }: { readonly pipelines: readonly string[]; readonly intervalSeconds: IntervalOf },
   { measurements }: MeasuredRows,
@@ -168,6 +168,8 @@ export function changeGauges(
       return [
         sample('recalld_measure_value', labels, newest.value),
         sample('recalld_measure_normal', labels, range.normal),
+        sample('recalld_normal_range', { ...labels, bound: 'low' }, range.low),
+        sample('recalld_normal_range', { ...labels, bound: 'high' }, range.high),
         sample('recalld_measure_changed', labels, one.isChanged ? 1 : 0),
       ];
     });

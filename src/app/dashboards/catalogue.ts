@@ -1,9 +1,14 @@
 /** All Grafana dashboards, including the dashboard about recalld, and the metrics that no dashboard shows. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { densityDashboard } from '../../density/edge/dashboard.ts';
-import { goldenSetDashboard } from '../../golden/edge/panels/golden-set.ts';
-import { liveTrafficDashboard } from '../../live/edge/dashboard.ts';
+import { densityDashboard, storeDashboard } from '../../density/edge/dashboard.ts';
+import {
+  goldenQueriesDashboard,
+  goldenRunsDashboard,
+  goldenSetDashboard,
+} from '../../golden/edge/panels/golden-set.ts';
+import { judgeDashboard, judgedDashboard } from '../../judging/edge/dashboards.ts';
+import { feedbackDashboard, liveTrafficDashboard } from '../../live/edge/dashboard.ts';
 import { frame } from '../../platform/dashboards/frame.ts';
 import { graph, metricTable, type Step, snapshotAge, stat } from '../../platform/dashboards/panels.ts';
 import {
@@ -88,7 +93,7 @@ function jobs(): Builder<Panel>[] {
       title: 'Job duration, p95',
       description: '95th percentile of the duration, by job.',
       unit: 's',
-      min: 0,
+      isLog: true,
       width: 5,
       queries: [{ expr: quantileBy(0.95, ['task'], 'recalld_job_duration_seconds'), legend: '{{task}}' }],
     }),
@@ -257,8 +262,14 @@ export function createDashboards(
   return [
     { name: 'retrieval-health.json', dashboard: healthDashboard(settings) },
     { name: 'golden-set.json', dashboard: goldenSetDashboard(settings) },
+    { name: 'golden-runs.json', dashboard: goldenRunsDashboard(settings) },
+    { name: 'golden-queries.json', dashboard: goldenQueriesDashboard(settings) },
     { name: 'density-and-topics.json', dashboard: densityDashboard(settings) },
+    { name: 'store-and-index.json', dashboard: storeDashboard(settings) },
     { name: 'live-traffic.json', dashboard: liveTrafficDashboard(settings) },
+    { name: 'feedback-and-experiments.json', dashboard: feedbackDashboard(settings) },
+    { name: 'judged-relevance.json', dashboard: judgedDashboard(settings) },
+    { name: 'judge.json', dashboard: judgeDashboard(settings) },
     { name: 'recalld-itself.json', dashboard: recalldServiceDashboard(settings) },
   ];
 }

@@ -104,7 +104,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       keepFiringFor: hold,
       by: check,
       silentWhile: silentWhileCritical,
-      dashboard: 'golden',
+      dashboard: 'runs',
       summary: `${name}: judgments are out of date`,
       description: `${numbers}. Judged documents were re-chunked, renamed or deleted on purpose, so their queries are no longer compared with the baseline. Update the judgments with recalld golden check, then pin a new baseline.`,
     },

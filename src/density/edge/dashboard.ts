@@ -1,7 +1,6 @@
-/** The Grafana dashboard "density and topics": coverage of live queries, and changes in the store and the embedder. */
+/** The Grafana dashboards of the coverage of live queries, and of the store, the index and the embedder. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { deploymentsTable } from '../../golden/edge/panels/drill-down.ts';
 import { indexPanels } from '../../index/truth/edge/panels.ts';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
@@ -37,13 +36,18 @@ const drift: readonly MeasurePanel[] = [
     metric: 'recalld_density_drift_evidence_ratio',
     title: 'Drift, relative to the alert threshold',
     unit: 'none',
-    min: 0,
+    isLog: true,
     note: 'At 1 or above, drift is confirmed and the check fails.',
   },
   { metric: 'recalld_density_incident', title: 'Density alert is firing', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_density_baseline_age_seconds', title: 'Baseline age', unit: 's', min: 0 },
   { metric: 'recalld_density_baseline_sessions', title: 'Baseline sessions', unit: 'short', min: 0 },
   { metric: 'recalld_density_baseline_span_seconds', title: 'Baseline length', unit: 's', min: 0 },
+];
+
+const replayed: readonly MeasurePanel[] = [
+  { metric: 'recalld_repeat_density', min: 0, width: 12 },
+  { metric: 'recalld_repeat_density_queries', title: 'Replayed queries (n)', unit: 'short', min: 0, width: 12 },
 ];
 
 const content: readonly MeasurePanel[] = [
@@ -58,13 +62,6 @@ const content: readonly MeasurePanel[] = [
 const store: readonly MeasurePanel[] = [
   { metric: 'recalld_store_vectors', min: 0 },
   { metric: 'recalld_store_sample_age_seconds', title: 'Age of the store sample', unit: 's', min: 0 },
-  { metric: 'recalld_repeat_density', min: 0 },
-  {
-    metric: 'recalld_repeat_density_queries',
-    title: 'Replayed queries (n)',
-    unit: 'short',
-    min: 0,
-  },
   { metric: 'recalld_ann_recall_ratio', max: 1, without: ['k'] },
   {
     metric: 'recalld_ann_recall_queries',
@@ -148,22 +145,40 @@ function probes(): Builder<Panel>[] {
   ];
 }
 
+const segmentOfQueries = () => segmentOf('{__name__=~"recalld_query_.+", job=~"$job", pipeline=~"$pipeline"}');
+
 export function densityDashboard(settings: DashboardSettings): Dashboard {
   return frame(
     {
       uid: dashboardUids.density,
       title: 'recalld: density and topics',
-      description: 'How well the store covers live queries, and whether the store or the embedder changed.',
-      variables: [onePipeline(), segmentOf('{__name__=~"recalld_query_.+", job=~"$job", pipeline=~"$pipeline"}')],
+      description: 'Does the store cover what users ask? Query density, uncovered topics, drift.',
+      variables: [onePipeline(), segmentOfQueries()],
       hasDeployments: true,
       from: 'now-7d',
       sections: [
         { title: 'Coverage', panels: [...measureGraphs(coverage), unmeasuredSamples()] },
         { title: 'Drift', panels: [...measureGraphs(drift), sinceWindow(), baselineTable()] },
-        { title: 'Store content', panels: measureGraphs(content, { min: 0 }) },
-        { title: 'Store, index and embedder', panels: [...measureGraphs(store), ...probes()] },
+        { title: 'Replayed queries', panels: measureGraphs(replayed) },
+        { title: 'Queries and chunks', panels: measureGraphs(content, { min: 0 }) },
+      ],
+    },
+    settings,
+  );
+}
+
+export function storeDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.store,
+      title: 'recalld: store and index',
+      description: 'Did the store, the index or the embedder change? Probes, index truth and fingerprints.',
+      variables: [onePipeline(), segmentOf('{__name__=~"recalld_index_.+", job=~"$job", pipeline=~"$pipeline"}')],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
+        { title: 'Store and embedder', panels: [...measureGraphs(store), ...probes()] },
         { title: 'Index compared with its manifest', panels: indexPanels() },
-        { title: 'Deployments', panels: [deploymentsTable(24)] },
       ],
     },
     settings,

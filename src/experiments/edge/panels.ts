@@ -1,7 +1,8 @@
-/** Panels for shadows and variants on the live traffic dashboard. */
+/** Panels about shadows and variants on the dashboard of feedback and experiments. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs, graph } from '../../platform/dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/gauge-panels.ts';
+import { graph } from '../../platform/dashboards/panels.ts';
 import { increaseBy } from '../../platform/dashboards/promql.ts';
 
 const gauges: readonly GaugeGraph[] = [

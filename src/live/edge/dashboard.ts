@@ -1,9 +1,8 @@
-/** The Grafana dashboard "live traffic and feedback" of one pipeline. */
+/** The Grafana dashboards of one pipeline on live traffic, and on feedback and experiments. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { experimentPanels } from '../../experiments/edge/panels.ts';
 import { deploymentsTable, measurementsTable } from '../../golden/edge/panels/drill-down.ts';
-import { judgedPanels } from '../../judging/edge/panels.ts';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
 import { graph, heatmap } from '../../platform/dashboards/panels.ts';
@@ -144,7 +143,7 @@ const feedback: readonly MeasurePanel[] = [
     metric: 'recalld_feedback_drop_evidence_ratio',
     title: 'Drop in positive feedback, relative to the alert threshold',
     unit: 'none',
-    min: 0,
+    isLog: true,
     note: 'At 1 or above, the drop is confirmed and the check fails.',
   },
 ];
@@ -175,12 +174,6 @@ const stages: readonly MeasurePanel[] = [
   { metric: 'recalld_live_stage_queries', title: 'Queries that report stages (n)', unit: 'short', min: 0 },
 ];
 
-const watched: readonly MeasurePanel[] = [
-  { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
-  { metric: 'recalld_measure_value', title: 'Latest value', unit: 'short', width: 8 },
-  { metric: 'recalld_measure_normal', title: 'Normal value', unit: 'short', width: 8 },
-];
-
 const samples: readonly MeasurePanel[] = [
   { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
   {
@@ -209,33 +202,68 @@ function received(): Builder<Panel> {
   });
 }
 
+const segmentOfTraffic = () => segmentOf('recalld_query_volume{job=~"$job", pipeline=~"$pipeline"}');
+
 export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
   return frame(
     {
       uid: dashboardUids.live,
-      title: 'recalld: live traffic and feedback',
-      description: 'Queries, results and feedback for one pipeline.',
-      variables: [onePipeline(), segmentOf('recalld_query_volume{job=~"$job", pipeline=~"$pipeline"}')],
+      title: 'recalld: live traffic',
+      description: 'What do users ask, and does the retriever answer? Volume, failures, latency, results.',
+      variables: [onePipeline(), segmentOfTraffic()],
       hasDeployments: true,
       sections: [
         { title: 'Traffic', panels: traffic() },
+        { title: 'Results', panels: measureGraphs(measures, { min: 0 }) },
         { title: 'Isolation', panels: isolation() },
-        { title: 'Measures of sampled queries', panels: measureGraphs(measures, { min: 0 }) },
-        {
-          title: 'Retriever stages',
-          panels: measureGraphs(stages, { hasBoundLines: true }),
-        },
-        { title: 'Feedback', panels: [...measureGraphs(feedback), received()] },
-        { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
-        { title: 'Change detection', panels: measureGraphs(watched) },
-        { title: 'Judged live relevance', panels: judgedPanels() },
-        { title: 'Experiments', panels: experimentPanels() },
-        { title: 'Data behind the measures', panels: [...measureGraphs(samples), withoutData(), measured()] },
-        { title: 'Drill-down', panels: [measurementsTable(14), deploymentsTable(10)] },
+        { title: 'Stages of the retriever', panels: measureGraphs(stages, { hasBoundLines: true }) },
+        { title: 'Values and deployments', panels: [measurementsTable(14), deploymentsTable(10), measured()] },
       ],
     },
     settings,
   );
+}
+
+export function feedbackDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.feedback,
+      title: 'recalld: feedback and experiments',
+      description: 'Are users content? Feedback, clicks, changed measures, experiments, and the data behind them.',
+      variables: [onePipeline(), segmentOfTraffic()],
+      hasDeployments: true,
+      sections: [
+        { title: 'Feedback', panels: [...measureGraphs(feedback), received()] },
+        { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
+        { title: 'Measures outside their normal range', panels: changes() },
+        { title: 'Experiments', panels: experimentPanels() },
+        { title: 'Data behind the measures', panels: [...measureGraphs(samples), withoutData()] },
+      ],
+    },
+    settings,
+  );
+}
+
+function changes(): Builder<Panel>[] {
+  const by = ['measure'] as const;
+  const where = { segment: '$segment' };
+  return [
+    ...measureGraphs([
+      { metric: 'recalld_measure_changed', title: 'Outside the normal range', unit: 'none', min: 0, max: 1, width: 8 },
+    ]),
+    graph({
+      title: 'Latest value and normal range',
+      description:
+        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range as dotted lines. Select one in the legend.',
+      unit: 'short',
+      width: 16,
+      queries: [
+        { expr: maxBy(by, 'recalld_measure_value', where), legend: '{{measure}}' },
+        { expr: maxBy(by, 'recalld_measure_normal', where), legend: 'normal {{measure}}' },
+        { expr: maxBy(['measure', 'bound'], 'recalld_normal_range', where), legend: 'normal {{measure}}, {{bound}}' },
+      ],
+    }),
+  ];
 }
 
 function withoutData(): Builder<Panel> {

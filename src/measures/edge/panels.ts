@@ -1,7 +1,8 @@
 /** Dashboard panels for stored measures. Title, unit and note come from the measure table. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/panels.ts';
+import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/gauge-panels.ts';
+import { isWatchedMeasure } from '../rules/measure-change.ts';
 import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
@@ -21,7 +22,9 @@ const units: Readonly<Record<MeasureScale, string>> = {
 };
 
 const rows = new Map(
-  Object.values<Measure>(measureTable).flatMap((row) => (row.gauge === undefined ? [] : [[row.gauge.name, row]])),
+  Object.entries<Measure>(measureTable).flatMap(([measure, row]) =>
+    row.gauge === undefined ? [] : [[row.gauge.name, { ...row, measure }]],
+  ),
 );
 
 /** @param shared defaults for all panels */
@@ -36,5 +39,8 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   const { title = row?.title, unit = row === undefined ? undefined : units[row.scale] } = own;
   if (title === undefined || unit === undefined)
     throw new Error(`${own.metric} has no row in the measure table; give its panel a title and a unit`);
-  return { note: row?.note ?? '', ...own, title, unit };
+  // Without the variable of the segment, the panel has no single range.
+  const isWatched =
+    row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
+  return { note: row?.note ?? '', ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };
 }

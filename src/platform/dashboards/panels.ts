@@ -7,6 +7,8 @@ import {
   LegendDisplayMode,
   LegendPlacement,
   ReduceDataOptionsBuilder,
+  ScaleDistribution,
+  ScaleDistributionConfigBuilder,
   StackingConfigBuilder,
   StackingMode,
   TooltipDisplayMode,
@@ -29,14 +31,11 @@ import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/sta
 import { PanelBuilder as StateTimelineBuilder } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeSeriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
-import { type MetricName, metricCatalogue } from '../metrics/catalogue.ts';
-import type { MetricDefinition } from '../metrics/definition.ts';
 import {
   heatmapOf,
   latest,
   latestRows,
   maxBy,
-  maxOf,
   type PromQuery,
   postgresSource,
   prometheusSource,
@@ -96,6 +95,15 @@ const bandStyle: readonly { readonly name: string; readonly properties: DynamicC
   },
 ];
 
+/** Matches the names of the limits of a normal range. */
+const NORMAL_NAMES = '/^normal /';
+
+const normalStyle: DynamicConfigValue[] = [
+  { id: 'custom.lineStyle', value: { fill: 'dot', dash: [2, 6] } },
+  { id: 'custom.lineWidth', value: 1 },
+  { id: 'color', value: { mode: 'fixed', fixedColor: 'green' } },
+];
+
 /** Matches the names of threshold series. */
 const THRESHOLD_NAMES = '/^threshold/';
 
@@ -135,6 +143,8 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
+    /** For values over several powers of ten. */
+    readonly isLog?: boolean;
     /** Name of a variable; the panel repeats for each value. */
     readonly repeat?: string;
   },
@@ -159,7 +169,10 @@ export function graph(
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi));
   for (const { name, properties } of bandStyle) panel.overrideByName(name, properties);
   panel.overrideByRegexp(THRESHOLD_NAMES, thresholdStyle);
+  panel.overrideByRegexp(NORMAL_NAMES, normalStyle);
   if (spec.isStacked === true) panel.stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
+  if (spec.isLog === true)
+    panel.scaleDistribution(new ScaleDistributionConfigBuilder().type(ScaleDistribution.Log).log(10));
   if (spec.min !== undefined) panel.min(spec.min);
   if (spec.max !== undefined) panel.max(spec.max);
   if (spec.repeat !== undefined) panel.repeat(spec.repeat).repeatDirection('h').maxPerRow(2);
@@ -310,70 +323,4 @@ export function snapshotAge(width: number): Builder<Panel> {
     ],
     queries: [{ expr: maxBy([], 'recalld_snapshot_age_seconds') }],
   });
-}
-
-export interface GaugeGraph {
-  readonly metric: string;
-  readonly title: string;
-  readonly unit: string;
-  readonly width?: number;
-  readonly min?: number;
-  readonly max?: number;
-  /** How to read the panel, in addition to the metric's help text. */
-  readonly note?: string;
-  /** Labels that do not get separate series, such as a constant label. */
-  readonly without?: readonly string[];
-  /** Draws bounds as lines if there may be several series, because a band would join them. */
-  readonly hasBoundLines?: true;
-  /** Label values to match, in addition to the chosen pipeline and segment. */
-  readonly where?: Readonly<Record<string, string>>;
-}
-
-/** Labels whose variable has one value. */
-const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
-
-/**
- * Graphs gauges with one series per value of the labels that are neither chosen nor given. Draws bounds as a band if
- * there is only one series. Omits metrics that this version does not export.
- */
-export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
-  return specs.flatMap((spec) => (isExported(spec.metric) ? [gaugeGraph(spec, spec.metric)] : []));
-}
-
-function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
-  const definition: MetricDefinition = metricCatalogue[metric];
-  const where: Readonly<Record<string, string>> = {
-    ...Object.fromEntries(Object.entries(chosen).filter(([label]) => definition.labels.includes(label))),
-    ...spec.where,
-  };
-  const by = definition.labels.filter((label) => where[label] === undefined && spec.without?.includes(label) !== true);
-  const [low, high] = [`${metric}_ci_low`, `${metric}_ci_high`];
-  const value = {
-    expr: maxOf(by, metric, where),
-    legend: by.length === 0 ? spec.title : by.map((label) => `{{${label}}}`).join(', '),
-  };
-  const bounds = isExported(low) && isExported(high) ? [maxOf(by, low, where), maxOf(by, high, where)] : [];
-  const [lower, upper] = bounds;
-  const isBanded = by.length === 0 && lower !== undefined && upper !== undefined;
-  const lines = ['lower bound', 'upper bound'].flatMap((side, place) => {
-    const expr = spec.hasBoundLines === true ? bounds[place] : undefined;
-    return expr === undefined ? [] : [{ expr, legend: `${value.legend}, ${side}` }];
-  });
-  const queries = isBanded ? withBand(value, lower, upper) : [value, ...lines];
-  const { title, unit, width = 8, min, max } = spec;
-  return graph({
-    title,
-    description: [definition.help, ...(isBanded ? ['With its 95 % confidence interval.'] : []), spec.note ?? '']
-      .join(' ')
-      .trim(),
-    unit,
-    width,
-    queries,
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
-  });
-}
-
-function isExported(name: string): name is MetricName {
-  return Object.hasOwn(metricCatalogue, name);
 }

@@ -7,8 +7,14 @@ export type AlertSeverity = 'critical' | 'warning' | 'info' | 'none';
 export const dashboardUids = {
   health: 'recalld-retrieval-health',
   golden: 'recalld-golden-set',
+  runs: 'recalld-golden-runs',
+  queries: 'recalld-golden-queries',
   density: 'recalld-density',
+  store: 'recalld-store',
   live: 'recalld-live-traffic',
+  feedback: 'recalld-feedback',
+  judged: 'recalld-judged-relevance',
+  judge: 'recalld-judge',
   itself: 'recalld-itself',
 } as const;
 

@@ -42,6 +42,7 @@ export const labelValues = {
     kind: ['webhook', 'slack', 'teams', 'pagerduty', 'email'],
     outcome: ['sent', 'failed', 'given_up'],
   },
+  recalld_normal_range: { bound: ['low', 'high'] },
   recalld_live_drop_state: { state: dropStates },
   recalld_index_findings: { kind: findingKinds },
   recalld_judge_failures_total: { reason: judgeFailureReasons },

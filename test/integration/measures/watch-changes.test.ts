@@ -58,8 +58,18 @@ describe('the gauges of watched measures', () => {
     expect(shown(await gaugesOf([...usual, 3], 'results_per_answer'))).toEqual({
       recalld_measure_value: 3,
       recalld_measure_normal: 10,
+      recalld_normal_range: expect.any(Number) as number,
       recalld_measure_changed: 1,
     });
+  });
+
+  it('show the limits of the normal range around the normal value', async () => {
+    const limits = (await gaugesOf([...usual, 10], 'results_per_answer'))(NOON).filter(
+      ({ name }) => name === 'recalld_normal_range',
+    );
+    const [low, high] = ['low', 'high'].map((bound) => limits.find(({ labels }) => labels['bound'] === bound)?.value);
+    expect(low).toBeLessThan(10);
+    expect(high).toBeGreaterThan(10);
   });
 
   it('show a usual value as unchanged', async () => {

@@ -1,4 +1,4 @@
-/** Dashboard for one golden set of one pipeline, from its scores to single queries. */
+/** Dashboards of one golden set of one pipeline: its scores, its runs and judgments, and its single queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
@@ -119,10 +119,11 @@ function baseline(): Builder<Panel>[] {
     differenceGraph('hit_rate', 12),
     stabilityGraph(),
     graph({
-      title: 'p of the differences',
-      description: 'Two-sided p of a difference from the baseline if nothing changed; it decides regressions.',
+      title: 'p-values of the differences',
+      description:
+        'Two-sided p-value of a difference from the baseline if nothing changed. A small one is evidence of a change.',
       unit: 'none',
-      min: 0,
+      isLog: true,
       max: 1,
       width: 12,
       queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', where), legend: '{{measure}}@$k' }],
@@ -317,31 +318,61 @@ function labelsAndRuns(): Builder<Panel>[] {
   ];
 }
 
+const segmentOfScores = () =>
+  segmentOf('recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}');
+
 export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
   return frame(
     {
       uid: dashboardUids.golden,
       title: 'recalld: golden set',
-      description: 'A golden set of a pipeline: scores, segments, the baseline, labels, single queries.',
-      variables: [
-        onePipeline(),
-        oneGoldenSet(),
-        cutoff(),
-        segmentOf('recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}'),
-      ],
+      description: 'Is retrieval as good as before? Scores of one golden set, by segment and against the baseline.',
+      variables: [onePipeline(), oneGoldenSet(), cutoff(), segmentOfScores()],
       hasDeployments: true,
       from: 'now-7d',
       sections: [
         { title: 'At a glance', panels: glance() },
         { title: 'Scores', panels: goldenMeasures.map((measure) => scoreGraph(measure, 12)) },
-        { title: 'Segments', panels: segments() },
         { title: 'Comparison with the baseline', panels: baseline() },
-        { title: 'Stages', panels: stageGraphs() },
-        { title: 'Labels and runs', panels: labelsAndRuns() },
-        { title: 'Live traffic', panels: liveMixPanels() },
+        { title: 'Segments', panels: segments() },
+      ],
+    },
+    settings,
+  );
+}
+
+export function goldenRunsDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.runs,
+      title: 'recalld: golden runs and judgments',
+      description:
+        'Can the scores be trusted? Runs, schedule, judgments, and how well the set represents live traffic.',
+      variables: [onePipeline(), oneGoldenSet(), cutoff(), segmentOfScores()],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
+        { title: 'Judgments and runs', panels: labelsAndRuns() },
         { title: 'Schedule and sentinel', panels: schedulePanels() },
+        { title: 'Compared with live traffic', panels: liveMixPanels() },
+      ],
+    },
+    settings,
+  );
+}
+
+export function goldenQueriesDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.queries,
+      title: 'recalld: golden queries and stages',
+      description: 'Where are relevant documents lost? Single queries of one golden set, and stages of the retriever.',
+      variables: [onePipeline(), oneGoldenSet(), cutoff()],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
         {
-          title: 'Drill-down',
+          title: 'Queries',
           panels: [
             worstQueriesTable(12),
             mostRegressedTable(12),
@@ -351,6 +382,7 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
             runsTable(24),
           ],
         },
+        { title: 'Stages of the retriever', panels: stageGraphs() },
       ],
     },
     settings,

@@ -12,7 +12,7 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
     for: '0m',
     keepFiringFor: '30m',
     by: pipeline,
-    dashboard: 'density',
+    dashboard: 'store',
   };
 }
 
@@ -51,7 +51,7 @@ const alerts: readonly AlertRule[] = [
     for: '0m',
     keepFiringFor: '30m',
     by: pipeline,
-    dashboard: 'density',
+    dashboard: 'store',
     summary: `${name}: index updates are late`,
     description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}, longer than late_after allows, and some have not arrived yet.`,
   },

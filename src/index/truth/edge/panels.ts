@@ -1,4 +1,4 @@
-/** Panels of index truth on the density dashboard. */
+/** Panels of index truth on the dashboard of the store. */
 
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';

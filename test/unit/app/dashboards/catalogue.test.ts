@@ -72,6 +72,10 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(new Set(cells).size).toBe(cells.length);
   });
 
+  it('has at most 24 panels, so that people find the one that they need', () => {
+    expect(drawn.length).toBeLessThanOrEqual(24);
+  });
+
   it('opens with its first two rows, and asks what is below when somebody opens it', () => {
     const rows = panels.filter(isRow);
     expect(rows.map((row) => row.collapsed ?? false)).toEqual(rows.map((_, index) => index > 1));

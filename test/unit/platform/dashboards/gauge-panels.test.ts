@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gaugeGraphs } from '../../../../src/platform/dashboards/panels.ts';
+import { gaugeGraphs } from '../../../../src/platform/dashboards/gauge-panels.ts';
 
 interface Built {
   readonly description?: string;
@@ -16,7 +16,7 @@ describe('the graph of a gauge', () => {
 
   it('has the bounds as a band where it is one series', () => {
     const [panel] = build({ metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' });
-    expect(panel?.description).toMatch(/^Share of the live queries .* With its 95 % confidence interval\.$/);
+    expect(panel?.description).toMatch(/^Share of live queries .* With its 95 % confidence interval\.$/);
     expect(panel?.targets?.map(({ legendFormat }) => legendFormat)).toEqual([
       'Failed',
       '95 % lower bound',

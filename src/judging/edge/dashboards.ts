@@ -1,10 +1,12 @@
-/** Panels of judged live relevance on the live traffic dashboard. */
+/** The Grafana dashboards of judged live relevance, and of the judge. */
 
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
-import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
+import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
 import { graph, metricTable } from '../../platform/dashboards/panels.ts';
-import { increaseBy, maxBy } from '../../platform/dashboards/promql.ts';
+import { type DashboardSettings, increaseBy, maxBy } from '../../platform/dashboards/promql.ts';
+import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 
 const scores: readonly MeasurePanel[] = [
@@ -18,12 +20,27 @@ const scores: readonly MeasurePanel[] = [
   'recalld_live_mrr_uncorrected',
 ];
 
-const behind: readonly MeasurePanel[] = [
+const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
   { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the nDCG drop (n)', unit: 'short', min: 0 },
+];
+
+const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
   { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_judged_queries', title: 'Graded queries in the window (n)', unit: 'short', min: 0 },
+  {
+    metric: 'recalld_live_judged_human_sessions',
+    title: 'Human-graded sessions',
+    unit: 'short',
+    min: 0,
+    note: 'With fewer than 8 sessions, scores are uncorrected.',
+  },
+  { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
+];
+
+const agreement: readonly MeasurePanel[] = [
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
@@ -41,21 +58,60 @@ const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_judge_min_agreement', title: 'Minimum agreement', unit: 'none', min: 0, max: 1 },
   'recalld_judge_drift',
   { metric: 'recalld_judge_panel_pairs', title: 'Drift panel pairs (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_live_judged_queries', title: 'Graded queries in the window (n)', unit: 'short', min: 0 },
-  {
-    metric: 'recalld_live_judged_human_sessions',
-    title: 'Human-graded sessions',
-    unit: 'short',
-    min: 0,
-    note: 'With fewer than 8 sessions, scores are uncorrected.',
-  },
-  { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
 ];
 
-export function judgedPanels(): Builder<Panel>[] {
+function sinceMeasured(): Builder<Panel> {
+  return graph({
+    title: 'Time since the last measurement',
+    description: 'Values older than 3 hours are withheld.',
+    unit: 's',
+    min: 0,
+    width: 6,
+    queries: [{ expr: `time() - ${maxBy([], 'recalld_live_judged_last_success_timestamp_seconds')}`, legend: 'age' }],
+  });
+}
+
+const segmentOfScores = () => segmentOf('recalld_live_ndcg{job=~"$job", pipeline=~"$pipeline"}');
+
+export function judgedDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.judged,
+      title: 'recalld: judged live relevance',
+      description: 'Do live queries get relevant documents? Scores of graded live queries, corrected by people.',
+      variables: [onePipeline(), segmentOfScores()],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
+        { title: 'Scores', panels: measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }) },
+        { title: 'Drop of nDCG', panels: measureGraphs(drop) },
+        { title: 'Data behind the scores', panels: [...measureGraphs(behind, { width: 6 }), sinceMeasured()] },
+      ],
+    },
+    settings,
+  );
+}
+
+export function judgeDashboard(settings: DashboardSettings): Dashboard {
+  return frame(
+    {
+      uid: dashboardUids.judge,
+      title: 'recalld: the judge',
+      description: 'Can the judge be trusted, and what does it cost? Agreement with people, drift, failures, cost.',
+      variables: [onePipeline()],
+      hasDeployments: true,
+      from: 'now-7d',
+      sections: [
+        { title: 'Agreement and drift', panels: measureGraphs(agreement, { width: 6 }) },
+        { title: 'Work and cost', panels: work() },
+      ],
+    },
+    settings,
+  );
+}
+
+function work(): Builder<Panel>[] {
   return [
-    ...measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }),
-    ...measureGraphs(behind, { width: 6 }),
     metricTable({
       title: 'Current judge',
       description: `${metricCatalogue.recalld_judge_info.help} A new fingerprint is recorded as a deployment.`,
@@ -106,14 +162,6 @@ export function judgedPanels(): Builder<Panel>[] {
       min: 0,
       width: 6,
       queries: [{ expr: increaseBy(['outcome'], 'recalld_evaluation_requests_total'), legend: '{{outcome}}' }],
-    }),
-    graph({
-      title: 'Time since the last measurement',
-      description: 'Values older than 3 hours are withheld.',
-      unit: 's',
-      min: 0,
-      width: 6,
-      queries: [{ expr: `time() - ${maxBy([], 'recalld_live_judged_last_success_timestamp_seconds')}`, legend: 'age' }],
     }),
   ];
 }

@@ -1,0 +1,90 @@
+/** Graphs of gauges, with their bounds and their normal range. */
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { type MetricName, metricCatalogue } from '../metrics/catalogue.ts';
+import type { MetricDefinition } from '../metrics/definition.ts';
+import { graph, withBand } from './panels.ts';
+import { maxOf, type PromQuery } from './promql.ts';
+
+export interface GaugeGraph {
+  readonly metric: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly width?: number;
+  readonly min?: number;
+  readonly max?: number;
+  readonly isLog?: true;
+  /** The watched measure whose normal range is drawn, if there is one series. */
+  readonly normalOf?: string;
+  /** How to read the panel, in addition to the metric's help text. */
+  readonly note?: string;
+  /** Labels that do not get separate series, such as a constant label. */
+  readonly without?: readonly string[];
+  /** Draws bounds as lines if there may be several series, because a band would join them. */
+  readonly hasBoundLines?: true;
+  /** Label values to match, in addition to the chosen pipeline and segment. */
+  readonly where?: Readonly<Record<string, string>>;
+}
+
+/** Labels whose variable has one value. */
+const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
+
+/**
+ * Graphs gauges with one series per value of the labels that are neither chosen nor given. Draws bounds as a band if
+ * there is only one series. Omits metrics that this version does not export.
+ */
+export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
+  return specs.flatMap((spec) => (isExported(spec.metric) ? [gaugeGraph(spec, spec.metric)] : []));
+}
+
+function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
+  const definition: MetricDefinition = metricCatalogue[metric];
+  const where: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(Object.entries(chosen).filter(([label]) => definition.labels.includes(label))),
+    ...spec.where,
+  };
+  const by = definition.labels.filter((label) => where[label] === undefined && spec.without?.includes(label) !== true);
+  const [low, high] = [`${metric}_ci_low`, `${metric}_ci_high`];
+  const value = {
+    expr: maxOf(by, metric, where),
+    legend: by.length === 0 ? spec.title : by.map((label) => `{{${label}}}`).join(', '),
+  };
+  const bounds = isExported(low) && isExported(high) ? [maxOf(by, low, where), maxOf(by, high, where)] : [];
+  const [lower, upper] = bounds;
+  const isBanded = by.length === 0 && lower !== undefined && upper !== undefined;
+  const lines = ['lower bound', 'upper bound'].flatMap((side, place) => {
+    const expr = spec.hasBoundLines === true ? bounds[place] : undefined;
+    return expr === undefined ? [] : [{ expr, legend: `${value.legend}, ${side}` }];
+  });
+  const normal = by.length === 0 && spec.normalOf !== undefined ? normalRange(spec.normalOf) : [];
+  const queries = [...(isBanded ? withBand(value, lower, upper) : [value, ...lines]), ...normal];
+  const { title, unit, width = 8, min, max, isLog = false } = spec;
+  return graph({
+    title,
+    description: [
+      definition.help,
+      ...(isBanded ? ['With its 95 % confidence interval.'] : []),
+      ...(normal.length > 0 ? ['Dotted lines: its normal range.'] : []),
+      spec.note ?? '',
+    ]
+      .join(' ')
+      .trim(),
+    unit,
+    width,
+    queries,
+    isLog,
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+  });
+}
+
+function normalRange(measure: string): PromQuery[] {
+  return (['low', 'high'] as const).map((bound) => ({
+    expr: maxOf([], 'recalld_normal_range', { pipeline: '$pipeline', segment: '$segment', measure, bound }),
+    legend: `normal ${bound}`,
+  }));
+}
+
+function isExported(name: string): name is MetricName {
+  return Object.hasOwn(metricCatalogue, name);
+}
