@@ -158,7 +158,9 @@ describeWithBrowser('judged live relevance', () => {
         agreement: { kappa: 1, n: 3 * both.length },
       });
       expect((await recalld('judge status --pipeline docs')).stdout).toMatch(
-        new RegExp(`Agreement of two people \\(weighted kappa\\): 1 .*\\. Both graded ${both.length} of 12 queries\\.`),
+        new RegExp(
+          `Agreement between two people \\(weighted kappa\\): 1 .*\\. Two people graded ${both.length} of 12 queries\\.`,
+        ),
       );
       await waitFor(async () => (await daemon.metrics()).includes('recalld_human_agreement{pipeline="docs"} 1'));
 
@@ -169,8 +171,8 @@ describeWithBrowser('judged live relevance', () => {
         (await fetch(daemon.url + where, { headers: { cookie } })).text();
       const page = await show(address);
       expect(page).toContain(', 12 in the last 24 hours');
-      expect(page).toContain('Their agreement (weighted kappa) is 1 ');
-      expect(page).toMatch(/Model grades cost \$\d\S* today/);
+      expect(page).toContain('Agreement between two people (weighted kappa): 1 ');
+      expect(page).toMatch(/Spent today \(UTC\)<\/dt><dd>\$\d/);
       const field = (name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
       const grade = (given: Record<string, string>) =>
         fetch(`${daemon.url}${address}/grade`, {

@@ -39,6 +39,7 @@ export function describePages(watched: () => WatchedService): void {
     const browser = useBrowser();
     let service: WatchedService;
     let host: string;
+    let incident: string;
 
     beforeAll(async () => {
       service = watched();
@@ -54,6 +55,8 @@ export function describePages(watched: () => WatchedService): void {
           { timeoutMs: 60_000 },
         );
       }
+      const found = await fetch(`${service.daemon.url}/v1/incidents?pipeline=docs`);
+      incident = ((await found.json()) as { items: { id: string }[] }).items[0]?.id ?? '';
     }, 360_000);
 
     describeTasks(() => service);
@@ -74,6 +77,9 @@ export function describePages(watched: () => WatchedService): void {
         ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this time'],
         ['/checks?pipeline=docs&check=gone', 'The check "gone" is no longer configured'],
         ['/deployments', 'ef 40'],
+        [`/incidents/${incident}`, 'Failing measure'],
+        ['/pipelines/docs/judge', 'This pipeline is not judged.'],
+        ['/pipelines/docs/experiments', 'neither shadows nor variants'],
         [run, 'Query by query'],
         [`${run}?view=regressed`, 'question 1'],
         [`${run}?view=newly_empty`, 'question 39'],
@@ -198,6 +204,32 @@ export function describePages(watched: () => WatchedService): void {
       const now = page.getByRole('region', { name: 'Documents now' });
       expect(await now.getByRole('row').filter({ hasText: 'd4' }).last().textContent()).toContain('▼ from 1');
       expect(await page.getByRole('region', { name: 'Documents before' }).textContent()).toContain('relevant, 1');
+      await page.context().close();
+    });
+
+    it('acknowledge an incident, add a note to it, and mark its cause as wrong', async () => {
+      const { page } = await browser.page(host);
+      await page.goto(`${service.daemon.url}/incidents/${incident}`);
+      expect(await page.locator('h1').textContent()).toMatch(/^A deployment made it worse: /);
+      const shown = page.getByRole('region', { name: 'Golden queries that show the incident' });
+      expect(await shown.getByRole('row').count()).toBe(4);
+      expect(await shown.textContent()).toContain('1 \u2192 ');
+      await page.getByRole('button', { name: 'Acknowledge' }).click();
+      expect(await page.getByRole('status').textContent()).toContain('acknowledged');
+      expect(await page.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
+      await page.getByText('Add a note').click();
+      await page.getByRole('textbox', { name: 'Note on this incident' }).fill('rolling back <b>v8</b>');
+      await page.getByRole('button', { name: 'Save note' }).click();
+      expect(await page.locator('.notes').textContent()).toContain('rolling back <b>v8</b>');
+      await page.getByText('Was this the cause?').click();
+      await page.getByLabel('If not, what was it?').selectOption('ranking');
+      await page.getByRole('button', { name: 'It was not' }).click();
+      const main = await page.locator('main').textContent();
+      expect(main).toContain('marked as wrong');
+      expect(main).toContain('Actual cause: the order of results changed');
+      const known = await fetch(`${service.daemon.url}/v1/incidents/reliability?pipeline=docs`);
+      const { items } = (await known.json()) as { items: { marked: number; right: number }[] };
+      expect(items.map(({ marked, right }) => [marked, right])).toContainEqual([1, 0]);
       await page.context().close();
     });
 

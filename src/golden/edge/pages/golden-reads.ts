@@ -111,7 +111,7 @@ export async function readGoldenPage(
       floors: new Map(
         ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [
           measure,
-          { value: below, text: `floor ${below}`, isThreshold: true },
+          { value: below, text: `threshold ${below}`, isThreshold: true },
         ]),
       ),
     },

@@ -34,7 +34,7 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
         const floor = floors.get(`${measure}@${k}`);
         return goldenChart(`${id}-${measure}`, measure, k, pointsOf(runs, measure), {
           marks,
-          levels: floor === undefined ? [] : [{ value: floor, text: `floor ${floor}`, isThreshold: true }],
+          levels: floor === undefined ? [] : [{ value: floor, text: `threshold ${floor}`, isThreshold: true }],
           empty: 'No run completed in this time.',
         });
       }),

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
+import { type QueryPageData, sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
+import { queryVerdict } from '../../../../../src/golden/edge/pages/query-verdict.ts';
+import { terminalText } from '../../../../../src/report/terminal.ts';
+import { aGoldenRun, anAnswer, anIncident, aRunSettings, NOON } from '../../../../support/builders.ts';
 
 const ranked = (...ids: string[]) => ids.map((id) => ({ id, score: null }));
 
@@ -36,4 +39,33 @@ it('the missing relevant documents are listed, the highest grade first', () => {
     { documentId: 'e', grade: 0 },
   ]);
   expect(missed.map(({ documentId }) => documentId)).toEqual(['d', 'a', 'c']);
+});
+
+it('the verdict on a query names its score before and now, its lost documents, and the cause of the incident', () => {
+  const run = aGoldenRun({ settings: aRunSettings({ cutoffs: [10] }) });
+  const side = (score: number, ...ids: string[]) => ({
+    run,
+    answer: anAnswer({ documents: ranked(...ids) }),
+    scores: { 'ndcg@10': score },
+  });
+  const judgments = [{ documentId: 'a', grade: 1 }];
+  const data: QueryPageData = {
+    query: { id: 'q1', text: 'how to reset', judgments, tags: {} },
+    showsText: true,
+    words: new Map(),
+    after: side(0, 'b'),
+    before: side(1, 'a', 'b'),
+    stale: new Set(),
+    explained: null,
+    incident: anIncident({ cause: 'index_lost_documents' }),
+  };
+  const sides = sideBySide(ranked('a', 'b'), ranked('b'), judgments);
+  const text = terminalText(queryVerdict(data, sides, data.incident), NOON).replaceAll(/\s+/g, ' ');
+  expect(text).toContain('nDCG@10 dropped from 1 to 0.');
+  expect(text).toContain('No longer returned: a (rank 1 before).');
+  expect(text).toContain('Likely cause: documents missing from the index (incident 7).');
+  const failed = { ...data, after: { ...data.after, answer: anAnswer({ outcome: 'timeout', documents: [] }) } };
+  expect(terminalText(queryVerdict(failed, sides, null), NOON)).toContain('The retriever failed (timeout).');
+  const gone = { ...data, stale: new Set(['a']) };
+  expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain('missing from the store: a');
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type Alert,
   type AlertTimeline,
+  describesRepair,
   isFinal,
   replacesLast,
   trendOf,
@@ -161,4 +162,15 @@ describe('the next recorded diagnosis', () => {
     expect(isFinal(hours(0), hours(0))).toBe(false);
     expect(isFinal(hours(0), new Date(hours(0).getTime() + 60_000))).toBe(true);
   });
+});
+
+it('a later diagnosis of the same run that only lowers the confidence describes the repair', () => {
+  const minutes = (n: number) => new Date(n * 60_000);
+  const last = { cause: 'index_lost_documents', confidence: 'high', alerts: [], runId: 'run-1', signs: [] } as const;
+  const weaker = { ...last, confidence: 'low' } as const;
+  expect(describesRepair(last, weaker, minutes(0), minutes(60))).toBe(true);
+  expect(describesRepair(last, weaker, minutes(0), minutes(1))).toBe(false);
+  expect(describesRepair(weaker, last, minutes(0), minutes(60))).toBe(false);
+  expect(describesRepair(last, { ...weaker, runId: 'run-2' }, minutes(0), minutes(60))).toBe(false);
+  expect(describesRepair(last, { ...weaker, cause: 'ranking' }, minutes(0), minutes(60))).toBe(false);
 });
