@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { assertCanListen } from '../app/http/server.ts';
 import { RecalldError } from '../core/errors.ts';
 import { runDemo } from '../demo/run-demo.ts';
-import { type ScenarioName, scenarios } from '../demo/scenarios.ts';
+import { type ScenarioName, scenarios, story } from '../demo/scenarios.ts';
 import { EXIT_CHECK_FAILED, parentGone, requireDemoPackages } from './exit.ts';
 import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';
@@ -18,7 +18,7 @@ export function demoCommand(command: Command, signal: AbortSignal): Command {
   return command
     .option('--port <n>', 'port of the daemon; 0 for any free port', parsePort, 8321)
     .addOption(
-      new Option('--fault <fault>', 'simulate one fault, none, or all of them (story)')
+      new Option('--fault <fault>', 'simulate one fault, none, or a story of most of them')
         .choices(['none', ...scenarios.map(({ name }) => name), 'story'])
         .default('story'),
     )
@@ -36,7 +36,7 @@ async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Pr
       port,
       stay: !once,
       signal,
-      scenarios: scenarios.filter(({ name }) => fault === 'story' || name === fault),
+      scenarios: fault === 'story' ? story : scenarios.filter(({ name }) => name === fault),
       output: { print: printLine, progress: showProgressLine, styled },
     });
   } catch (error) {

@@ -5,6 +5,10 @@ import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 export const PIPELINE = 'demo';
 export const GOLDEN_SET = 'xquad-en';
 export const HEADLINE = 'ndcg@10';
+/** Tenant of all users; all documents of the store are public. */
+export const TENANT = 'acme';
+export const PUBLIC = 'public';
+const ISOLATION_RULE = 'tenants';
 
 /** Well below the score of the healthy service, and well above its score when a third of the index is missing. */
 const MIN_SCORE = 0.7;
@@ -87,6 +91,7 @@ export function demoConfig(
           max_per_second: MAX_PER_SECOND,
         },
         sampling: { rate: 1 },
+        isolation: [{ name: ISOLATION_RULE, segment: 'tenant', field: 'tenant', allow: ['{{tenant}}', PUBLIC] }],
         live: { window: '1h' },
         judged: { judge: { kind: 'llm' }, ...JUDGED },
         density: {
@@ -125,6 +130,7 @@ export const alertNames = {
   liveErrors: `error_ratio above ${MAX_LIVE_FAILURES}`,
   liveHits: `live_hit_rate below ${MIN_LIVE_HITS}`,
   canary: 'embedding canary changed',
+  isolation: `isolation rule ${ISOLATION_RULE}`,
 } as const;
 
 /** Short name of an alert. */

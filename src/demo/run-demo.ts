@@ -17,7 +17,7 @@ import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { IncidentJson } from '../incidents/diagnosis/incident-schema.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { createAlertLog, printNextSteps, printSummary, type SummaryRow } from './alert-log.ts';
-import { demoConfig, GOLDEN_HOURS, PIPELINE } from './demo-config.ts';
+import { demoConfig, GOLDEN_HOURS, PIPELINE, TENANT } from './demo-config.ts';
 import { type Output } from './output.ts';
 import { type DemoRagService, startDemoRagService } from './rag/spawn.ts';
 import { runHealthyHours, runScenario } from './run-scenario.ts';
@@ -68,7 +68,7 @@ function startUsers(url: string, ragUrl: string, traffic: DemoTraffic, signal: A
     for (;;) {
       const { id: sessionId, questions } = traffic.nextSession(NOTHING_MISSING);
       for (const { text } of questions)
-        client.track({ text, sessionId, topK: 10, ...(await ask(ragUrl, text, until)) });
+        client.track({ text, sessionId, topK: 10, segments: { tenant: TENANT }, ...(await ask(ragUrl, text, until)) });
       await sleep(SESSION_PAUSE_MS, undefined, { signal: until });
     }
   };

@@ -80,6 +80,7 @@ export async function runScenario(
   output.print(`\n${output.styled('bold', `Incident ${place}: ${scenario.title}`)} (${minute(startedAt)} UTC)`);
   printLabeled(output, 'change', scenario.change);
   if (scenario.missing !== null) world.askAboutMissing(scenario.missing.gap, scenario.missing.share);
+  if (scenario.name === 'isolation') world.leakOnce();
   await world.setFault(scenario.ragFault);
 
   const raised: RaisedAlert[] = [];
@@ -175,7 +176,7 @@ function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, f
   if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
   if (page === 'overview') return `${url}/pipelines/${PIPELINE}`;
   const range = new URLSearchParams({ from: minuteOf(from), until: minuteOf(world.now()) });
-  return `${url}/pipelines/${PIPELINE}/density?${range.toString()}`;
+  return `${url}/pipelines/${PIPELINE}/${page === 'traffic' ? 'traffic' : 'density'}?${range.toString()}`;
 }
 
 /** Runs the healthy hours before the first incident. @returns problems */

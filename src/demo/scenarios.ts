@@ -3,7 +3,7 @@ import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { alertNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
 
-export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers';
+export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers' | 'isolation';
 
 export interface Scenario {
   readonly name: ScenarioName;
@@ -23,7 +23,7 @@ export interface Scenario {
   /** Cause that the diagnosis must name. */
   readonly cause: Cause;
   /** The console page that shows the incident best. */
-  readonly page: 'density' | 'overview' | 'run';
+  readonly page: 'density' | 'overview' | 'run' | 'traffic';
   /** Healthy hours before the fault, so that a golden run ends in the first hour of the fault. */
   readonly leadHours: number;
   /** Hours before the fault at which grading of live queries starts; null if the fault does not need grades. */
@@ -140,4 +140,19 @@ export const scenarios: readonly Scenario[] = [
     // All queries that were graded during the fault must leave the window first.
     recoveryHours: 6,
   },
+  {
+    name: 'isolation',
+    title: "another tenant's document",
+    change: 'One answer to a user contained a document of another tenant.',
+    fix: 'The cache of answers got the tenant into its key.',
+    ragFault: 'none',
+    missing: null,
+    expectedAlerts: [alertNames.isolation],
+    cause: 'forbidden_documents',
+    page: 'traffic',
+    ...HOURS,
+  },
 ];
+
+/** The incidents of the story. A violation of isolation is shown by itself, since one answer changes no measure. */
+export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation');

@@ -7,7 +7,7 @@ import { RecalldError } from '../core/errors.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../math/stats/random.ts';
-import { PIPELINE } from './demo-config.ts';
+import { PIPELINE, PUBLIC, TENANT } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { type Gap, gapOf } from './rag/fault.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
@@ -51,6 +51,11 @@ function groupByArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestio
   }
   return [...articles.values()];
 }
+
+const FOREIGN_DOCUMENT = { id: 'globex/board-minutes-7', score: 0.9, fields: { tenant: 'globex' } };
+
+/** Fields of every document of the store; the search does not return them. */
+const PUBLIC_FIELDS = { tenant: PUBLIC };
 
 type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
 
@@ -120,7 +125,7 @@ export function createDemoTraffic(
     sessionId,
     traceId: null,
     ...(await search(text)),
-    segments: {},
+    segments: { tenant: TENANT },
     userId: null,
     versions: { index: null, embedder: null, retriever: null },
     upstreamProbability: 1,
@@ -128,8 +133,8 @@ export function createDemoTraffic(
 
   return {
     nextSession,
-    /** Returns the live queries of the next hour with their results. */
-    nextHour(from: Date, shares: MissingShares): Promise<LiveQuery[]> {
+    /** Returns the live queries of the next hour with their results. @param leaks whether one has another tenant's document */
+    async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
       const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
       const count = Math.round(SESSIONS_PER_HOUR * swing);
       const queries = Array.from({ length: count }, (_, at) => {
@@ -139,7 +144,9 @@ export function createDemoTraffic(
           toLiveQuery(question, `${session.id}-${turn}`, session.id, occurredAt),
         );
       });
-      return Promise.all(queries.flat());
+      const [first, ...others] = await Promise.all(queries.flat());
+      if (first === undefined) return others;
+      return [leaks ? { ...first, results: [FOREIGN_DOCUMENT, ...first.results] } : first, ...others];
     },
   };
 }
@@ -190,7 +197,7 @@ async function searched(
   });
   const body = (await response.json()) as { results: { id: string; score: number }[] };
   if (!response.ok) return { results: [], error: `http_${response.status}` };
-  return { results: body.results.map(({ id, score }) => ({ id, score })), error: null };
+  return { results: body.results.map(({ id, score }) => ({ id, score, fields: PUBLIC_FIELDS })), error: null };
 }
 
 const REVIEWER = 'demo';

@@ -37,6 +37,8 @@ export interface World {
   catchUp(): Promise<void>;
   /** Sets the share of sessions that ask about missing documents. */
   askAboutMissing(gap: Gap, share: number): void;
+  /** Adds another tenant's document to one answer of the next hour. */
+  leakOnce(): void;
   setFault(fault: RagFault): Promise<void>;
   /** Adds missing documents to the store on the next call of `setFault`. */
   fill(gap: Gap): void;
@@ -67,11 +69,13 @@ export async function withWorld<T>(
     let shares: MissingShares = NOTHING_MISSING;
     const filled: Gap[] = [];
     let hours = 0;
+    let leaks = false;
     let goldenRuns = 0;
     let liveQueries = 0;
 
     const ingest = async (from: Date, until: Date): Promise<void> => {
-      const queries = await traffic.nextHour(from, shares);
+      const queries = await traffic.nextHour(from, shares, leaks);
+      leaks = false;
       const arrived = queries.filter(({ occurredAt }) => occurredAt === null || occurredAt < until);
       clock.set(until);
       await daemon.ingestQueries(arrived);
@@ -122,6 +126,9 @@ export async function withWorld<T>(
       },
       askAboutMissing(gap, share) {
         shares = { ...shares, [gap]: share };
+      },
+      leakOnce() {
+        leaks = true;
       },
       async setFault(fault) {
         searcher.clear();

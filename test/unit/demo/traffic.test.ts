@@ -41,6 +41,14 @@ it('asks about stored documents in sessions of one article, more by day, and the
   });
 });
 
+it('leaks one document of another tenant to one user of an hour, if it should', async () => {
+  const traffic = createDemoTraffic(questions, search, 0);
+  const hour = await traffic.nextHour(FROM, NOTHING_MISSING, true);
+  const foreign = hour.filter(({ results }) => results.some(({ fields }) => fields?.['tenant'] === 'globex'));
+  expect(foreign).toHaveLength(1);
+  expect(new Set(hour.map(({ segments }) => segments['tenant']))).toEqual(new Set(['acme']));
+});
+
 it('contains no golden query', async () => {
   const golden = new Set(questions.golden.map(({ id }) => id));
   expect(golden.size).toBe(100);
