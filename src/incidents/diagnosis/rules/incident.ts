@@ -277,7 +277,7 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
   return !isSameRun && next.cause !== 'unknown';
 }
 
-const SETTLED_MS = 5 * MINUTE_MS;
+const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
  * True for a later diagnosis of the same run that only lowers the confidence: a probe that finds a part healthy again
@@ -285,7 +285,7 @@ const SETTLED_MS = 5 * MINUTE_MS;
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (
-    at.getTime() - openedAt.getTime() > SETTLED_MS &&
+    at.getTime() - openedAt.getTime() > REPAIR_AFTER_MS &&
     last.cause === next.cause &&
     last.runId === next.runId &&
     next.runId !== null &&
