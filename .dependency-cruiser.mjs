@@ -45,9 +45,10 @@ const subjects = [
   'checks',
   'incidents/diagnosis',
   'incidents/notifications',
+  'export',
 ];
 /** What a subject may use of npm outside its rules, which use nothing (but a hash). */
-const subjectPackages = ['node', 'pg', 'zod', 'csv-parse', 'protobufjs'];
+const subjectPackages = ['node', 'pg', 'zod', 'csv-parse', 'protobufjs', 'hyparquet-writer'];
 /** What its edge uses beside: routes, commands, pages, panels. */
 const edgePackages = [
   'node',

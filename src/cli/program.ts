@@ -113,6 +113,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
     does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, golden set health.',
     load: async () => (await import('../report/status/report-command.ts')).reportCommand,
   },
+  export: {
+    does: 'Export stored data as Parquet, CSV or JSONL files for a warehouse or a notebook.',
+    load: async () => (await import('../export/edge/export-command.ts')).exportCommand,
+  },
   backtest: {
     does: 'Show how often the configured checks would have fired on the stored history.',
     load: async () => (await import('../checks/edge/backtest-command.ts')).backtestCommand,

@@ -44,7 +44,7 @@ export function unreadable(path: string, cause: unknown): RecalldError {
 }
 
 /** Returns the error for an unwritable file. */
-function unwritable(path: string, cause: unknown): RecalldError {
+export function unwritable(path: string, cause: unknown): RecalldError {
   const reason = reasonOf(cause, writeReasons, (code) => `could not be written (${code}); use another path`);
   return new RecalldError('file_unwritable', `${path} ${reason}.`, { cause });
 }

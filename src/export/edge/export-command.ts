@@ -1,0 +1,90 @@
+/** `recalld export`: writes stored data to files for a warehouse or a notebook. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../app/pipelines.ts';
+import { type ConfiguredOptions, formatTable, printJson, printLine, withConfig } from '../../cli/output.ts';
+import { showProgressLine } from '../../cli/progress.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { count } from '../../core/format.ts';
+import { toDocument } from '../../core/text/names.ts';
+import { type ExportFormat, exportFormats } from '../part-files.ts';
+import { exportTables } from '../rules/export-tables.ts';
+import { type ExportReport, runExport } from '../run-export.ts';
+
+interface ExportOptions extends ConfiguredOptions {
+  readonly to: string;
+  readonly tables?: readonly string[];
+  readonly format?: ExportFormat;
+  readonly pipeline?: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly sinceLast: boolean;
+}
+
+export function exportCommand(command: Command, signal: AbortSignal): Command {
+  return withConfig(
+    command,
+    'recalld export --to export\n  recalld export --to export --since-last\n  recalld export --to november --tables queries,feedback --from 2026-11-01 --until 2026-11-30 --format csv',
+  )
+    .requiredOption('--to <dir>', 'folder for TABLE/date=YYYY-MM-DD/part-N.FORMAT and manifest.json')
+    .option('--tables <list>', 'tables, separated by commas (default: all; see docs/reference/export.md)', parseTables)
+    .option('--from <day>', 'first day (UTC), such as 2026-11-01 (default: the oldest)', parseDay)
+    .option('--until <day>', 'last day (UTC), included (default: today)', parseDay)
+    .option('--since-last', 'what changed since the last export to the folder, with its tables and days', false)
+    .addOption(new Option('--format <format>', 'file format (default: parquet)').choices(exportFormats))
+    .option('--pipeline <name>', 'only this pipeline (default: all)')
+    .action(async (options: ExportOptions) => {
+      const { to, tables, format, pipeline, from = null, until = null, sinceLast } = options;
+      assertRange(options);
+      const settings = commandSettings(options.config, signal);
+      if (pipeline !== undefined) assertConfiguredPipeline(settings.config, pipeline);
+      const request = {
+        to,
+        ...(format === undefined ? {} : { format }),
+        ...(pipeline === undefined ? {} : { pipeline }),
+        ...(sinceLast ? {} : { tables: exportTables.map(({ name }) => name), range: { from, until } }),
+        ...(tables === undefined ? {} : { tables }),
+      };
+      const report = await withCommandStore(settings, (store) => runExport(store, request, signal, showProgressLine));
+      showProgressLine(null);
+      if (options.json === true) printJson(reportJson(report));
+      else printReport(report);
+    });
+}
+
+function assertRange({ from, until, sinceLast }: ExportOptions): void {
+  if (sinceLast && (from !== undefined || until !== undefined))
+    throw new RecalldError('usage', '--since-last uses the days of the last export; remove --from and --until.');
+  if (from !== undefined && until !== undefined && from > until)
+    throw new RecalldError('usage', `--from ${from} is after --until ${until}; swap them.`);
+}
+
+/** @throws InvalidArgumentError */
+function parseTables(text: string): string[] {
+  const names = exportTables.map(({ name }) => name);
+  const chosen = text.split(',').map((name) => name.trim());
+  const unknown = chosen.filter((name) => !names.includes(name));
+  if (unknown.length === 0) return chosen;
+  throw new InvalidArgumentError(`"${unknown.join(', ')}" is not a table; use some of ${names.join(', ')}.`);
+}
+
+/** @throws InvalidArgumentError */
+function parseDay(text: string): string {
+  const time = new Date(`${text}T00:00:00Z`);
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && time.getTime() > 0 && time.toISOString().startsWith(text)) return text;
+  throw new InvalidArgumentError(`"${text}" is not a day; write it like 2026-11-20.`);
+}
+
+function reportJson({ folder, manifest, tables }: ExportReport) {
+  const { schema_version, format, pipeline, from, until, started_at, finished_at } = manifest;
+  return { folder, schema_version, format, pipeline, from, until, started_at, finished_at, tables: toDocument(tables) };
+}
+
+function printReport({ folder, manifest, tables }: ExportReport): void {
+  const rows = tables.map(({ table, rows: written, files, daysWritten, daysUnchanged, daysRemoved }) => [
+    table,
+    ...[written, files, daysWritten, daysUnchanged, daysRemoved].map((value) => count(value)),
+  ]);
+  printLine(formatTable(['table', 'rows written', 'files', 'days written', 'days unchanged', 'days removed'], rows, 1));
+  printLine(`\nExported to ${folder} (${manifest.format}).`);
+}

@@ -1,0 +1,179 @@
+/**
+ * The folder of an export: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file in `manifest/` for each table, and
+ * manifest.json. A day is written beside its place and renamed, so that no reader sees half a file, and a crash loses
+ * at most the day that was being written.
+ */
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { RecalldError } from '../core/errors.ts';
+import { unreadable, unwritable } from '../platform/files/text-file.ts';
+import { exportFormats } from './part-files.ts';
+import { SCHEMA_VERSION } from './rules/export-tables.ts';
+
+const tableManifestSchema = z.object({
+  table: z.string(),
+  schema_version: z.number(),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+  /** Pipelines in hash mode, whose private texts are null. */
+  without_texts_of: z.array(z.string()),
+  days: z.array(
+    z.object({
+      day: z.string(),
+      rows: z.number(),
+      files: z.array(z.string()),
+      /** State of the database: when the day was read, how many source rows it had, and their last change. */
+      read_at: z.string(),
+      source_rows: z.number(),
+      changed_micros: z.string().nullable(),
+    }),
+  ),
+});
+export type TableManifest = z.infer<typeof tableManifestSchema>;
+
+const exportManifestSchema = z.object({
+  schema_version: z.number(),
+  format: z.enum(exportFormats),
+  pipeline: z.string().nullable(),
+  tables: z.array(z.string()),
+  from: z.string().nullable(),
+  until: z.string().nullable(),
+  started_at: z.string(),
+  /** Null until the export is complete. */
+  finished_at: z.string().nullable(),
+});
+export type ExportManifest = z.infer<typeof exportManifestSchema>;
+
+export type ExportFolder = ReturnType<typeof exportFolder>;
+
+/** Creates the accessor for a folder without touching it. Its methods throw RecalldError file_unreadable and file_unwritable. */
+export function exportFolder(to: string) {
+  const root = resolve(to);
+  const staging = join(root, '.incomplete');
+  const placeOf = (table: string, day: string): string => join(root, table, `date=${day}`);
+  const manifestFile = join(root, 'manifest.json');
+  const tableFile = (table: string): string => join(root, 'manifest', `${table}.json`);
+  return {
+    root,
+    manifestFile,
+    readManifest: (): Promise<ExportManifest | null> => readJson(manifestFile, exportManifestSchema),
+    writeManifest: (manifest: ExportManifest): Promise<void> => writeJson(manifestFile, manifest),
+    readTable: (table: string): Promise<TableManifest | null> => readJson(tableFile(table), tableManifestSchema),
+    writeTable: (manifest: TableManifest): Promise<void> => writeJson(tableFile(manifest.table), manifest),
+
+    /** Puts back days that an interrupted process had moved aside, and deletes what it left incomplete. */
+    async recover(): Promise<void> {
+      await orUnwritable(root, async () => {
+        await mkdir(staging, { recursive: true });
+        for (const name of await readdir(staging)) {
+          const [, table = '', day = ''] = /^(\w+) (\d{4}-\d\d-\d\d) replaced$/.exec(name) ?? [];
+          if (table !== '' && (await stat(placeOf(table, day)).catch(() => null)) === null)
+            await rename(join(staging, name), placeOf(table, day));
+        }
+        await rm(staging, { recursive: true, force: true });
+      });
+    },
+
+    /** Creates an empty folder for the parts of a day. */
+    async stage(table: string, day: string): Promise<string> {
+      const staged = join(staging, `${table} ${day}`);
+      return orUnwritable(staged, async () => {
+        await rm(staged, { recursive: true, force: true });
+        await mkdir(staged, { recursive: true });
+        return staged;
+      });
+    },
+
+    /** Puts the staged parts in the place of the day. */
+    async place(staged: string, table: string, day: string): Promise<void> {
+      const place = placeOf(table, day);
+      await orUnwritable(place, async () => {
+        await syncFolder(staged);
+        await mkdir(dirname(place), { recursive: true });
+        await moveAside(place, `${staged} replaced`);
+        await rename(staged, place);
+        await syncFolder(dirname(place));
+        await rm(`${staged} replaced`, { recursive: true, force: true });
+      });
+    },
+
+    async remove(table: string, day: string): Promise<void> {
+      const place = placeOf(table, day);
+      await orUnwritable(place, async () => {
+        await rm(place, { recursive: true, force: true });
+        await syncFolder(dirname(place)).catch(ignoreMissing);
+      });
+    },
+
+    /** Deletes the empty folder of incomplete days. */
+    async end(): Promise<void> {
+      await rm(staging, { recursive: true, force: true });
+    },
+  };
+}
+
+async function moveAside(place: string, aside: string): Promise<void> {
+  await rm(aside, { recursive: true, force: true });
+  await rename(place, aside).catch(ignoreMissing);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+}
+
+/** Without this, a power failure may lose a rename. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw unwritable(path, cause);
+  }
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+    throw unreadable(path, cause);
+  });
+  if (text === null) return null;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new RecalldError(
+      'file_malformed',
+      `${path} is not a manifest of recalld; delete the folder to export everything again, or use another folder.`,
+      { cause },
+    );
+  }
+}
+
+async function writeJson(path: string, value: unknown): Promise<void> {
+  const part = `${path}.${process.pid}.part`;
+  await orUnwritable(path, async () => {
+    await mkdir(dirname(path), { recursive: true });
+    const handle = await open(part, 'w');
+    try {
+      await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(part, path);
+    await syncFolder(dirname(path));
+  });
+}
+
+/** Returns true if the files of a table were written with the same columns and the same hidden texts. */
+export function hasSameLayout(a: TableManifest, b: TableManifest): boolean {
+  const layout = ({ columns, without_texts_of: hidden }: TableManifest) => JSON.stringify([columns, hidden]);
+  return a.schema_version === SCHEMA_VERSION && layout(a) === layout(b);
+}

@@ -1,0 +1,59 @@
+/** Turns database values into the cells of a file. */
+import { guardCell } from '../../golden/rules/spreadsheet-cell.ts';
+import type { CellType, ExportColumn } from './export-tables.ts';
+
+/** A value as the statements return it: times in microseconds, and integers of 64 bits, are texts. */
+export type Cell = string | number | boolean | null;
+
+export type ExportRow = readonly Cell[];
+
+/** SQL that returns a value as a `Cell`, without loss. */
+export function cellSql(type: CellType, sql: string): string {
+  if (type === 'timestamp') return `(extract(epoch from ${sql}) * 1000000)::bigint::text`;
+  return type === 'bigint' || type === 'json' ? `(${sql})::text` : sql;
+}
+
+/** ISO 8601 with microseconds, in UTC. */
+function timeOf(micros: string): string {
+  const exact = BigInt(micros);
+  const rest = ((exact % 1000n) + 1000n) % 1000n;
+  const millis = new Date(Number((exact - rest) / 1000n)).toISOString();
+  return `${millis.slice(0, -1)}${`${rest}`.padStart(3, '0')}Z`;
+}
+
+/** One JSON object with a line end; JSON columns are nested. */
+export function jsonLine(columns: readonly ExportColumn[], row: ExportRow): string {
+  const members = columns.map(({ name, type }, index) => `${JSON.stringify(name)}:${jsonOf(type, row[index] ?? null)}`);
+  return `{${members.join(',')}}\n`;
+}
+
+function jsonOf(type: CellType, cell: Cell): string {
+  if (cell === null) return 'null';
+  if (type === 'timestamp') return `"${timeOf(String(cell))}"`;
+  // Already in the notation of JSON.
+  return type === 'json' || type === 'bigint' ? String(cell) : JSON.stringify(cell);
+}
+
+export function csvHeader(columns: readonly ExportColumn[]): string {
+  return `${columns.map(({ name }) => name).join(',')}\r\n`;
+}
+
+/** One CSV record (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
+  return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\r\n`;
+}
+
+/** An empty text is quoted, and null is not, so that readers can tell them apart. */
+function csvCell(type: CellType, cell: Cell): string {
+  if (cell === null) return '';
+  if (type === 'timestamp') return timeOf(String(cell));
+  if (typeof cell !== 'string') return String(cell);
+  if (type === 'bigint') return cell;
+  const text = guardCell(cell);
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Value for a Parquet column of the type in `parquetTypes`. */
+export function parquetValue(type: CellType, cell: Cell): string | number | boolean | bigint | null {
+  return cell !== null && (type === 'timestamp' || type === 'bigint') ? BigInt(cell) : cell;
+}

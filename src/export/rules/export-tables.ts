@@ -1,0 +1,362 @@
+/**
+ * The exported tables: the one list of their columns, types and sentences, from which the statements, the files and
+ * docs/reference/export.md derive. A change to a name or a type needs a new `SCHEMA_VERSION`.
+ */
+
+/** Version of all tables and columns, in every manifest. */
+export const SCHEMA_VERSION = 1;
+
+export type CellType = 'text' | 'json' | 'integer' | 'bigint' | 'double' | 'boolean' | 'timestamp';
+
+export interface ExportColumn {
+  readonly name: string;
+  readonly type: CellType;
+  /** Sentence for the documentation. */
+  readonly does: string;
+  /** SQL expression over the rows of the table. */
+  readonly sql: string;
+  /** True for texts of users, which are left out where `privacy.text` is `hash`. */
+  readonly isPrivate: boolean;
+}
+
+export interface ExportTable {
+  readonly name: string;
+  readonly does: string;
+  /** SQL of the rows whose number and time of change show whether a day must be written again; `r` is the main table. */
+  readonly source: string;
+  /** SQL of the joins that make exported rows out of the source. */
+  readonly joins: string;
+  /** SQL of the day (UTC) of a row. */
+  readonly day: string;
+  /** True if the source is partitioned by that day, so that each day is counted by itself. */
+  readonly isByDay: boolean;
+  /** SQL of the time at which a row was last changed. */
+  readonly changed: string;
+  readonly columns: readonly ExportColumn[];
+}
+
+const column = (name: string, type: CellType, does: string, sql = `r.${name}`): ExportColumn => ({
+  name,
+  type,
+  does,
+  sql,
+  isPrivate: false,
+});
+const userText = (name: string, does: string): ExportColumn => ({ ...column(name, 'text', does), isPrivate: true });
+
+/** SQL of the day (UTC) of a time. */
+const dayOf = (time: string): string => `(r.${time} at time zone 'utc')::date`;
+
+const pipeline = column('pipeline', 'text', 'Name of the pipeline.');
+const queryId = column('query_id', 'text', 'Id of the query, as in `queries`.');
+const receivedAt = column('received_at', 'timestamp', 'When recalld received it.');
+const occurredAt = column('occurred_at', 'timestamp', 'When it occurred in the service.');
+const userHash = column('user_hash', 'text', 'Keyed hash of the user id; null without one.');
+const traceId = column('trace_id', 'text', 'Trace of the query; null without one.');
+const ciLow = (sql?: string) => column('ci_low', 'double', 'Lower bound of the 95 % CI.', sql);
+const ciHigh = (sql?: string) => column('ci_high', 'double', 'Upper bound of the 95 % CI.', sql);
+
+const ofLive = { day: 'r.received_on', isByDay: true, changed: 'r.received_at' };
+const ofRun = {
+  source: 'golden_runs r',
+  day: dayOf('started_at'),
+  isByDay: false,
+  changed: 'greatest(r.started_at, r.finished_at, r.answers_deleted_at)',
+};
+const runId = column('run_id', 'text', 'Id of the golden run, as in `golden_runs`.', 'r.id');
+const goldenSet = column('golden_set', 'text', 'Name of the golden set.');
+
+export const exportTables: readonly ExportTable[] = [
+  {
+    name: 'queries',
+    does: 'Sampled live queries. Weight each by 1 / `probability` to estimate all traffic.',
+    source: 'live_queries r',
+    joins: '',
+    ...ofLive,
+    columns: [
+      pipeline,
+      column('query_id', 'text', 'Id of the query, unique within a pipeline and day.', 'r.id'),
+      receivedAt,
+      occurredAt,
+      column('session_hash', 'text', 'Keyed hash of the session, else of the trace, else of the query.'),
+      userHash,
+      traceId,
+      userText('text', 'Text of the query, redacted as configured; null in hash mode, and if the service sent none.'),
+      column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
+      column('top_k', 'integer', 'Requested number of documents; null if unknown.'),
+      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.'),
+      userText('error', 'Error message, redacted as configured.'),
+      column('documents', 'integer', 'Number of returned documents.', 'jsonb_array_length(r.results)'),
+      column('latency_ms', 'double', 'Latency of the retriever in milliseconds.'),
+      column('segments', 'json', 'Segments of the query, such as its tenant, as an object.'),
+      column('index_version', 'text', 'Version of the index that the service reported.'),
+      column('embedder_version', 'text', 'Version of the embedder that the service reported.'),
+      column('retriever_version', 'text', 'Version of the retriever that the service reported.'),
+      column('probability', 'double', 'Probability with which the query was sampled, above 0 and at most 1.'),
+      column('keep_reason', 'text', 'Why the query was stored: its draw, or a rule of `sampling.always_keep`.'),
+      column('context_characters', 'integer', 'Characters in the texts of all results; null without texts.'),
+      column('context_repeated', 'double', 'Share of five-word sequences that an earlier result already contains.'),
+    ],
+  },
+  {
+    name: 'results',
+    does: 'Documents that sampled live queries returned: one row per query and rank.',
+    source: 'live_queries r',
+    joins: 'cross join lateral jsonb_array_elements(r.results) with ordinality as d (entry, rank)',
+    ...ofLive,
+    columns: [
+      pipeline,
+      column('query_id', 'text', 'Id of the query, as in `queries`.', 'r.id'),
+      receivedAt,
+      column('rank', 'integer', 'Rank of the document, from 1.', 'd.rank::integer'),
+      column('document_id', 'text', 'Id of the document.', 'd.entry ->> 0'),
+      column('score', 'double', 'Score of the document; null without one.', '(d.entry ->> 1)::double precision'),
+      column('fields', 'json', 'Fields that isolation rules read, as an object.', "nullif(d.entry -> 2, 'null')"),
+    ],
+  },
+  {
+    name: 'feedback',
+    does: 'What users said or did about answers.',
+    source: 'feedback r',
+    joins: '',
+    ...ofLive,
+    columns: [
+      pipeline,
+      column('feedback_id', 'text', 'Id of the feedback, unique within a pipeline and day.', 'r.id'),
+      queryId,
+      receivedAt,
+      occurredAt,
+      column('kind', 'text', 'Kind of feedback, such as `thumb` or `click`.'),
+      column('sentiment', 'text', '`positive`, `negative` or `neutral`.'),
+      column('value', 'double', 'Value, such as a rating; null without one.'),
+      column('document_id', 'text', 'Document that it is about; null if it is about the whole answer.'),
+      column('rank', 'integer', 'Rank of that document.'),
+      userHash,
+      userText('comment', 'Comment of the user, redacted as configured; null in hash mode.'),
+      column('counted', 'boolean', 'False beyond the cap of a user: stored, but not counted in rates.'),
+      traceId,
+    ],
+  },
+  {
+    name: 'traffic',
+    does: 'Numbers of all live queries, sampled or not, by minute; after 32 days by hour.',
+    source: 'live_query_counts r',
+    joins: '',
+    day: dayOf('minute'),
+    isByDay: false,
+    changed: 'r.minute',
+    columns: [
+      pipeline,
+      column('minute', 'timestamp', 'Start of the minute or hour of receipt.'),
+      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.'),
+      column('queries', 'bigint', 'Number of queries.'),
+    ],
+  },
+  {
+    name: 'violations',
+    does: 'Answers with documents that an isolation rule does not allow.',
+    source: 'isolation_violations r',
+    joins: '',
+    ...ofLive,
+    columns: [
+      pipeline,
+      column('rule', 'text', 'Name of the isolation rule.'),
+      queryId,
+      receivedAt,
+      occurredAt,
+      column('segment', 'text', 'Segment of the query, such as its tenant.'),
+      column('documents', 'json', 'Best-ranked forbidden documents, as [id, rank] pairs.'),
+      column('document_count', 'integer', 'Number of forbidden documents.'),
+      traceId,
+      userHash,
+    ],
+  },
+  {
+    name: 'judgments',
+    does: 'Grades of documents that sampled live queries returned, by a model and by people.',
+    source: 'judgments r',
+    joins: 'join judged_queries q on q.pipeline = r.pipeline and q.query_id = r.query_id',
+    day: dayOf('judged_at'),
+    isByDay: false,
+    changed: 'r.judged_at',
+    columns: [
+      pipeline,
+      queryId,
+      column('received_at', 'timestamp', 'When recalld received the query.', 'q.received_at'),
+      column('probability', 'double', 'Probability of the query to be stored and judged.', 'q.probability'),
+      column('document_id', 'text', 'Id of the document.'),
+      column('judge', 'text', '`model`, `person`, or `second` for an independent second person.'),
+      column('grade', 'integer', 'Grade from 0 to 3; null if the judge returned none.'),
+      column('is_flagged', 'boolean', 'True if a text addresses the judge (possible prompt injection).'),
+      column('judged_at', 'timestamp', 'When it was graded.'),
+      column('graded_by', 'text', 'Name of the person; null for grades of a model.'),
+      column('model', 'text', 'Fingerprint of the judge model; null for grades of a person.', 'r.fingerprint'),
+    ],
+  },
+  {
+    name: 'measures',
+    does: 'History of all measured values, such as nDCG, hit rate, density and feedback.',
+    source: 'measurements r',
+    joins: '',
+    day: dayOf('window_end'),
+    isByDay: false,
+    changed: 'r.measured_at',
+    columns: [
+      pipeline,
+      column('measure', 'text', 'Key of the measure.'),
+      column('segment', 'text', '`all`, or one segment.'),
+      column('window_start', 'timestamp', 'Start of the measured window.'),
+      column('window_end', 'timestamp', 'End of the measured window.'),
+      column('measured_at', 'timestamp', 'When it was measured.'),
+      column('value', 'double', 'Measured value.'),
+      ciLow(),
+      ciHigh(),
+      column('ci_method', 'text', 'Method of the interval; null without one.'),
+      column('n', 'integer', 'Number of observations.'),
+    ],
+  },
+  {
+    name: 'golden_runs',
+    does: 'Golden runs: when a golden set was run, and how the run ended.',
+    ...ofRun,
+    joins: '',
+    columns: [
+      runId,
+      pipeline,
+      goldenSet,
+      column('golden_set_version', 'integer', 'Version of the golden set.'),
+      column('purpose', 'text', '`full`, or `sentinel` for a few queries between full runs.'),
+      column('trigger', 'text', '`schedule`, `manual` or `sentinel`.'),
+      column('scheduled_for', 'timestamp', 'Planned start; null outside a schedule.'),
+      column('status', 'text', '`running`, `completed`, `void`, `failed` or `cancelled`.'),
+      column('started_at', 'timestamp', 'Start of the run.'),
+      column('finished_at', 'timestamp', 'End of the run; null while it runs.'),
+      column('labels_probed', 'integer', 'Judged documents that were looked up in the store.'),
+      column('labels_stale', 'integer', 'Judged documents that are superseded.'),
+      column('labels_lost', 'integer', 'Judged documents that are missing without a replacement.'),
+    ],
+  },
+  {
+    name: 'golden_scores',
+    does: 'Scores of golden runs, by segment, measure and cutoff.',
+    ...ofRun,
+    joins: 'join golden_run_scores s on s.run_id = r.id',
+    columns: [
+      runId,
+      pipeline,
+      goldenSet,
+      column('started_at', 'timestamp', 'Start of the run.'),
+      column('segment', 'text', '`all`, or one segment.', 's.segment'),
+      column('measure', 'text', 'Measure, such as `ndcg`.', 's.measure'),
+      column('k', 'integer', 'Cutoff; 0 for a measure without a cutoff.', 's.k'),
+      column('mean', 'double', 'Mean over the queries.', 's.mean'),
+      column('n', 'integer', 'Number of queries.', 's.n'),
+      ciLow('s.ci_low'),
+      ciHigh('s.ci_high'),
+      column('ci_method', 'text', 'Method of the interval.', 's.ci_method'),
+    ],
+  },
+  {
+    name: 'golden_answers',
+    does: 'Outcome of each query in a golden run, while `golden[].keep_answers` keeps it.',
+    ...ofRun,
+    joins: 'join golden_run_answers a on a.run_id = r.id',
+    columns: [
+      runId,
+      pipeline,
+      goldenSet,
+      column('query_id', 'text', 'Id of the golden query.', 'a.query_id'),
+      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.', 'a.outcome'),
+      column('documents', 'integer', 'Number of returned documents.', 'cardinality(a.document_ids)'),
+      column('latency_ms', 'double', 'Latency in milliseconds; null without an answer.', 'a.latency_ms'),
+      column('attempts', 'integer', 'Number of requests.', 'a.attempts'),
+      column('error_code', 'text', 'Code of the failure; null without one.', 'a.error_code'),
+      column('answered_at', 'timestamp', 'When the retriever answered.', 'a.answered_at'),
+    ],
+  },
+  {
+    name: 'golden_results',
+    does: 'Documents that golden queries returned: one row per run, query and rank.',
+    ...ofRun,
+    joins: `join golden_run_answers a on a.run_id = r.id
+      cross join lateral unnest(a.document_ids, a.scores) with ordinality as d (document_id, score, rank)`,
+    columns: [
+      runId,
+      pipeline,
+      goldenSet,
+      column('query_id', 'text', 'Id of the golden query.', 'a.query_id'),
+      column('rank', 'integer', 'Rank of the document, from 1.', 'd.rank::integer'),
+      column('document_id', 'text', 'Id of the document.', 'd.document_id'),
+      column('score', 'double', 'Score of the document; null without one.', 'd.score'),
+    ],
+  },
+  {
+    name: 'checks',
+    does: 'Changes in check verdicts, with their reasons.',
+    source: 'check_transitions r',
+    joins: '',
+    day: dayOf('occurred_at'),
+    isByDay: false,
+    changed: 'r.occurred_at',
+    columns: [
+      column('change_id', 'bigint', 'Number of the change, ascending.', 'r.id'),
+      pipeline,
+      column('check_name', 'text', 'Name of the check.'),
+      column('severity', 'text', '`critical` or `warning`.'),
+      column('from_verdict', 'text', 'Verdict before; null for the first.'),
+      column('to_verdict', 'text', 'Verdict since: `ok`, `warning`, `critical` or `no_data`.'),
+      column('occurred_at', 'timestamp', 'When the verdict changed.'),
+      column('threshold', 'double', 'Threshold of the check.'),
+      column('value', 'double', 'Measured value; null without data.'),
+      column('segment', 'text', 'Segment with the worst value; null for all.'),
+      column('explanation', 'text', 'Reason for the verdict.'),
+    ],
+  },
+  {
+    name: 'incidents',
+    does: 'Incidents, with their latest diagnosis and the cause that people marked.',
+    source: 'incidents r left join cause_marks m on m.incident_id = r.id',
+    joins: `left join lateral (
+        select * from diagnoses d where d.incident_id = r.id order by d.id desc limit 1) d on true`,
+    day: dayOf('opened_at'),
+    isByDay: false,
+    changed: 'greatest(r.evaluated_at, r.closed_at, r.confirmed_at, r.acknowledged_at, m.marked_at)',
+    columns: [
+      column('incident_id', 'bigint', 'Number of the incident, ascending.', 'r.id'),
+      pipeline,
+      column('opened_at', 'timestamp', 'When the first alert fired.'),
+      column('closed_at', 'timestamp', 'When the last alert was resolved; null while one fires.'),
+      column('closed_because', 'text', '`resolved`, or `left_config` if the alerts were removed from the config.'),
+      column('severity', 'text', 'Worst severity: `critical` or `warning`.'),
+      column('acknowledged_at', 'timestamp', 'When a person took charge; null until then.'),
+      column('acknowledged_by', 'text', 'Name of that person.'),
+      column('alerts', 'json', 'Names of the firing alerts at the latest diagnosis.', 'to_jsonb(d.alerts)'),
+      column('cause', 'text', 'Most likely cause at the latest diagnosis.', 'd.cause'),
+      column('confidence', 'text', '`high`, `medium` or `low`.', 'd.confidence'),
+      column('probability', 'double', 'Posterior probability of the cause.', 'd.probability'),
+      column('summary', 'text', 'The diagnosis in one or two sentences.', 'd.summary'),
+      column('is_right', 'boolean', 'Whether a person marked the cause as right; null if unmarked.', 'm.is_right'),
+      column('actual_cause', 'text', 'Cause that a person named instead.', 'm.actual_cause'),
+    ],
+  },
+  {
+    name: 'deployments',
+    does: 'Changes to pipelines, annotated or detected.',
+    source: 'deployments r',
+    joins: '',
+    day: dayOf('occurred_at'),
+    isByDay: false,
+    changed: 'r.recorded_at',
+    columns: [
+      column('deployment_id', 'bigint', 'Number of the deployment, ascending.', 'r.id'),
+      pipeline,
+      column('kind', 'text', '`index`, `embedder`, `retriever`, `golden` or `judge`.'),
+      column('version', 'text', 'The new version.'),
+      column('note', 'text', 'Reason for the change; null without one.'),
+      column('source', 'text', '`annotated` or `detected`.'),
+      column('occurred_at', 'timestamp', 'When it took effect.'),
+      column('recorded_at', 'timestamp', 'When it was recorded.'),
+      column('changes', 'json', 'What changed, as an object or list.'),
+    ],
+  },
+];

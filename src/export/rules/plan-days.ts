@@ -1,0 +1,51 @@
+/** Decides which days of a table are written again, and which are removed. */
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+
+/** First and last day (UTC, YYYY-MM-DD), both included; null: no limit. */
+export interface DayRange {
+  readonly from: string | null;
+  readonly until: string | null;
+}
+
+/** State of a day in the database. */
+export interface DayDigest {
+  readonly day: string;
+  /** Number of source rows. */
+  readonly rows: number;
+  /** Time of the last change, in microseconds since 1970. */
+  readonly changed: string | null;
+}
+
+/** State of a day in the folder: what the database had when it was read. */
+export interface ExportedDay extends DayDigest {
+  readonly readAt: string;
+}
+
+/** Time after the end of a day in which its rows may still change unnoticed, as traces are completed. */
+const SETTLING_MS = HOUR_MS;
+
+interface DayPlan {
+  /** In order. */
+  readonly write: readonly DayDigest[];
+  /** Days whose rows were deleted from the database. */
+  readonly remove: readonly string[];
+  readonly unchanged: number;
+}
+
+export function planDays(
+  stored: readonly DayDigest[],
+  exported: ReadonlyMap<string, ExportedDay>,
+  { from, until }: DayRange,
+): DayPlan {
+  const write = stored.filter((day) => !isCurrent(day, exported.get(day.day)));
+  const present = new Set(stored.map(({ day }) => day));
+  const remove = [...exported.keys()].filter(
+    (day) => !present.has(day) && (from === null || day >= from) && (until === null || day <= until),
+  );
+  return { write, remove, unchanged: stored.length - write.length };
+}
+
+function isCurrent(stored: DayDigest, exported: ExportedDay | undefined): boolean {
+  if (exported === undefined || exported.rows !== stored.rows || exported.changed !== stored.changed) return false;
+  return Date.parse(exported.readAt) >= Date.parse(stored.day) + DAY_MS + SETTLING_MS;
+}

@@ -1,0 +1,178 @@
+/**
+ * Exports tables to a folder, which mirrors the database: days whose rows changed are written again, and days whose
+ * rows were erased or passed their retention are removed. What is unchanged is skipped, so an interrupted export
+ * continues where it stopped.
+ */
+import type { Context } from '../core/context.ts';
+import { RecalldError } from '../core/errors.ts';
+import {
+  type ExportFolder,
+  type ExportManifest,
+  exportFolder,
+  hasSameLayout,
+  type TableManifest,
+} from './export-folder.ts';
+import { type ExportFormat, writeParts } from './part-files.ts';
+import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
+import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
+
+/** What to export; a missing value is that of the last export to the folder, else the default. */
+export interface ExportRequest {
+  readonly to: string;
+  readonly tables?: readonly string[];
+  readonly format?: ExportFormat;
+  readonly pipeline?: string;
+  readonly range?: DayRange;
+}
+
+export interface ExportedTable {
+  readonly table: string;
+  /** Rows and files that this export wrote. */
+  readonly rows: number;
+  readonly files: number;
+  readonly daysWritten: number;
+  readonly daysRemoved: number;
+  readonly daysUnchanged: number;
+}
+
+export interface ExportReport {
+  readonly folder: string;
+  readonly manifest: ExportManifest;
+  readonly tables: readonly ExportedTable[];
+}
+
+type Parts = Pick<Context, 'db' | 'config' | 'clock'>;
+
+/**
+ * Waits while another process exports to the same folder.
+ *
+ * @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed
+ */
+export function runExport(
+  context: Parts,
+  request: ExportRequest,
+  signal: AbortSignal,
+  progress: (text: string) => void = () => undefined,
+): Promise<ExportReport> {
+  const folder = exportFolder(request.to);
+  return context.db.exportRows.alone(folder.root, context.clock, signal, async () => {
+    const before = await folder.readManifest();
+    const manifest = manifestOf(request, before, context.clock.now(), folder);
+    await folder.recover();
+    await folder.writeManifest(manifest);
+    const tables: ExportedTable[] = [];
+    for (const table of exportTables.filter(({ name }) => manifest.tables.includes(name)))
+      tables.push(await exportTable(context, folder, manifest, table, signal, progress));
+    const finished = { ...manifest, finished_at: context.clock.now().toISOString() };
+    await folder.writeManifest(finished);
+    await folder.end();
+    return { folder: folder.root, manifest: finished, tables };
+  });
+}
+
+function manifestOf(
+  { tables, format, pipeline, range }: ExportRequest,
+  before: ExportManifest | null,
+  now: Date,
+  { root }: ExportFolder,
+): ExportManifest {
+  const manifest: ExportManifest = {
+    schema_version: SCHEMA_VERSION,
+    format: format ?? before?.format ?? 'parquet',
+    pipeline: pipeline ?? before?.pipeline ?? null,
+    tables: [...(tables ?? before?.tables ?? exportTables.map(({ name }) => name))],
+    from: range === undefined ? (before?.from ?? null) : range.from,
+    until: range === undefined ? (before?.until ?? null) : range.until,
+    started_at: now.toISOString(),
+    finished_at: null,
+  };
+  if (before === null) return manifest;
+  for (const key of ['format', 'pipeline'] as const) {
+    if (before[key] === manifest[key]) continue;
+    throw new RecalldError(
+      'export_differs',
+      `${root} has an export with ${key} ${before[key] ?? '(all)'}, not ${manifest[key] ?? '(all)'}; use another folder, or delete this one.`,
+    );
+  }
+  return manifest;
+}
+
+async function exportTable(
+  { db, config, clock }: Parts,
+  folder: ExportFolder,
+  { pipeline, format, from, until }: ExportManifest,
+  table: ExportTable,
+  signal: AbortSignal,
+  progress: (text: string) => void,
+): Promise<ExportedTable> {
+  const hidden = config.pipelines.filter(({ privacy }) => privacy.text === 'hash').map(({ name }) => name);
+  const empty: TableManifest = {
+    table: table.name,
+    schema_version: SCHEMA_VERSION,
+    columns: table.columns.map(({ name, type }) => ({ name, type })),
+    without_texts_of: table.columns.some(({ isPrivate }) => isPrivate) ? hidden.toSorted() : [],
+    days: [],
+  };
+  const before = await folder.readTable(table.name);
+  const isSame = before !== null && hasSameLayout(before, empty);
+  const days = new Map((before?.days ?? []).map((one) => [one.day, one]));
+  const save = (): Promise<void> =>
+    folder.writeTable({ ...empty, days: [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)) });
+
+  const plan = planDays(await db.exportRows.digests(table, pipeline, { from, until }), exportedOf(days, isSame), {
+    from,
+    until,
+  });
+  for (const day of plan.remove) {
+    signal.throwIfAborted();
+    await folder.remove(table.name, day);
+    days.delete(day);
+    await save();
+  }
+  let [rows, files] = [0, 0];
+  for (const digest of plan.write) {
+    const written = await exportDay(digest);
+    rows += written.rows;
+    files += written.files.length;
+  }
+  return {
+    table: table.name,
+    rows,
+    files,
+    daysWritten: plan.write.length,
+    daysRemoved: plan.remove.length,
+    daysUnchanged: plan.unchanged,
+  };
+
+  async function exportDay({ day, rows: sourceRows, changed }: DayDigest) {
+    const readAt = clock.now();
+    const staged = await folder.stage(table.name, day);
+    const batches = db.exportRows.rows(table, pipeline, day, hidden, signal);
+    const wrote = (count: number): void => progress(`${table.name} ${day}: ${count.toLocaleString('en')} rows`);
+    const written = await writeParts(staged, format, table.columns, batches, wrote);
+    await folder.place(staged, table.name, day);
+    days.set(day, {
+      day,
+      rows: written.rows,
+      files: [...written.files],
+      read_at: readAt.toISOString(),
+      source_rows: sourceRows,
+      changed_micros: changed,
+    });
+    await save();
+    return written;
+  }
+}
+
+/** Days with another layout count as never exported, except that they are removed with their rows. */
+function exportedOf(
+  days: ReadonlyMap<string, TableManifest['days'][number]>,
+  isSame: boolean,
+): Map<string, ExportedDay> {
+  return new Map(
+    [...days].map(([day, { source_rows: rows, changed_micros: changed, read_at: readAt }]) => [
+      day,
+      { day, rows: isSame ? rows : -1, changed, readAt },
+    ]),
+  );
+}
