@@ -9,6 +9,7 @@ import { deployFiles } from './deploy-files.ts';
 import { diagnosisPage } from './diagnosis-page.ts';
 import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { exportPage } from './export-page.ts';
 import { faultsPages } from './faults-page.ts';
 import { httpPage } from './http-page.ts';
 import { jobsPage } from './jobs-page.ts';
@@ -25,6 +26,7 @@ const pages = [
   await commandsPage(),
   configPage(),
   errorsPage(),
+  exportPage(),
   diagnosisPage(),
   diagnosisWeightsPage(),
   jobsPage(),

@@ -150,7 +150,8 @@ async function exportTable(
     const batches = db.exportRows.rows(table, pipeline, day, hidden, signal);
     const wrote = (count: number): void => progress(`${table.name} ${day}: ${count.toLocaleString('en')} rows`);
     const written = await writeParts(staged, format, table.columns, batches, wrote);
-    await folder.place(staged, table.name, day);
+    // A query without results has no row in `results`.
+    await (written.files.length === 0 ? folder.remove(table.name, day) : folder.place(staged, table.name, day));
     days.set(day, {
       day,
       rows: written.rows,

@@ -35,12 +35,12 @@ function jsonOf(type: CellType, cell: Cell): string {
 }
 
 export function csvHeader(columns: readonly ExportColumn[]): string {
-  return `${columns.map(({ name }) => name).join(',')}\r\n`;
+  return `${columns.map(({ name }) => name).join(',')}\n`;
 }
 
-/** One CSV record (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** One CSV record (RFC 4180, with LF). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
-  return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\r\n`;
+  return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;
 }
 
 /** An empty text is quoted, and null is not, so that readers can tell them apart. */
