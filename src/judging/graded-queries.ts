@@ -70,6 +70,26 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   };
 }
 
+/** Returns texts of graded queries whose best document has the lowest grade, latest first. Queries without text are skipped. */
+export async function readWorstGraded(
+  pool: Pool,
+  { pipeline, from, until }: LiveWindow,
+  limit: number,
+): Promise<readonly { readonly text: string; readonly grade: number | null }[]> {
+  return queryRows(
+    pool,
+    `select q.text, best.grade::integer as grade
+       from judged_queries j
+       join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
+      cross join lateral (select max(grade) as grade from judgments
+                           where pipeline = j.pipeline and query_id = j.query_id and judge in ('model', 'person')) best
+      where j.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+        and j.state in ('graded', 'known') and q.text is not null
+      order by best.grade nulls first, j.received_at desc limit $4::integer`,
+    [pipeline, from, until, limit],
+  );
+}
+
 export function createEvaluationTable(pool: Pool) {
   return {
     /**

@@ -6,7 +6,7 @@ import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import { type GradedWindow, readGraded } from './graded-queries.ts';
+import { type GradedWindow, readGraded, readWorstGraded } from './graded-queries.ts';
 import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
 import { insertJudgmentPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
@@ -302,6 +302,7 @@ export function createJudgedTable(pool: Pool) {
 
     /** Reads the finished queries in a window, and the number of selected queries by state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
+    worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /**
      * Deletes selected queries received before `before`, texts last seen before it, and grades of pooled documents from

@@ -115,7 +115,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
       return <Sparkline points={content.points} normal={content.normal} />;
     case 'paragraph':
       return (
-        <p class={paragraphs[content.style]} {...(content.style === 'callout' ? { role: 'note' } : {})}>
+        <p class={paragraphs[content.style]} {...paragraphAttributes[content.style]}>
           {shown(content.content, scene)}
         </p>
       );
@@ -248,6 +248,11 @@ const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
   quiet: 'of',
   document: 'document-text',
 };
+
+/** The text of a document scrolls, so it must be reachable by keyboard. */
+const paragraphAttributes: Readonly<
+  Partial<Record<ParagraphStyle, { readonly role?: 'note'; readonly tabIndex?: 0 }>>
+> = { callout: { role: 'note' }, document: { tabIndex: 0 } };
 
 const ordered: ReadonlySet<ListStyle> = new Set(['other-causes', 'judged']);
 

@@ -1,6 +1,6 @@
 /** Page of one incident with its alerts and diagnoses over time, and the parts of the weekly report on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
-import { count, duration, percentage, plural, timeOfDay } from '../../../../core/format.ts';
+import { count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
 import { incidentPath, pipelinePath, runQueries, runQuery } from '../../../../report/console/links.ts';
@@ -98,7 +98,7 @@ function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-function summary({ incident, golden }: IncidentPageData): Content {
+function summary({ incident, golden, live }: IncidentPageData): Content {
   const { pipeline, openedAt, closedAt, confirmedAt, cause, also, runId, referenceRunId } = incident;
   const worst = worstAlert(incident);
   const beside = besideOf(incident);
@@ -121,6 +121,7 @@ function summary({ incident, golden }: IncidentPageData): Content {
       [
         worst !== undefined && link('Runbook', `/runbooks/${worst.rule}`),
         golden !== null && link('Queries that show it', incidentPath(incident.id), {}, 'queries'),
+        golden === null && live !== null && link('Queries that show it', incidentPath(incident.id), {}, 'live-queries'),
         runId !== null &&
           runQueries(
             referenceRunId === null ? 'Failing run' : 'Failing run against the last good run',
@@ -204,8 +205,8 @@ function liveQueries({ live, incident }: IncidentPageData): Content {
     'live-queries',
     'Live queries that show it',
     {
-      lead: `Queries about the largest uncovered topic, ${percentage(live.topic.trafficShare)} of the traffic.`,
-      aside: link('All topics', pipelinePath(incident.pipeline, 'density'), {}, 'topics'),
+      lead: live.lead,
+      aside: link(live.page === 'density' ? 'All topics' : 'Judge', pipelinePath(incident.pipeline, live.page)),
     },
     list(
       'plain',

@@ -1,6 +1,9 @@
 /** Reads the data for the page of an incident. */
+
 import type { Context } from '../../../../core/context.ts';
+import { percentage } from '../../../../core/format.ts';
 import type { GoldenQuery, RetrievedDocument } from '../../../../core/model.ts';
+import { HOUR_MS } from '../../../../core/time.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
 import type { GoldenRun } from '../../../../golden/rules/run.ts';
 import { readRunTable } from '../../../../golden/runs/run-summary.ts';
@@ -52,13 +55,15 @@ const MAX_RANKS = 3;
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
 /** Returns the queries that dropped most, else those that failed, else those that became empty. */
-async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline }: Incident) {
+async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
   const [run, reference] = await Promise.all([
     runId === null ? null : runs.find(runId),
     referenceRunId === null ? null : runs.find(referenceRunId),
   ]);
   if (run === null || run.answersDeletedAt !== null) return null;
+  // Golden queries do not show an incident of live queries alone.
+  if (timeline.every(({ goldenSet }) => goldenSet === null)) return null;
   const isComparable = run.status === 'completed' && reference?.status === 'completed';
   const against = isComparable && reference.answersDeletedAt === null ? reference : null;
   const key = { measure: 'ndcg', k: Math.max(...run.settings.cutoffs) } as const;
@@ -127,12 +132,29 @@ export function relevantRanks(
     .toSorted((a, b) => (a.before ?? last) - (b.before ?? last) || (a.now ?? last) - (b.now ?? last));
 }
 
-/** Returns example queries of the largest uncovered topic, where the incident is about one. */
-async function readLiveQueries(context: Context, { pipeline, cause }: Incident) {
-  if (cause !== 'uncovered_topic' || !showsTextOf(context, pipeline)) return null;
-  const { topics } = context.db.density;
-  const [topic] = await topics.list({ pipeline, states: ['open', 'acknowledged', 'closed'], limit: 1 });
-  if (topic === undefined) return null;
-  const texts = await topics.texts(pipeline, topic.examples);
-  return { topic, texts: [...texts.values()].slice(0, MAX_QUERIES) };
+/** Returns example queries of the largest uncovered topic, or the worst judged queries, if the incident is about either. */
+async function readLiveQueries(context: Context, incident: Incident) {
+  const { pipeline, cause, timeline, openedAt, closedAt } = incident;
+  const { db, clock } = context;
+  if (!showsTextOf(context, pipeline)) return null;
+  if (cause === 'uncovered_topic') {
+    const { topics } = db.density;
+    const [topic] = await topics.list({ pipeline, states: ['open', 'acknowledged', 'closed'], limit: 1 });
+    if (topic === undefined) return null;
+    const texts = await topics.texts(pipeline, topic.examples);
+    const lead = `Queries about the largest uncovered topic, ${percentage(topic.trafficShare)} of the traffic.`;
+    return { lead, page: 'density', texts: [...texts.values()].slice(0, MAX_QUERIES) } as const;
+  }
+  if (!timeline.some(({ measured }) => measured?.measure.startsWith('live_'))) return null;
+  const window = {
+    pipeline,
+    from: new Date(openedAt.getTime() - WINDOW_MS),
+    until: closedAt ?? clock.now(),
+  };
+  const worst = await db.judging.judged.worstGraded(window, MAX_QUERIES);
+  const texts = worst.map(({ text }) => text);
+  return { lead: 'Judged queries whose best document has the lowest grade.', page: 'judge', texts } as const;
 }
+
+/** Queries of this time before an incident were judged for the failing measure. */
+const WINDOW_MS = 3 * HOUR_MS;
