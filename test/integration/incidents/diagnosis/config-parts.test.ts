@@ -8,6 +8,7 @@ import type { WatchedPipeline } from '../../../../src/golden/watched-pipeline.ts
 import { followConfig } from '../../../../src/incidents/diagnosis/config-parts.ts';
 import { createIncidents } from '../../../../src/incidents/diagnosis/incidents.ts';
 import { createNotifications, notify } from '../../../../src/incidents/notifications/notify.ts';
+import { createSilences } from '../../../../src/incidents/notifications/silences.ts';
 import { createConfiguredItems } from '../../../../src/live/deployments/configured-items.ts';
 import { aDiagnosis, anAlert, aSchedule, aWatchedPipeline } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
@@ -63,7 +64,11 @@ describe('a pipeline that is removed from the config', () => {
     const tell = (at: Date) =>
       notify(
         contextOf({
-          db: { incidents: incidents(), notifications: createNotifications(database.pool) },
+          db: {
+            incidents: incidents(),
+            notifications: createNotifications(database.pool),
+            silences: createSilences(database.pool),
+          },
           receivers,
           config: { alerts: { console_base_url: null } },
           meter: { increment: () => undefined },

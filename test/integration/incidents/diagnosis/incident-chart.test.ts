@@ -83,7 +83,7 @@ describe('the chart of an incident', () => {
       comparedWith: 'run-0',
     };
     const chart = await readIncidentChart(context(), await anIncidentOf(alert), hours(3));
-    expect(chart?.title).toBe('docs: nDCG@5 on faq');
+    expect(chart?.title).toBe('nDCG@5 on faq');
     expect(chart?.series[0]?.points.map(({ value }) => value)).toEqual([0.8, 0.81, 0.5]);
     expect(chart?.levels?.map(({ value }) => value)).toEqual([0.8, expect.closeTo(0.78)]);
   });

@@ -75,7 +75,7 @@ describe('incidents in PostgreSQL', () => {
           openedAt: hours(0),
           endedAt: null,
           criticalAt: [hours(0)],
-          worst: { at: hours(0), headline: alert.headline, text: alert.text, value: 1 },
+          worst: { at: hours(0), headline: alert.headline, text: alert.text, value: 1, threshold: 0.05 },
           recovered: null,
         },
       ],
