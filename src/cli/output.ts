@@ -24,6 +24,14 @@ export function styled(format: Format, text: string): string {
   return `${open}${text}${close}`;
 }
 
+/** Removes the colors of `styled`. */
+export function plain(text: string): string {
+  return text
+    .split(sealed)
+    .filter((_, at) => at % 3 === 0)
+    .join('');
+}
+
 /** Keeps this process's colors, and escapes all other control codes. */
 function forTerminal(text: string): string {
   // Splitting by a pattern with two groups returns the texts at every third index, with the color codes in between.

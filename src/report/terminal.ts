@@ -1,5 +1,5 @@
 /** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are omitted. */
-import { formatAligned, sparkline, styled } from '../cli/output.ts';
+import { formatAligned, plain, sparkline, styled } from '../cli/output.ts';
 import { count, duration, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
@@ -36,7 +36,7 @@ function linesOf(content: Content, now: Date): string[] {
   return lines;
 }
 
-function nodesOf(content: Content): (string | number | ContentNode)[] {
+export function nodesOf(content: Content): (string | number | ContentNode)[] {
   if (content === null || content === undefined || content === false || content === '') return [];
   if (typeof content === 'string' || typeof content === 'number' || 'kind' in content) return [content];
   return content.flatMap(nodesOf);
@@ -177,6 +177,11 @@ function inline(content: Content, now: Date): string {
       }
     })
     .join('');
+}
+
+/** Content as one line of text without colors. */
+export function plainText(content: Content, now: Date): string {
+  return plain(inline(content, now));
 }
 
 function valueOf({ value, unit, low, high }: Value): string {

@@ -1,7 +1,7 @@
 /** `recalld report`: writes a pipeline's weekly report as one HTML file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
@@ -17,55 +17,64 @@ import type { Measurement } from '../../measures/rules/measurement.ts';
 import { durationMs, durationSchema } from '../../platform/config/times.ts';
 import { writeText } from '../../platform/files/text-file.ts';
 import { toWire } from '../../platform/http/wire.ts';
-import { renderReport } from './report/report-page.tsx';
+import { renderReport, reportMarkdown, reportSlack } from './report/report-page.tsx';
 import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
 /** The path is the same from the compiled file and from the source. */
 const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
-/**
- * Writes the report to the file `out`, which `force` replaces if it exists.
- *
- * @throws RecalldError file_unwritable, and like withCommandStore
- */
-async function writeReport(
+const formats = ['html', 'markdown', 'slack'] as const;
+
+interface WriteOptions extends ConfiguredOptions, ReportOptions {
+  readonly format: (typeof formats)[number];
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+/** @throws RecalldError like withCommandStore */
+async function readReport(
   settings: CommandSettings,
   { pipeline, from, until }: ReturnType<typeof readReportOptions>,
-  out: string,
-  force: boolean,
 ): Promise<WeeklyReport> {
-  const now = systemClock.now();
   const privacy = settings.config.pipelines.find(({ name }) => name === pipeline)?.privacy;
   const showsText = privacy?.text !== 'hash';
-  const report = await withCommandStore(settings, (store) => {
+  return withCommandStore(settings, (store) => {
     const watched = store.pipelines.find(({ name }) => name === pipeline);
     if (watched === undefined) throw new RangeError(`The pipeline ${pipeline} is in the config but not monitored.`);
     return readWeeklyReport(store, { pipeline: watched, from, until, showsText });
   });
+}
+
+async function rendered(report: WeeklyReport, format: WriteOptions['format']): Promise<string> {
+  const now = systemClock.now();
+  if (format === 'markdown') return reportMarkdown(report, now);
+  if (format === 'slack') return `${JSON.stringify(reportSlack(report, now))}\n`;
   const sheets = ['style.css', 'report.css'].map((name) => readFile(path.join(assets, name), 'utf8'));
-  const style = (await Promise.all(sheets)).join('\n');
-  await writeText(out, renderReport({ report, now, version, style }), force);
-  return report;
+  return renderReport({ report, now, version, style: (await Promise.all(sheets)).join('\n') });
 }
 
 export function reportCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(
     command,
-    'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html',
+    'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html\n  recalld report --format slack | curl --json @- "$SLACK_WEBHOOK_URL"',
   )
     .option('--pipeline <name>', 'the pipeline (default: the only one in the config)')
     .option('--from <time>', 'start of the period, or its length, such as 7d (default: 7d)')
     .option('--to <time>', 'end of the period (default: now)')
-    .option('--out <file>', 'HTML file to write', 'report.html')
+    .addOption(new Option('--format <format>', 'format of the report').choices(formats).default('html'))
+    .option('--out <file>', 'file to write (default: report.html for HTML, else the standard output)')
     .option('--force', 'overwrite an existing file')
-    .action(async (options: ConfiguredOptions & ReportOptions & { readonly out: string; readonly force?: boolean }) => {
-      const { config, out, force = false, json } = options;
+    .action(async (options: WriteOptions) => {
+      const { config, format, force = false, json } = options;
       const settings = commandSettings(config, signal);
       const pipelines = settings.config.pipelines.map(({ name }) => name);
       const scope = readReportOptions(options, pipelines, systemClock.now());
-      const report = await writeReport(settings, scope, out, force);
+      const out = options.out ?? (format === 'html' ? 'report.html' : null);
+      const report = await readReport(settings, scope);
+      const text = await rendered(report, format);
+      if (out !== null) await writeText(out, text, force);
       if (json === true) printJson({ file: out, ...reportJson(report) });
-      else printLine(`Wrote the report of ${scope.pipeline} to ${out}.`);
+      else printLine(out === null ? text.trimEnd() : `Wrote the report of ${scope.pipeline} to ${out}.`);
     });
 }
 

@@ -1,4 +1,5 @@
 /** Renders a pipeline's weekly report as one self-contained HTML document. */
+import { clipped } from '../../../connectors/receivers/receiver.ts';
 import { duration, minute } from '../../../core/format.ts';
 import { densityPart, topicsSection } from '../../../density/edge/sections.ts';
 import { goldenHealthPart, headlineOf, scoresPart } from '../../../golden/edge/pages/scores-part.ts';
@@ -6,9 +7,12 @@ import { acceptedText, incidentsPart, pagesPart } from '../../../incidents/diagn
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
 import { renderDocument, shown } from '../../console/render.tsx';
+import { markdown } from '../../markdown.ts';
 import type { Content, ContentNode } from '../../model/content.ts';
-import { bounded, callout, fact, facts, section } from '../../model/show.ts';
+import { bounded, callout, fact, facts, lead, list, section } from '../../model/show.ts';
+import { plainText } from '../../terminal.ts';
 import type { WeeklyReport } from '../weekly-report.ts';
+import { whatChanged, whatToDo } from './summary.ts';
 
 interface ReportProps {
   readonly report: WeeklyReport;
@@ -25,6 +29,7 @@ function reportContent(report: WeeklyReport): Content {
     truncated.length > 0 &&
       callout(`This report is incomplete: there are too many ${truncated.join(', ')}. Choose a shorter period.`),
     section('glance', 'At a glance', {}, glance(report)),
+    summary(report),
     scoresPart(report, marks),
     incidentsPart(report),
     densityPart(report, marks),
@@ -32,6 +37,52 @@ function reportContent(report: WeeklyReport): Content {
     goldenHealthPart(report),
     pagesPart(report),
   ];
+}
+
+function summary(report: WeeklyReport): Content {
+  const todo = whatToDo(report);
+  return [
+    section('changed', 'What changed', {}, list('signs', whatChanged(report))),
+    section('todo', 'What to do', {}, todo.length === 0 ? lead('Nothing.') : list('signs', todo)),
+  ];
+}
+
+/** @returns the whole report as Markdown */
+export function reportMarkdown(report: WeeklyReport, now: Date): string {
+  return `# ${titleOf(report)}\n\n${markdown(reportContent(report), now)}`;
+}
+
+/** @returns the body of a message for an incoming webhook of Slack, with the first part of the report */
+export function reportSlack(report: WeeklyReport, now: Date): object {
+  const title = titleOf(report);
+  const part = (name: string, lines: readonly string[]): string =>
+    [`*${name}*`, ...lines.map((line) => `• ${line.replaceAll(/[&<>]/g, (sign) => entities[sign] ?? sign)}`)].join(
+      '\n',
+    );
+  const facts = glance(report);
+  const lines = facts.kind === 'facts' ? facts.facts.map(({ name, value }) => `${name}: ${plainText(value, now)}`) : [];
+  const todo = whatToDo(report);
+  const texts = [
+    part('At a glance', lines),
+    part('What changed', whatChanged(report)),
+    part('What to do', todo.length === 0 ? ['Nothing.'] : todo),
+  ];
+  return {
+    text: title,
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: clipped(title, 150), emoji: false } },
+      ...texts.map((text) => ({
+        type: 'section',
+        text: { type: 'mrkdwn', text: clipped(text, 3000), verbatim: true },
+      })),
+    ],
+  };
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+function titleOf({ pipeline, from, until }: WeeklyReport): string {
+  return `${pipeline}: retrieval quality, ${minute(from)} to ${minute(until)} UTC`;
 }
 
 function glance({ sets, incidents, density, topics, from, until }: WeeklyReport): ContentNode {
