@@ -42,6 +42,18 @@ export default defineConfig({
       },
       {
         test: {
+          // Programs of other projects, installed from their registries in the newest version: `npm run test:interop`.
+          name: 'interop',
+          ...shared,
+          include: ['test/interop/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
+          server: { deps: { external: [/\/dist\//] } },
+          testTimeout: 600_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
           name: 'integration',
           ...shared,
           include: ['test/integration/**/*.test.ts'],

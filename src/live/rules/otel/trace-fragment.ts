@@ -56,8 +56,9 @@ export interface Completable
  * Completes live queries with the fragments of their traces. Never replaces existing data, except the order of results.
  *
  * - **Embedding**: uses the fragment with the text of the query; otherwise the only fragment inside its span; otherwise
- *   the only fragment of a trace with one query (the text may have been rewritten before embedding). A query without a
- *   text gets the text of the fragment, because some retrievers receive only the vector.
+ *   the only fragment of a trace, if the trace has one query (the text may have been rewritten before embedding) or the
+ *   query has no text. A query without a text gets the text of the fragment, because some retrievers receive only the
+ *   vector, such as the vector half of a hybrid search in Haystack.
  * - **Rerank**: the results become those of the last reranker whose documents are all among the results and whose text
  *   does not differ, in its order and length. Scores remain the retriever's (null if missing), because reranker scores
  *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
@@ -127,7 +128,7 @@ function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   return ({ id, text }: Completable, isAlone: boolean): EmbeddingFragment | undefined =>
     (text === null ? undefined : byText.get(text)) ??
     onlyWithin.get(id) ??
-    (isAlone && embeddings.length === 1 ? embeddings[0] : undefined);
+    ((isAlone || text === null) && embeddings.length === 1 ? embeddings[0] : undefined);
 }
 
 function findOrder(query: Completable, reranks: readonly RerankFragment[]): RerankFragment | undefined {

@@ -68,6 +68,18 @@ describe('the vector of a query', () => {
     ]);
   });
 
+  it('comes from the only embedding span of a trace, with its text, for the half of a hybrid search without a text', () => {
+    const bare = aSpan({
+      id: 1,
+      attributes: { 'openinference.span.kind': 'RETRIEVER', 'output.value': '[{"id": "a"}]' },
+    });
+    const { queries } = extract([anEmbedding(5, [text]), bare, aRetriever(['b'], { id: 2 })]);
+    expect(queries.map((query) => [query.text, vector(query)])).toEqual([
+      [text, [5, 1]],
+      [text, [5, 1]],
+    ]);
+  });
+
   it('stays unknown if it could belong to another text', () => {
     const several = [anEmbedding(5, ['one']), anEmbedding(6, ['two']), aRetriever(['a'])];
     expect(extract(several).queries).toMatchObject([{ embedding: null }]);

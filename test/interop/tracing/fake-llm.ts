@@ -1,0 +1,65 @@
+/**
+ * An OpenAI-compatible server on loopback. Answers chat completions with a fixed text, also as a stream. If the request
+ * offers a search tool, it first calls the tool once with each of two queries.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+interface ChatRequest {
+  readonly model: string;
+  readonly stream?: boolean;
+  readonly messages: readonly { readonly role: string }[];
+  readonly tools?: readonly { readonly function: { readonly name: string } }[];
+}
+
+/** As in corpus.py. */
+const agentQueries = ['late parcel lost', 'lost phone recovery codes'];
+
+const ANSWER = 'This is what the help pages say.';
+
+export async function startFakeLlm() {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    answer(JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChatRequest, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+function answer({ model, stream, messages, tools }: ChatRequest, response: ServerResponse): void {
+  const called = messages.filter(({ role }) => role === 'tool').length;
+  const tool = tools?.[0]?.function.name;
+  const query = agentQueries[called];
+  const message =
+    tool === undefined || query === undefined
+      ? { role: 'assistant', content: ANSWER }
+      : { role: 'assistant', content: null, tool_calls: [toolCall(tool, query, called)] };
+  const reason = 'tool_calls' in message ? 'tool_calls' : 'stop';
+  const common = { id: 'chatcmpl-1', created: 1_700_000_000, model };
+  if (stream !== true) {
+    const usage = { prompt_tokens: 10, completion_tokens: 8, total_tokens: 18 };
+    const body = { ...common, object: 'chat.completion', usage };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ ...body, choices: [{ index: 0, finish_reason: reason, message }] }));
+    return;
+  }
+  response.setHeader('content-type', 'text/event-stream');
+  const send = (delta: object, finish_reason: string | null) =>
+    response.write(
+      `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+    );
+  send(message, null);
+  send({}, reason);
+  response.end('data: [DONE]\n\n');
+}
+
+function toolCall(name: string, query: string, index: number) {
+  return { index: 0, id: `call_${index}`, type: 'function', function: { name, arguments: JSON.stringify({ query }) } };
+}

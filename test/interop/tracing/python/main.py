@@ -1,0 +1,20 @@
+"""Runs a program under an instrumentation, and prints what the program retrieved: main.py FRAMEWORK TRACING PACKAGE..."""
+
+import contextlib
+import importlib
+import sys
+
+import recorder
+
+framework, tracing, *packages = sys.argv[1:]
+instrumentation = importlib.import_module(f"{tracing}_tracing")
+# Frameworks import what they trace at their start, so the instrumentation comes first.
+stop = instrumentation.start(framework)
+with contextlib.redirect_stdout(sys.stderr):
+    program = importlib.import_module(f"{'langchain' if framework == 'langgraph' else framework}_program")
+    with instrumentation.session("session-7"), recorder.session("session-7"):
+        # Handlers that LangChain passes to every step of a chain.
+        config = {"callbacks": getattr(instrumentation, "callbacks", list)()}
+        program.run_agent(config) if framework == "langgraph" else program.run(config)
+    stop()
+recorder.write(packages)

@@ -1,0 +1,96 @@
+/** Installs a tracing program and its instrumentation from PyPI, runs it, and records its exports. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cp, mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Combination } from './combinations.ts';
+import { startFakeLlm } from './fake-llm.ts';
+import type { ExportRequest, Recording } from './recording.ts';
+
+const run = promisify(execFile);
+
+/** Outside the repository, because the paths of programs appear in the stack traces of their spans. */
+const workshop = path.join(tmpdir(), 'recalld-interop');
+
+/** Runs the newest versions of a combination. The first run installs them, which takes a minute. */
+export async function record(combination: Combination): Promise<Recording> {
+  const {
+    name,
+    framework,
+    instrumentation,
+    switchedOn,
+    missing = [],
+    program,
+    tracing,
+    packages,
+    env = {},
+  } = combination;
+  const python = await install(combination);
+  const programs = path.join(workshop, 'programs');
+  await cp(path.join(import.meta.dirname, 'python'), programs, { recursive: true });
+  const [llm, receiver] = await Promise.all([startFakeLlm(), startReceiver()]);
+  try {
+    const { stdout } = await run(python, ['main.py', program, tracing, ...packages], {
+      cwd: programs,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: workshop,
+        OPENAI_API_KEY: 'none',
+        OPENAI_BASE_URL: llm.url,
+        OTEL_SERVICE_NAME: name,
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+        ...env,
+      },
+      maxBuffer: 1e8,
+    });
+    const date = new Date().toISOString().slice(0, 10);
+    return {
+      ...{ name, framework, instrumentation, switchedOn, missing, date },
+      ...(JSON.parse(stdout) as Pick<Recording, 'python' | 'versions' | 'retrievals'>),
+      requests: receiver.requests,
+    };
+  } finally {
+    llm.close();
+    receiver.close();
+  }
+}
+
+/** Returns the interpreter of a virtual environment. Combinations with the same distributions share one. */
+async function install({ packages, extras = [] }: Combination): Promise<string> {
+  const distributions = [...new Set([...packages, ...extras])].toSorted();
+  const folder = path.join(workshop, createHash('sha256').update(distributions.join(' ')).digest('hex').slice(0, 12));
+  const python = path.join(folder, 'bin/python');
+  await mkdir(workshop, { recursive: true });
+  await run('python3', ['-m', 'venv', folder]);
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...distributions]);
+  return python;
+}
+
+async function startReceiver() {
+  const requests: ExportRequest[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    requests.push({
+      path: request.url ?? '',
+      contentType: request.headers['content-type'] ?? '',
+      contentEncoding: request.headers['content-encoding'] ?? 'identity',
+      body: Buffer.concat(chunks).toString('base64'),
+    });
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

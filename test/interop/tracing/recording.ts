@@ -1,0 +1,55 @@
+/** Recordings of real tracing programs: what they exported, and what they retrieved. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+
+/** A request of an OTLP exporter. */
+export interface ExportRequest {
+  readonly path: string;
+  readonly contentType: string;
+  readonly contentEncoding: string;
+  /** The body as sent, in base64. */
+  readonly body: string;
+}
+
+/** A retrieval, as the program itself saw it. */
+export interface Retrieval {
+  readonly case: string;
+  readonly query: string;
+  /** Best first; null for ids and scores that the framework does not have. */
+  readonly results: readonly { readonly id: string | null; readonly text: string; readonly score: number | null }[];
+  /** Class of the exception. */
+  readonly error: string | null;
+  readonly session: string | null;
+}
+
+export type TracedField = 'id' | 'score' | 'session';
+
+export interface Recording {
+  readonly name: string;
+  readonly framework: string;
+  readonly instrumentation: string;
+  /** See `Combination`. */
+  readonly switchedOn: string;
+  readonly missing: readonly TracedField[];
+  /** Day of the recording. */
+  readonly date: string;
+  readonly python: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly retrievals: readonly Retrieval[];
+  readonly requests: readonly ExportRequest[];
+}
+
+const folder = path.resolve(import.meta.dirname, '../../fixtures/interop/tracing');
+
+/** Returns all recordings, ordered by name. */
+export function readRecordings(): readonly Recording[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json.gz'))
+    .toSorted()
+    .map((name) => JSON.parse(gunzipSync(readFileSync(path.join(folder, name))).toString('utf8')) as Recording);
+}
+
+export function writeRecording(recording: Recording): void {
+  writeFileSync(path.join(folder, `${recording.name}.json.gz`), gzipSync(JSON.stringify(recording), { level: 9 }));
+}
