@@ -159,10 +159,10 @@ function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoin
     listed.set(signature, { endpoint, path: `${path}${inner?.mark ?? ''}` });
     return '';
   }
-  const what = inner === null ? 'Values' : 'Fields';
+  const what = `Same ${inner === null ? 'values' : 'fields'} as`;
   return first.endpoint === endpoint
-    ? `${what}: as ${code(first.path)} above.`
-    : `${what}: as ${first.path === '' ? '' : `${code(first.path)} of `}[${nameOf(first.endpoint)}](#${anchorOf(first.endpoint)}).`;
+    ? `${what} ${code(first.path)} above.`
+    : `${what} ${first.path === '' ? '' : `${code(first.path)} in `}[${nameOf(first.endpoint)}](#${anchorOf(first.endpoint)}).`;
 }
 
 /** The id that a browser gives the heading of an endpoint. */

@@ -31,9 +31,7 @@ export interface SimulatedDaemon {
   importGolden(set: string, values: readonly unknown[]): Promise<ImportReport>;
   ingestQueries(queries: readonly LiveQuery[]): Promise<unknown>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<unknown>;
-  /**
-   * Acts as one scheduled time for all golden sets: their runs start with the next `run`, in parallel with its jobs.
-   */
+  /** Schedules one run of every golden set. These runs start with the next call of `run`, in parallel with its jobs. */
   tickGoldenSets(plannedAt: Date): Promise<void>;
   /** Runs jobs in parallel, then the jobs that they enqueued. @throws RecalldError demo_failed */
   run(...names: JobName[]): Promise<void>;

@@ -215,7 +215,7 @@ export class Delivery {
     this.#run().catch(() => undefined);
   }
 
-  /** Must be called after a push. */
+  /** Must be called after an item is added to the outbox. */
   wake(): void {
     if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
     this.#notifyWaiters();

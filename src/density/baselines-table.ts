@@ -41,8 +41,8 @@ export interface RetainedQuery {
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
 /**
- * `tail`: the worst covered 10 %, used to search for uncovered topics. `sample`: a random sample of all baseline
- * queries.
+ * `tail`: the worst-covered 10 % of the baseline queries, used to search for uncovered topics. `sample`: a random
+ * sample of all baseline queries.
  */
 type RetainedRole = 'tail' | 'sample';
 

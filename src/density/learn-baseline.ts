@@ -209,7 +209,7 @@ function tooLittle(progress: BaselineProgress): BuiltBaseline {
   return { kind: 'insufficient', progress };
 }
 
-/** Retains the worst covered query of each tail session, or a random share of these queries. */
+/** Retains the worst-covered query of each tail session, or a random share of these queries. */
 function retainedTail(
   { tail }: Baseline,
   traffic: Traffic,

@@ -248,7 +248,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
-    summary: 'Compare two completed runs. Segments are included if the runs were compared when the candidate ended.',
+    summary: 'Compare two completed runs. The response includes segments if recalld compared these runs when the candidate completed.',
     scope: 'read',
     params: comparedRunsParams,
     query: compareQuery,

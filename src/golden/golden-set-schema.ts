@@ -140,7 +140,7 @@ export const MAX_QUERIES = 100_000;
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
   version: z.int(),
-  format: z.string().describe('Format of the import, as in `--format`; json means this API.'),
+  format: z.string().describe('Format of the imported file, as in `--format`; `json` if the set was imported through the API.'),
   content_hash: z.string(),
   imported_at: z.iso.datetime(),
   query_count: z.int(),
@@ -199,7 +199,7 @@ const importSummarySchema = z.object({
     .describe('How each column was read; empty for formats without columns.'),
   judgments_by_grade: z.record(z.string(), z.int()),
   document_count: z.int().describe('Number of distinct judged documents.'),
-  tags: z.record(z.string(), z.int()).describe('Number of queries by tag.'),
+  tags: z.record(z.string(), z.int()).describe('Number of queries with each tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
     .describe('Skipped rows, queries and judgments by reason, with the place of the first.'),

@@ -128,7 +128,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_run_expected_by_timestamp_seconds: storedGauge(
-    'When the next completed run is overdue, according to the schedule alone. It advances only when a run completes, even if no scheduler is running.',
+    'Time by which the schedule requires the next completed run. Advances only when a run completes, so it also exposes a scheduler that is not running.',
     golden,
   ),
   recalld_golden_ticks_skipped_total: {

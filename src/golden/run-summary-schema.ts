@@ -32,7 +32,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: against the mean of the runs with which the baseline was pinned, using their noise. The other methods are paired, against the pinned run alone.',
+      '`reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between them. The other methods are paired comparisons with the pinned run only.',
     ),
   t: z.number().nullable(),
   df: z.number(),

@@ -50,7 +50,7 @@ export const judgingMetrics = {
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(
-    'Query-document pairs that the judge grades again every day (n of recalld_judge_drift).',
+    'Number of query-document pairs that the judge re-grades every day (n of recalld_judge_drift).',
     pipeline,
   ),
   recalld_judge_changed_timestamp_seconds: storedGauge(
@@ -83,7 +83,7 @@ export const judgingMetrics = {
   },
   recalld_evaluation_requests_total: {
     type: 'counter',
-    help: 'OTLP requests with scores of single live queries: sent, refused (rejected at least in part, not retried) or failed (retried in the next round).',
+    help: 'OTLP requests that carry scores of individual live queries. Outcome: sent, refused (at least partly rejected; not retried) or failed (retried in the next round).',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },

@@ -12,13 +12,16 @@ export interface SampledViolation extends Omit<Violation, 'rule'> {
 
 export interface ReplayedRule {
   readonly rule: string;
-  /** Sampled queries that it allows. */
+  /** Number of sampled queries that the rule allows. */
   readonly allowed: number;
   readonly violated: number;
-  /** Live queries that the violating samples stand for, by the inverse of their inclusion probability. */
+  /**
+   * Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its
+   * sampling probability.
+   */
   readonly estimatedViolations: number;
   readonly unchecked: Readonly<Record<UncheckedReason, number>>;
-  /** The first ones, in the order of arrival by day. */
+  /** The first violations, ordered by day of arrival. */
   readonly violations: readonly SampledViolation[];
 }
 

@@ -140,7 +140,7 @@ export function alertWords({
   }
 }
 
-/** Returns the time of the first bad measurement, or the time since which data has been missing. */
+/** Returns when the first bad measurement was taken; for missing data, returns when the data stopped. */
 export function alertSince({
   verdict,
   since,

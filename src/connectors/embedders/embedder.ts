@@ -71,7 +71,7 @@ const openai = z.strictObject({
 });
 
 const tei = z.strictObject({
-  kind: z.literal('tei').describe('Text Embeddings Inference, with its native API.'),
+  kind: z.literal('tei').describe('Text Embeddings Inference, called through its native API.'),
   base_url: base.describe('Base URL of the service.'),
   ...service,
   api_key: keySchema,

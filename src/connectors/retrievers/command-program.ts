@@ -60,7 +60,7 @@ const DRAIN_MS = 1000;
 
 /**
  * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and the program's
- * child processes end with it. If recalld dies, the program reads the end of its standard input.
+ * child processes end with it. If recalld dies, the program's standard input is closed.
  *
  * @throws a system error for an immediate failure, such as arguments that are too long
  */

@@ -131,8 +131,8 @@ interface Session {
 
 /**
  * Starts the program with the first query and keeps it running. The program receives queries concurrently and may
- * answer in any order. recalld restarts it after a back-off when it exits, when it breaks the protocol (responses can
- * then not be matched to queries), and when queries time out three times in a row without any output.
+ * answer in any order. recalld restarts it after a back-off when it exits, when it violates the protocol (recalld can
+ * then no longer match responses to queries), and when queries time out three times in a row without any output.
  *
  * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
  * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,

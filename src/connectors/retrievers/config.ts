@@ -13,9 +13,9 @@ import {
 
 const templatedBody = z.json().meta({ secret: 'body' });
 
-const list = z.string().min(1).describe('JMESPath to the ranked list, best first.');
-const id = z.string().min(1).describe('JMESPath to the document id, from one element.');
-const score = z.string().min(1).nullable().describe('JMESPath to the score, from one element; null if there is none.');
+const list = z.string().min(1).describe('JMESPath expression that returns the list of documents, best first.');
+const id = z.string().min(1).describe('JMESPath expression that returns the document id from a list element.');
+const score = z.string().min(1).nullable().describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
 
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, described by a template and JMESPath.'),

@@ -132,7 +132,7 @@ export interface RememberedShape<S extends Shape> {
   ): Promise<Value>;
 }
 
-/** Remembers what a search must know about a store. Reads it once. */
+/** Caches the properties of a store that searches depend on. They are read on first use. */
 export function rememberShape<S extends Shape>(
   service: string,
   ask: (attempt: Attempt) => Promise<S>,

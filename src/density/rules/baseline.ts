@@ -41,7 +41,7 @@ export interface Baseline {
   readonly monitored: readonly RegionSpread[];
   /** Share of the session weights by region. */
   readonly regionShares: readonly number[];
-  /** The worst covered 10 %, cross-fitted, used to search for uncovered topics. */
+  /** The worst-covered 10 % of the baseline queries (cross-fitted scores), used to search for uncovered topics. */
   readonly tail: readonly BaselineTailQuery[];
 }
 

@@ -77,7 +77,7 @@ export function topicCause(familiarity: readonly number[], novelBelow: number): 
   return novel > familiarity.length / 2 ? 'new_demand' : 'lost_content';
 }
 
-/** Number of baseline queries that a query is compared with. */
+/** Number of nearest baseline queries with which a query is compared. */
 const NEIGHBOURS = 10;
 /** Minimum number of baseline queries to compare with each other. */
 export const MIN_SAMPLED = NEIGHBOURS + 2;

@@ -130,7 +130,7 @@ function directionSum(rows: Matrix): Float64Array {
 export interface TopicBaseline {
   readonly regions: Regions;
   readonly scores: BaselineScores;
-  /** The worst covered 10 % of the baseline queries, and the number of sessions that they represent. */
+  /** The worst-covered 10 % of the baseline queries, and the number of sessions that they represent. */
   readonly tail: {
     readonly vectors: Matrix;
     readonly queries: readonly BaselineTail[];

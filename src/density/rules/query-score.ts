@@ -148,10 +148,10 @@ export function baselineScores(
 
 /** Ranks of a score among the baseline scores and itself: all ranks that it shares with equal scores. */
 export interface TiedRanks {
-  /** First rank, starting at 1, the worst covered. */
+  /** First rank. Rank 1 is the worst-covered query. */
   readonly first: number;
   readonly last: number;
-  /** Number of ranks, one more than the number of baseline scores. A rank r is the percentile u = r / of. */
+  /** Number of ranks: the number of baseline scores plus one. A rank r is the percentile u = r / of. */
   readonly of: number;
 }
 

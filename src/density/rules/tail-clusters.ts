@@ -95,7 +95,7 @@ const RANDOM_EXAMPLES = 2;
  * point of the traffic. Merges clusters whose centroids are as similar to each other as their members, because a large
  * topic splits into several clusters.
  *
- * Each session has one vote, its worst covered query. If there are more than 2,000 votes per side, 2,000 are selected
+ * Each session has one vote: its worst-covered query. If there are more than 2,000 votes per side, 2,000 are selected
  * at random, with a proportional number of sessions. The result does not depend on the order of the queries.
  */
 export function tailClusters(

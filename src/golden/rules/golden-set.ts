@@ -188,7 +188,7 @@ export interface ImportSummary {
   readonly judgmentsByGrade: Readonly<Record<string, number>>;
   /** Number of distinct judged documents. */
   readonly documents: number;
-  /** Number of queries by tag. */
+  /** Number of queries with each tag. */
   readonly tags: Readonly<Record<string, number>>;
   /** Skipped rows, queries and judgments of the file, by reason. */
   readonly skipped: readonly { readonly reason: string; readonly count: number; readonly first: string }[];

@@ -63,7 +63,7 @@ export class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
   readonly #notes: string[] = [];
 
-  /** Adds one to the count of a kind, and stores the first place. */
+  /** Counts a warning of this kind, and stores the place of the first one. */
   count(kind: WarningKind, place: SourcePlace): void {
     const tally = this.#tallies.get(kind);
     if (tally === undefined) this.set(kind, 1, at(place));

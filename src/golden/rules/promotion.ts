@@ -52,7 +52,7 @@ export function chooseQueries(
   candidates: readonly CandidateQuery[],
   settings: {
     readonly max: number;
-    /** Queries that the golden set already has; near-duplicates of them are dropped. */
+    /** Queries that are already in the golden set; their near-duplicates are dropped. */
     readonly golden: readonly TaggedText[];
     /** Ids of live queries in topics without a golden query. */
     readonly uncovered: ReadonlySet<string>;

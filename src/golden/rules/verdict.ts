@@ -49,8 +49,8 @@ export interface MeasuredDifference {
   /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns`: against the mean of the runs with which the baseline was pinned, using their noise. The other methods are
-   * paired, against the pinned run alone.
+   * `reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between them.
+   * The other methods are paired comparisons with the pinned run only.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }

@@ -9,7 +9,7 @@ import { measureLiveMix } from './live-mix.ts';
 export interface PromotionRequest {
   readonly since: Date;
   readonly max: number;
-  /** Queries that the golden set already has. */
+  /** Queries that are already in the golden set. */
   readonly golden: readonly GoldenQuery[];
 }
 

@@ -4,7 +4,7 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** The ranking of a query's results in the order of trec_eval, as grades by rank. */
+/** Grades of a query's results, ranked in the order of trec_eval. */
 interface GradedRanking {
   /** Grades, best rank first, -1 without a judgment; valid until the next ranking. */
   readonly grades: Float64Array;

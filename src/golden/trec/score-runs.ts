@@ -106,8 +106,8 @@ interface RunScores {
 
 /**
  * Scores TREC runs against judgments as `trec_eval -c` does: documents are ordered by score and id, and a judged query
- * without results scores 0. A run is read in batches of whole queries. If a query is split over two batches, the run is
- * read again, and its results are stored by query until the end.
+ * without results scores 0. A run is read in batches of whole queries. If a query's results span two batches, the file
+ * is read again, and all results are stored by query before they are scored.
  *
  * @returns the judged queries in code-point order of their ids, and the scores of each run
  * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line

@@ -195,7 +195,7 @@ function factsOf({ latest, checks, measurements, intervalSeconds }: AlertFacts, 
 
 interface FiringPipeline {
   readonly alerts: readonly Alert[];
-  /** Null if the incident is not open yet. */
+  /** Null if no incident has been opened yet. */
   readonly open: Incident | null;
   readonly facts: PipelineFacts;
 }
@@ -229,7 +229,7 @@ interface TracedOnset {
   readonly run: GoldenRun | null;
   readonly around: ReferenceRuns;
   readonly firstBad: TimeSpan | null;
-  /** Null if the incident is not open yet. */
+  /** Null if no incident has been opened yet. */
   readonly openedAt: Date | null;
 }
 

@@ -119,7 +119,7 @@ export const incidentSchema = z.object({
     .describe('Null if the incident is not acknowledged, or if API keys are not required.'),
   mark: markSchema.nullable().describe('Null unless a user marked the cause as right or wrong.'),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
-  diagnosed_at: time.describe('When the next diagnosis was recorded. This diagnosis then no longer changes.'),
+  diagnosed_at: time.describe('When the incident was diagnosed again. This diagnosis has not changed since then.'),
   ...findingsShape,
   timeline: z
     .array(

@@ -280,8 +280,8 @@ function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDoc
 }
 
 /**
- * nDCG of the documents that users got, with two ideal orders: of these documents only, and of these and the pooled
- * documents.
+ * Computes nDCG of the shown documents against two ideal rankings: one of the shown documents only, and one that
+ * includes the pooled documents.
  *
  * @param shown grades, best document first
  * @param pooled grades of documents that are not among `shown`

@@ -34,7 +34,7 @@ const replayedRule = z.object({
   violated: count,
   estimated_violations: z
     .number()
-    .describe('Live queries that the violating samples stand for, by their inclusion probability.'),
+    .describe('Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its sampling probability.'),
   unchecked: z
     .record(z.string(), count)
     .describe(`Queries that it could not check, by reason: ${uncheckedReasons.join(', ')}.`),

@@ -119,7 +119,7 @@ const logFields: ItemFields = {
   items: ['logRecords', 'LogRecord'],
 };
 
-/** Common misspellings: protobuf field names, and names that were changed in 2022. */
+/** Field names that exporters send by mistake: protobuf names, and names that OTLP dropped in 2022. */
 const OTHER_NAMES =
   /^(resource_(spans|logs)|scope_(spans|logs)|log_records|instrumentation_?library_?(spans|logs)|(trace|span)_id)$/i;
 

@@ -33,8 +33,8 @@ interface ErasedSubject {
 }
 
 /**
- * Null: erase everything. Otherwise: erase only data that arrived on these days (UTC, YYYY-MM-DD) and occurred before
- * the erasure. An erased query id applies regardless of when the query occurred.
+ * Days (UTC, YYYY-MM-DD) of arrival to erase; null erases all days. On these days, only data that occurred before the
+ * erasure is erased. An erased query id applies regardless of when the query occurred.
  */
 type LateDays = readonly string[] | null;
 

@@ -1,4 +1,4 @@
-/** The documents of a live query in a column of JSON. */
+/** Encodes and decodes a live query's documents, which are stored in a JSON column. */
 import type { RetrievedDocument } from '../../core/model.ts';
 
 /** Encodes documents for a column: id, score and, if there are any, fields. */

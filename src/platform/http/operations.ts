@@ -83,8 +83,8 @@ export function routeOf(request: FastifyRequest): string {
 export const operationPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
 export function addOperations(app: FastifyInstance, { metrics, readiness }: Operations): void {
-  // Alive means that the event loop of this process runs. Dependencies are not checked: a database outage must not
-  // restart every daemon.
+  // `/livez` only checks that the event loop of this process is running. Dependencies are not checked: a database
+  // outage must not restart every daemon.
   app.get('/livez', () => ({ status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {

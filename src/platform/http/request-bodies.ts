@@ -59,7 +59,7 @@ type OnPieces = (error: Error | null, pieces: readonly Buffer[]) => void;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Bytes that the request has reserved from the budget; null if none. */
+    /** Bytes reserved for this request; null if none. */
     heldBytes: { bytes: number; readonly isKeyless: boolean } | null;
   }
 }

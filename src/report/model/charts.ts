@@ -69,7 +69,7 @@ export interface TrendChart {
    */
   readonly from?: Date;
   readonly until?: Date;
-  /** `small` fits four in a row; `full` unless given. */
+  /** Default: `full`. Four `small` charts fit in a row. */
   readonly size?: 'full' | 'small';
 }
 

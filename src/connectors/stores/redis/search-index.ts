@@ -92,7 +92,7 @@ const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreK
  * Source: content/commands/ft.info.md in github.com/redis/docs, and src/info/info_command.c in
  * github.com/RediSearch/RediSearch for the vector fields.
  *
- * @param name of the vector field, as attribute or as identifier
+ * @param name attribute or identifier of the vector field
  */
 export function readIndexInfo(reply: Reply, name: string, configField: string): IndexInfo {
   const info = repliesOf(reply);

@@ -23,7 +23,7 @@ export interface QueryPageData {
   readonly before: QuerySide | null;
   /** Judged documents that left the store. */
   readonly stale: ReadonlySet<string>;
-  /** Why relevant documents are missed, determined on this request; null unless requested. */
+  /** Why relevant documents are missed, determined while the page is built; null unless requested. */
   readonly explained: readonly Explained[] | null;
   /** The incident that the run was part of; null for none. */
   readonly incident: Incident | null;

@@ -58,7 +58,7 @@ export interface RunPageData {
   /** Incident that the run was part of; null for none. */
   readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
-  /** Why relevant documents were missed, determined on this request; null unless requested. */
+  /** Why relevant documents were missed, determined while the page is built; null unless requested. */
   readonly explained: ExplainedRun | null;
 }
 

@@ -111,7 +111,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
       lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty answer is right.`,
     },
     worst.length > 0 &&
-      table('Queries that were answered although they have no answer', worst, [
+      table('Unanswerable queries that returned documents', worst, [
         ['Query', ({ query }) => runQuery(run, query)],
         ['Documents', ({ documents }) => documents, 'number'],
         ['Highest score', ({ score }) => score !== null && value(score, 'score'), 'number'],

@@ -75,8 +75,8 @@ export function rankCauses(
 }
 
 /**
- * Signs that distinguish a cause from similar ones, with the distinguishing states; no states means all. A cause
- * reaches `high` only if one of its signs was measured after the onset.
+ * Signs that distinguish a cause from similar causes. A sign may list the states that distinguish the cause; if it
+ * lists none, every state does. A cause reaches `high` only if one of its signs was measured after the onset.
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
   // Users also dislike answers to queries that no document covers.

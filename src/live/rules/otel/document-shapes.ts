@@ -150,7 +150,9 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/** Returns a list of plain values, or the only such list in a list. */
+/**
+ * Returns the value if it is a list of plain values, and unwraps a list whose only element is a list of plain values.
+ */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;
