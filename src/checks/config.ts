@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name in metrics, alerts and history. It stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set it so that the name stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -109,7 +109,7 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'Number of consecutive measurements that must agree before the verdict changes. The default depends on the measure.',
+      'The verdict changes after this many consecutive measurements with the new result. The default depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
@@ -125,7 +125,7 @@ const belowCheck = z
     below: z.number().positive().describe('The check fails below this value, such as 0.6.'),
     ...thresholdShape,
   })
-  .describe('A minimum for a measure of traffic, density, the index or labels.');
+  .describe('A minimum for a measure of live traffic, query density, the index or golden labels.');
 
 const scoreAtCutoffCheck = z
   .strictObject({
@@ -135,7 +135,7 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
       })
       .describe(
-        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k at the largest cut-off of the golden sets: the similarity of their results to the pinned run.',
+        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to the pinned run, where k is the largest cut-off of the golden sets.',
       ),
     below,
     ...thresholdShape,
@@ -148,7 +148,7 @@ const aboveCheck = z
     above: z.number().min(0).describe('The check fails above this value: a share such as 0.05, or seconds.'),
     ...thresholdShape,
   })
-  .describe('A maximum for a measure of traffic, the retriever, coverage or age.');
+  .describe('A maximum for a measure of live traffic, the retriever, coverage or age.');
 
 const regressionCheck = z
   .strictObject({
@@ -169,14 +169,14 @@ const regressionCheck = z
       .min(1)
       .default(2)
       .describe(
-        'Number of consecutive runs that must show the drop before the check fails, and must show no drop before it is resolved.',
+        'The check fails after this many consecutive runs with the drop, and passes again after this many runs without it.',
       ),
   })
   .describe('A drop in a golden measure relative to its baseline.');
 
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
-  .describe('Live queries that the store covers worse than in the baseline. Smaller drifts are warnings.');
+  .describe('Fails if the store covers live queries more poorly than in the baseline. A smaller drift is a warning.');
 
 const staleLabelsCheck = z
   .strictObject({
@@ -192,7 +192,7 @@ const forbiddenCheck = z
     forbidden_results: z.literal(true).describe('Monitors the forbidden documents of golden queries.'),
     severity,
   })
-  .describe('A forbidden document that the retriever returns twice.');
+  .describe('Fails if the retriever returns a forbidden document twice.');
 
 export const checkSchema = z.union([
   floorCheck,

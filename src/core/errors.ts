@@ -46,7 +46,7 @@ export const errorTable = {
   file_unreadable: { kind: 'input', meaning: 'An input file does not exist or cannot be read.' },
   package_missing: {
     kind: 'unreachable',
-    meaning: 'A package is required that was not installed.',
+    meaning: 'A required package is not installed.',
   },
   file_unwritable: { kind: 'input', meaning: 'An output file cannot be written.' },
   manifest_unreadable: {
@@ -54,7 +54,7 @@ export const errorTable = {
     meaning: 'The manifest of documents that should be in the index cannot be read.',
   },
   file_malformed: { kind: 'input', meaning: 'A line in an input file does not match its format.' },
-  nothing_matches: { kind: 'input', meaning: 'A run and its judgments share no query or no document.' },
+  nothing_matches: { kind: 'input', meaning: 'A run and its judgments have no query or no document in common.' },
   golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
   export_impossible: {
     kind: 'input',
@@ -75,7 +75,7 @@ export const errorTable = {
   golden_set_unknown: { kind: 'not_found', meaning: 'No golden set with that name has been imported.' },
   text_not_stored: {
     kind: 'conflict',
-    meaning: 'The pipeline has no live query texts, which the work requires.',
+    meaning: 'The command requires live query texts, but the pipeline has none.',
   },
   generation_impossible: {
     kind: 'conflict',
@@ -102,7 +102,7 @@ export const errorTable = {
   run_not_running: { kind: 'conflict', meaning: 'The golden run has ended, so it cannot be cancelled.' },
   runs_not_comparable: {
     kind: 'conflict',
-    meaning: 'The two golden runs have nothing in common by which they could be compared.',
+    meaning: 'The two golden runs cannot be compared because they have no cutoff or no usable query in common.',
   },
   baseline_has_failures: {
     kind: 'conflict',
@@ -197,7 +197,7 @@ export const errorTable = {
     meaning: 'The daemon did not stop cleanly within `server.shutdown_seconds`, so it exited anyway.',
   },
   demo_failed: { kind: 'unreachable', meaning: 'A step of the demo failed.' },
-  interrupted: { kind: 'interrupted', meaning: 'The work was stopped before it completed.' },
+  interrupted: { kind: 'interrupted', meaning: 'The operation was stopped before it completed.' },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;

@@ -4,7 +4,9 @@ import { durationSchema } from '../platform/config/times.ts';
 
 export const densitySchema = z
   .strictObject({
-    window: durationSchema('5m', '1d').default('1h').describe('Length of the windows in which drift is tested.'),
+    window: durationSchema('5m', '1d')
+      .default('1h')
+      .describe('Length of each window of live traffic that is tested for drift.'),
     grace: durationSchema('5m', '1d')
       .default('10m')
       .describe(
@@ -20,8 +22,12 @@ export const densitySchema = z
       ),
     baseline: z
       .strictObject({
-        days: z.int().min(2).max(90).default(14).describe('Days of traffic that pages require.'),
-        sessions: z.int().min(500).default(2000).describe('Sampled sessions that pages require.'),
+        days: z.int().min(2).max(90).default(14).describe('Minimum number of days in a baseline before it can page.'),
+        sessions: z
+          .int()
+          .min(500)
+          .default(2000)
+          .describe('Minimum number of sampled sessions in a baseline before it can page.'),
       })
       .prefault({})
       .describe('Traffic that a baseline needs before it can page. Tickets need 3 days and 500 sessions.'),

@@ -15,7 +15,7 @@ import {
 
 export const densityQuery = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
-  segment: z.string().min(1).max(300).default('all').describe('`all`, or `key=value` of a tag.'),
+  segment: z.string().min(1).max(300).default('all').describe('`all`, or a tag as `key=value`.'),
   from: timestamp.optional().describe('Start of the series; default: 7 days ago.'),
   until: timestamp.optional().describe('End of the series; default: now.'),
 });
@@ -112,7 +112,7 @@ const topicSchema = topicWindowSchema.extend({
   cause: z
     .enum(topicCauses)
     .describe(
-      '`new_demand`: users did not ask about the topic in the baseline. `lost_content`: they did, and the store covered it.',
+      '`new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about it, and the store covered it.',
     ),
   first_seen: z.iso.datetime(),
   last_seen: z.iso.datetime(),
@@ -190,7 +190,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     summary: 'Discard the baseline and learn a new one, so that current coverage becomes the standard.',
     scope: 'admin',
     body: rebaselineSchema,
-    responses: { '202': { description: 'Starts within a minute.', body: rebaselineAnswer } },
+    responses: { '202': { description: 'A new baseline starts within a minute.', body: rebaselineAnswer } },
   },
   {
     method: 'get',

@@ -5,7 +5,7 @@ const labels = ['pipeline', 'segment'] as const;
 
 export const densityMetrics = {
   recalld_density_drift_evidence_ratio: storedGauge(
-    'E-value for worse coverage of live queries than in the baseline, relative to the threshold of the alert level. The alert fires at 1.',
+    'E-value of a drop in the coverage of live queries below the baseline, relative to the threshold of the alert level. The alert fires at 1.',
     ['pipeline', 'level'],
   ),
   recalld_density_incident: storedGauge('1 while an alert of the level is not resolved, otherwise 0.', [
@@ -42,7 +42,7 @@ export const densityMetrics = {
     ['pipeline'],
   ),
   recalld_density_baseline_info: storedGauge(
-    'The current baseline, and whether it is sufficient for pages. Always 1.',
+    'Always 1. The labels identify the current baseline and state whether it is sufficient for pages.',
     ['pipeline', 'version', 'grade'],
   ),
   recalld_density_baseline_age_seconds: storedGauge('Time since the end of the baseline period.', ['pipeline']),

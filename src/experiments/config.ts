@@ -11,7 +11,9 @@ import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
   name: nameSchema.describe('Name of the shadow. Keep the name for the same candidate.'),
-  retriever: retrieverSchema.describe('Candidate retriever for the pipeline: text in, documents out.'),
+  retriever: retrieverSchema.describe(
+    'Candidate retriever for the pipeline. It receives query texts and returns documents.',
+  ),
   vector_store: vectorStoreSchema
     .optional()
     .describe("Store for a shadow of kind vector_store. Default: the pipeline's store."),
@@ -60,7 +62,7 @@ export const shadowsSchema = z
     ),
   )
   .describe(
-    "Retrievers that may replace the pipeline's own (another index, model, chunking or provider). They receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
+    "Candidates to replace the pipeline's retriever, for example with another index, model, chunking or provider. They receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;

@@ -45,7 +45,7 @@ export const experimentMetrics = {
     'Whether sessions are split as declared: exactly one of as_declared, mismatch and no_data is 1. If sessions are missing (mismatch), the arms cannot be compared.',
     ['pipeline', 'verdict'],
   ),
-  recalld_variant_sessions: storedGauge('Sessions of an arm that were sampled by chance alone, over all days.', [
+  recalld_variant_sessions: storedGauge('Number of randomly sampled sessions in an arm, over all days.', [
     'pipeline',
     'arm',
   ]),

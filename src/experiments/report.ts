@@ -21,7 +21,7 @@ const comparisonSchema = z.object({
   called_on: day.describe('First day (UTC) with a verdict of regression or improvement; later days do not revoke it.'),
   baseline: number,
   candidate: number,
-  difference: number.describe('candidate - baseline'),
+  difference: number.describe('Score of the candidate minus score of the baseline.'),
   ci_low: number.describe(
     'For a golden set, the 95 % CI of a single test; otherwise, bounds that are valid at every interim analysis.',
   ),
@@ -29,7 +29,9 @@ const comparisonSchema = z.object({
   n: z.int().describe('Golden queries, judged live queries, or sessions of the candidate.'),
   baseline_n: z.int().describe('The same number for the baseline; for `traffic`, sessions of the baseline.'),
   measured_until: z.iso.datetime().nullable().describe('End of the latest data.'),
-  smallest_detectable_difference: number.describe('Detectable by now with 80 % probability; null for `traffic`.'),
+  smallest_detectable_difference: number.describe(
+    'Smallest difference that the current data detects with 80 % probability; null for `traffic`.',
+  ),
   evidence: z
     .object({
       state: z.enum(['decided', 'enough', 'days', 'more_questions', 'unknown']),
@@ -41,7 +43,7 @@ const comparisonSchema = z.object({
     .describe('When there is enough evidence for `difference`; null for `traffic`.'),
   test: z
     .object({
-      number: z.int().describe('Number of the test, from 1.'),
+      number: z.int().describe('Sequence number of the test, starting at 1.'),
       version: z.int(),
       runs: z.int().describe('Number of run pairs over which the queries are averaged.'),
       p: z.number(),
@@ -55,13 +57,17 @@ const comparisonSchema = z.object({
       baseline_latency_p95_ms: number.describe('p95 latency of the pipeline run that it is compared with.'),
     })
     .nullable()
-    .describe('On a golden set: the decisive test, else the latest.'),
+    .describe('For a golden set: the decisive test, or the latest test if none was decisive.'),
   latest_run: z
     .object({ run_id: z.string(), status: z.string(), reason: z.string().nullable() })
     .nullable()
     .describe('The latest run of the shadow on a golden set, whatever its status.'),
   days: z.int().nullable().describe('Number of days with data; null for a golden set.'),
-  left_out: z.int().describe('Excluded judged queries: the shadow failed, or a document could not be read or graded.'),
+  left_out: z
+    .int()
+    .describe(
+      'Number of judged queries that were excluded because the shadow failed, or because a document could not be read or graded.',
+    ),
 });
 
 const candidateShape = {
@@ -75,7 +81,7 @@ const candidateShape = {
 const share = z
   .object({ value: z.number(), ci_low: z.number(), ci_high: z.number(), n: z.int() })
   .nullable()
-  .describe('Weighted by inverse probability, with 95 % bounds; null before the first query.');
+  .describe('Mean weighted by inverse sampling probability, with 95 % bounds; null before the first query.');
 
 export const shadowReportSchema = z.object({
   pipeline: z.string(),
@@ -108,7 +114,9 @@ export const variantsReportSchema = z.object({
     explanation: z.string(),
     called_on: day,
     arms: z.array(z.object({ name: z.string(), sessions: z.int(), share: number, declared: z.number() })),
-    mixed_sessions: z.int().describe('Sessions that saw more than one arm; they count in no arm.'),
+    mixed_sessions: z
+      .int()
+      .describe('Number of sessions that saw more than one arm. They are excluded from every arm.'),
     unnamed_sessions: z.int().describe('Sessions whose tag value is not an arm in the config.'),
   }),
   difference: z.number().describe('Smallest difference that matters.'),

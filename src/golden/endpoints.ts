@@ -84,7 +84,7 @@ export const runQuerySchema = goldenQuerySchema.extend({
   outcome: outcomeField.nullable().describe('Null until the query is answered.'),
   documents: z
     .array(z.object({ id: z.string(), score: z.number().nullable() }))
-    .describe('Results in the order of the retriever.'),
+    .describe('Results in the order in which the retriever returned them.'),
   latency_ms: z.number().nullable(),
   attempts: z.int(),
   error_code: z.string().nullable(),
@@ -248,7 +248,8 @@ export const goldenEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
-    summary: 'Compare two completed runs. The response includes segments if recalld compared these runs when the candidate completed.',
+    summary:
+      'Compare two completed runs. The response includes segments if recalld compared these runs when the candidate completed.',
     scope: 'read',
     params: comparedRunsParams,
     query: compareQuery,

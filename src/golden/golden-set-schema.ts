@@ -36,7 +36,7 @@ const goldenLineSchema = z
     id: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('Unique in the file. If omitted, the id is derived from text and tags.'),
+      .describe('Query id, unique within the file. If omitted, the id is derived from text and tags.'),
     text: z.string({ error: 'must be text' }).optional().describe('The text of the query.'),
     question: z.string({ error: 'must be text' }).optional().describe('Alias for `text`.'),
     tags: z
@@ -46,7 +46,7 @@ const goldenLineSchema = z
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()
-      .describe('At most 32; each key and value becomes a segment.'),
+      .describe('At most 32 tags; each key and value becomes a segment.'),
     judgments: z
       .union([z.array(judgmentSchema), z.record(z.string(), gradeSchema)], {
         error: 'must be a list of {"document_id": "...", "grade": 1} or an object such as {"d1": 1}',
@@ -56,7 +56,7 @@ const goldenLineSchema = z
     relevant: z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
-      .describe('Short form of judgments that all have grade 1.'),
+      .describe('Ids of the relevant documents; a shorthand for `judgments` with grade 1.'),
     forbidden: z
       .array(documentIdSchema, { error: 'must be a list of document ids' })
       .optional()
@@ -140,7 +140,9 @@ export const MAX_QUERIES = 100_000;
 export const goldenSetVersionSchema = z.object({
   golden_set: z.string(),
   version: z.int(),
-  format: z.string().describe('Format of the imported file, as in `--format`; `json` if the set was imported through the API.'),
+  format: z
+    .string()
+    .describe('Format of the imported file, as in `--format`; `json` if the set was imported through the API.'),
   content_hash: z.string(),
   imported_at: z.iso.datetime(),
   query_count: z.int(),
@@ -181,13 +183,13 @@ export const newGoldenSetSchema = z.strictObject({
     .array(z.unknown())
     .min(1)
     .max(MAX_QUERIES)
-    .describe('Queries in the form of JSONL lines.')
+    .describe('Queries, with the same fields as in a JSONL file.')
     .meta({
       wire: {
         type: 'array',
         minItems: 1,
         maxItems: MAX_QUERIES,
-        description: 'Queries in the form of JSONL lines.',
+        description: 'Queries, with the same fields as in a JSONL file.',
         items: wireSchema(goldenLineSchema),
       },
     }),
@@ -207,7 +209,7 @@ const importSummarySchema = z.object({
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   created: z.boolean().describe('False if the latest version already has this content.'),
-  warnings: z.array(z.string()).describe('What was skipped, was merged or looks wrong.'),
+  warnings: z.array(z.string()).describe('Warnings about skipped, merged or suspicious entries.'),
   ...importSummarySchema.shape,
 });
 

@@ -33,7 +33,7 @@ const scoreHelp = Object.fromEntries(
 export const goldenMetrics = {
   ...boundedGauges(scoreHelp, scored),
   recalld_golden_judged_ratio: storedGauge(
-    'Mean share of the top k that is judged. A drop means new, unjudged documents, not necessarily worse ones.',
+    'Mean share of the top k documents that are judged. A drop means new, unjudged documents, not necessarily worse ones.',
     scored,
   ),
   recalld_golden_stale_labels_ratio: storedGauge(
@@ -138,7 +138,7 @@ export const goldenMetrics = {
     source: 'stored',
   },
   recalld_golden_rotation_runs_remaining: storedGauge(
-    'Ticks that must still complete on both versions before a new version of the set takes over; 0 if there is no new version.',
+    'Scheduled runs that must still complete on both versions before a new version of the set takes over; 0 if there is no new version.',
     golden,
   ),
   recalld_golden_sentinel_state: storedGauge('Sentinel status: exactly one of ok, failed and no_data is 1.', [
@@ -146,7 +146,7 @@ export const goldenMetrics = {
     'state',
   ]),
   recalld_golden_sentinel_last_success_timestamp_seconds: storedGauge(
-    'When the latest sentinel with an answer from the retriever ended, whether it passed or failed.',
+    'End of the latest sentinel, passed or failed, to which the retriever responded.',
     golden,
   ),
   recalld_golden_sentinel_last_attempt_timestamp_seconds: storedGauge(
@@ -158,7 +158,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_sentinel_expected_by_timestamp_seconds: storedGauge(
-    'When the next sentinel is overdue, according to the schedule alone. Absent until the set has completed a full run.',
+    'Time by which the schedule requires the next sentinel. Absent until the set has completed a full run.',
     golden,
   ),
   recalld_golden_run_duration_seconds: storedGauge('Duration of the latest finished run.', golden),

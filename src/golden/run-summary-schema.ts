@@ -42,7 +42,7 @@ const metricComparisonSchema = z.object({
   p: z
     .number()
     .exactOptional()
-    .describe('The p that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
+    .describe('The p-value that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
   mcnemar_p: z.number().exactOptional().describe('Only for hit_rate.'),
   wins: count,
   losses: count,
@@ -91,9 +91,11 @@ export const checkResultSchema = z.object({
 
 const stagesSchema = z.object({
   k: count.min(1).describe('Cut-off of the final results.'),
-  n: count.describe('Queries with a relevant document whose answers report stages, and failed queries.'),
+  n: count.describe(
+    'Number of queries that have a relevant document and whose responses report stages, plus failed queries.',
+  ),
   failed: count,
-  unreported: count.describe('Excluded queries, because their answers report no stage.'),
+  unreported: count.describe('Number of queries excluded because their responses report no stages.'),
   lost_to_failures: metricSchema,
   steps: z
     .array(
@@ -101,25 +103,25 @@ const stagesSchema = z.object({
         name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Mean share of the relevant documents that the step loses from its input; for the first step, documents it never finds.',
+          'Mean share of the relevant input documents that the step loses. For the first step: the share that it does not find.',
         ),
         moved: z
           .object({
             in: count.describe(
-              'Queries without a relevant document among the first k before the step, and with one after it.',
+              'Number of queries that have no relevant document among the first k before the step, but have one after it.',
             ),
             out: count,
             difference: z.number().describe('Hit rate after minus hit rate before.'),
             ci_low: z.number(),
             ci_high: z.number(),
-            p: z.number().describe('Two-sided p that the difference is chance.'),
+            p: z.number().describe('Two-sided p-value of the difference.'),
           })
           .nullable(),
         latency_p95_ms: z.number().nullable(),
-        timed: count.describe("Number of answers that report the stage's time."),
+        timed: count.describe('Number of responses that report the duration of the stage.'),
       }),
     )
-    .describe('In order of execution.'),
+    .describe('Steps in the order of execution.'),
 });
 
 export const runSummarySchema = z.object({
@@ -162,9 +164,13 @@ export const runSummarySchema = z.object({
     stale: count
       .nullable()
       .describe(
-        'Superseded documents, which have another id or were deleted by the manifest. Their queries are excluded from comparisons.',
+        'Number of superseded documents: their text has another id, or the manifest lists them as deleted. Their queries are excluded from comparisons.',
       ),
-    lost: count.nullable().describe('Documents missing without a replacement. They count as 0 in comparisons.'),
+    lost: count
+      .nullable()
+      .describe(
+        'Number of documents that are missing from the store without a replacement. They count as 0 in comparisons.',
+      ),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
   answers_deleted_at: z.iso
@@ -176,7 +182,7 @@ export const runSummarySchema = z.object({
     .describe('Forbidden documents that were returned, confirmed by a second request, by rank.'),
   no_answer: z
     .object({
-      false_answer_ratio: z.number().describe('Share of these queries that were answered or failed.'),
+      false_answer_ratio: z.number().describe('Share of the unanswerable queries that returned documents or failed.'),
       n: count,
       ci_low: z.number(),
       ci_high: z.number(),
@@ -184,14 +190,16 @@ export const runSummarySchema = z.object({
       answered: count,
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
-        .describe('At most 50 queries, most documents first, each with its highest score.'),
+        .describe('At most 50 queries, those with the most documents first, each with its highest score.'),
     })
     .nullable()
-    .describe('Results of the queries without an answer; null if the set has none, or while the run is in progress.'),
+    .describe(
+      'Results of the unanswerable queries; null if the set has no such queries, or while the run is in progress.',
+    ),
   stages: stagesSchema
     .nullable()
     .describe(
-      'What the stages of the retriever keep and lose; null if it reports no stages, or while the run is in progress.',
+      'Relevant documents kept and lost by each retriever stage; null if the retriever reports no stages, or while the run is in progress.',
     ),
   baseline: comparedSchema.nullable().describe('Comparison with the pinned baseline.'),
   deployment: comparedSchema.nullable().describe('Comparison with the last run before the store or the model changed.'),

@@ -8,7 +8,7 @@ import { durationSchema } from '../platform/config/times.ts';
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({
-  kind: z.literal('llm').describe('The chat model of the section `llm`, with a grading rubric.'),
+  kind: z.literal('llm').describe('The chat model configured in `llm`, with a grading rubric.'),
 });
 
 const reranker = z.strictObject({
@@ -22,7 +22,7 @@ const reranker = z.strictObject({
 });
 
 const none = z.strictObject({
-  kind: z.literal('none').describe('No model: all selected queries are graded by people.'),
+  kind: z.literal('none').describe('Uses no model; people grade all selected queries.'),
 });
 
 export const judgedSchema = z
@@ -82,7 +82,9 @@ export const judgedSchema = z
       .gt(0)
       .max(1)
       .default(0.1)
-      .describe('Share of selected queries that are also graded by people; without a model judge, all of them are.'),
+      .describe(
+        'Share of selected queries that are also graded by people. If there is no model judge, people grade all selected queries.',
+      ),
     second_reviewer_share: z
       .number()
       .min(0)

@@ -115,13 +115,13 @@ const isolationRule = z
       .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, {
         error: 'must be up to 40 lower-case letters, digits, - and _, with a letter or digit at both ends',
       })
-      .describe('Name of the rule, a label of its metrics.'),
+      .describe('Name of the rule, used as a metric label.'),
     segment: z
       .string()
       .min(1)
       .max(64)
       .describe(
-        'Segment of live queries, such as `tenant`. Queries without it cannot be checked and are counted apart.',
+        'Segment of live queries, such as `tenant`. Queries that lack the segment cannot be checked and are counted separately.',
       ),
     field: z
       .string()
@@ -137,7 +137,7 @@ const isolationRule = z
       .min(1)
       .max(50)
       .describe(
-        'What a query may return: ids or field values. `{{tenant}}` stands for the segment `tenant` of the query; a `*` at the end is a prefix.',
+        'Document ids or field values that a query may return. `{{tenant}}` is replaced by the `tenant` segment of the query; a trailing `*` matches any suffix.',
       ),
   })
   .superRefine(({ segment, allow }, context) => {
@@ -159,7 +159,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Which documents a query of a segment may return, such as those of its tenant. Evaluated on every live answer, before sampling; one violation pages.',
+    'Rules for the documents that the queries of a segment may return, such as only documents of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
   );
 
 export const liveSchema = z
@@ -199,8 +199,8 @@ function capsSchema(group: KindGroup) {
   const { perHour, perDay } = defaultFeedbackCaps[group];
   return z
     .strictObject({
-      per_hour: z.int().min(1).describe('Maximum number counted per hour (UTC).'),
-      per_day: z.int().min(1).describe('Maximum number counted per day (UTC).'),
+      per_hour: z.int().min(1).describe('Maximum number of feedback items counted per hour (UTC).'),
+      per_day: z.int().min(1).describe('Maximum number of feedback items counted per day (UTC).'),
     })
     .prefault({ per_hour: perHour, per_day: perDay });
 }

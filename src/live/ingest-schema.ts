@@ -137,7 +137,7 @@ const resultSchema = z
     fields: documentFieldsSchema
       .nullish()
       .describe(
-        'Metadata that isolation rules compare, such as the region: up to 8 of at most 128 characters. Stored.',
+        'Metadata that isolation rules compare, such as the region: up to 8 fields of at most 128 characters. Metadata is stored.',
       ),
   })
   .refine(({ id, text: own }) => typeof id === 'string' || (typeof own === 'string' && contentId(own) !== null), {
@@ -232,7 +232,7 @@ export const liveQuerySchema = z.strictObject({
       probability: z.number().gt(0).max(1).describe('Probability with which the service sent this query to recalld.'),
     })
     .nullish()
-    .describe('Required if the service sends only a sample of its queries.'),
+    .describe('How the service sampled its queries; required if it sends only a sample.'),
 });
 
 type LiveQueryBody = z.infer<typeof liveQuerySchema>;

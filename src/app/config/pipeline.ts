@@ -54,7 +54,7 @@ const goldenSchema = z.strictObject({
   keep_answers: durationSchema('7d', '3650d')
     .default('180d')
     .describe(
-      'How long results of golden runs are retained. Scores are always retained. So are the results of baselines, of runs in incidents, and of the first and last run of each day.',
+      'How long golden run results are retained. Scores are always retained, as are the results of baselines, of runs in incidents, and of the first and last run of each day.',
     ),
   rotation_runs: z
     .int()
@@ -62,7 +62,7 @@ const goldenSchema = z.strictObject({
     .max(50)
     .default(3)
     .describe(
-      'Number of completed scheduled runs during which a new version runs beside the old version before it replaces it; 0: replaced immediately.',
+      'Number of completed scheduled runs in which a new version runs alongside the old version before replacing it; 0 replaces the old version immediately.',
     ),
   cutoffs: z
     .array(z.int().min(1).max(1000))
@@ -83,7 +83,7 @@ const goldenSchema = z.strictObject({
         .number()
         .nullable()
         .default(null)
-        .describe('Only documents with a higher score, or without a score, are counted; null: all are counted.'),
+        .describe('Only documents with a higher score, or without a score, are counted; null counts all documents.'),
       max_results: z
         .int()
         .min(0)
@@ -130,7 +130,7 @@ export const pipelineSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'Number of live queries per hour that are also searched exactly in the store, which is expensive; 0: none.',
+            'Number of live queries per hour for which the store is also searched exactly. Exact searches are expensive; 0 disables them.',
           ),
         k: z.int().min(1).max(100).default(10).describe('Number of neighbours per search.'),
       })
@@ -142,7 +142,7 @@ export const pipelineSchema = z
       .max(16_384)
       .nullable()
       .default(null)
-      .describe('Dimensions of live query vectors; null: taken from the first vector.'),
+      .describe('Dimensions of live query vectors; null uses the dimensions of the first vector.'),
     sampling: samplingSchema,
     service_names: z
       .array(z.string().min(1).max(256))

@@ -54,7 +54,7 @@ const serverSchema = z.strictObject({
     )
     .default([])
     .describe(
-      'Addresses or networks of proxies in front of the API. Their X-Forwarded-For, -Proto and -Host headers are trusted; those of other clients are ignored. API keys are required when a proxy is configured.',
+      'Addresses or networks of proxies in front of the API. Their X-Forwarded-For, -Proto and -Host headers are trusted; these headers are ignored from other clients. API keys are required when a proxy is configured.',
     ),
   shutdown_seconds: z
     .int()
@@ -88,7 +88,7 @@ const storageSchema = z.strictObject({
     .min(2)
     .max(200)
     .default(10)
-    .describe("Maximum number of connections for this process's own queries."),
+    .describe('Maximum number of database connections that a process opens for its queries.'),
   statement_seconds: z.int().min(1).max(3600).default(60).describe('Statement timeout in seconds.'),
   read_url: z
     .string()

@@ -129,7 +129,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: `${name}: live queries are covered worse than before`,
+      summary: `${name}: coverage of live queries is lower than before`,
       description: `${coverage}: drift confirmed, but only at ticket level, or no critical check is configured.`,
     },
   ];

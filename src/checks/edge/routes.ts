@@ -25,7 +25,7 @@ export const checkStateSchema = z.object({
   ...detectableShape,
   explanation: z.string().nullable().describe('Explanation of the last evaluation.'),
   evaluated_at: z.iso.datetime().nullable(),
-  age_seconds: z.number().describe('Seconds.').nullable(),
+  age_seconds: z.number().describe('Age in seconds.').nullable(),
   too_old: z.boolean().describe('True if the last evaluation is too old to trust.'),
   quiet: z
     .boolean()

@@ -15,7 +15,11 @@ const templatedBody = z.json().meta({ secret: 'body' });
 
 const list = z.string().min(1).describe('JMESPath expression that returns the list of documents, best first.');
 const id = z.string().min(1).describe('JMESPath expression that returns the document id from a list element.');
-const score = z.string().min(1).nullable().describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
+const score = z
+  .string()
+  .min(1)
+  .nullable()
+  .describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
 
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, described by a template and JMESPath.'),
@@ -37,13 +41,17 @@ const http = z.strictObject({
       id: id
         .nullable()
         .default('id')
-        .describe('JMESPath to the document id, from one element; null derives ids from the texts.'),
+        .describe(
+          'JMESPath expression that returns the document id from a list element; null derives ids from the texts.',
+        ),
       score: score.default('score'),
       text: z
         .string()
         .min(1)
         .optional()
-        .describe('JMESPath to the text, from one element; required for a reranker, and if `id` is null.'),
+        .describe(
+          'JMESPath expression that returns the text from a list element; required for a reranker, and if `id` is null.',
+        ),
       stages: z
         .record(
           z.string().regex(/^(?!(?:answer|failed)$)[a-z][a-z0-9_]{0,31}$/, {
@@ -57,7 +65,9 @@ const http = z.strictObject({
               .string()
               .min(1)
               .optional()
-              .describe('JMESPath to the duration of the stage in milliseconds, from the whole response.'),
+              .describe(
+                'JMESPath expression that returns the duration of the stage in milliseconds from the whole response.',
+              ),
           }),
         )
         .default({})
@@ -66,7 +76,7 @@ const http = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('Where to find the documents in the response.'),
+    .describe('Locates the documents in the response.'),
   tls: tlsSchema,
   proxy: proxySchema,
   timeout_ms: timeoutSchema,
@@ -147,13 +157,13 @@ const rerankerShape = {
 const teiReranker = z.strictObject({
   kind: z.literal('tei').describe('Text Embeddings Inference.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/rerank').describe('Path of the call.'),
+  path: z.string().startsWith('/').default('/rerank').describe('Path of the endpoint.'),
 });
 
 const cohereReranker = z.strictObject({
   kind: z.literal('cohere').describe('Cohere, and the compatible services Jina and vLLM.'),
   ...rerankerShape,
-  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the call; Jina has /v1/rerank.'),
+  path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; for Jina, use /v1/rerank.'),
   model: z.string().min(1).describe('Name of the model.'),
 });
 

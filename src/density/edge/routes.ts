@@ -111,7 +111,7 @@ const complaintsQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Explain why queries of a topic missed documents that users with similar queries liked. Takes up to a minute, and requires scope admin.',
+      'Explain why queries of a topic missed documents that users with similar queries liked. The request takes up to a minute and requires scope admin.',
     ),
 });
 
@@ -126,7 +126,7 @@ const reportSchema = z.object({
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('Which data is insufficient; null if there is enough data.'),
+    .describe('States which data is insufficient; null if there is enough data.'),
   topics: z.array(
     z.object({
       label: z.array(z.string()),

@@ -47,7 +47,7 @@ const findingsShape = {
   action: z.string().describe('What to do first.'),
   alerts: z.array(z.string()).describe('Names of the alerts that fired at this time.'),
   run_id: z.string().nullable().describe('The golden run that was diagnosed.'),
-  reference_run_id: z.string().nullable().describe('The good run that the diagnosed run was compared with.'),
+  reference_run_id: z.string().nullable().describe('The good run with which the diagnosed run was compared.'),
   causes: z
     .array(
       z.object({
@@ -63,8 +63,11 @@ const findingsShape = {
     .array(
       z.object({
         kind: z.enum(effectKinds),
-        size: z.number().describe('Size of the change. 0 if the measure is the same as in the last good run.'),
-        parts: z.record(z.string(), z.number()).nullable().describe('Queries that contribute to the effect, if known.'),
+        size: z.number().describe('Size of the change; 0 if the measure did not change since the last good run.'),
+        parts: z
+          .record(z.string(), z.number())
+          .nullable()
+          .describe('Queries that contribute to the effect; null if they are unknown.'),
       }),
     )
     .describe('Effects of the firing alerts that can be compared with earlier values.'),
@@ -131,7 +134,7 @@ export const incidentSchema = z.object({
         currentSeverity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),
         opened_at: time,
         ended_at: time.nullable(),
-        critical_at: z.array(time).describe('When the alert became critical, each time.'),
+        critical_at: z.array(time).describe('Every time at which the alert became critical.'),
         worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
         recovered: z.string().nullable().describe('Measured recovery; null if none was measured.'),
       }),

@@ -79,7 +79,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks embedded again per hour, to detect vectors from another model. Five times as many once one is found; 0 disables this check.',
+        'Number of stored chunks embedded again per hour, to detect vectors from another model. After such a vector is found, five times as many chunks are embedded; 0 disables this check.',
       ),
     embed_prefix: z
       .string()

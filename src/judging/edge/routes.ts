@@ -29,7 +29,7 @@ const recorded = z.object({
 const judgmentSchema = z.object({
   query_id: z.string(),
   document_id: z.string(),
-  judge: z.enum(listedJudges).describe('`second`: independent judgment of a second person.'),
+  judge: z.enum(listedJudges).describe('`second`: an independent judgment by a second person.'),
   grade: z.int().nullable().describe('Null if the model gave no grade; see `problem`.'),
   problem: z.string().nullable(),
   flagged: z.boolean().describe('True if a text addresses the grading model, so that the grade needs a review.'),

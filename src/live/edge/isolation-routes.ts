@@ -12,7 +12,8 @@ export const isolationEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/isolation-violations',
     tag: 'status',
-    summary: 'Live answers with documents that an isolation rule does not allow, newest first. Never texts.',
+    summary:
+      'Live answers with documents that an isolation rule does not allow, newest first. The response contains no texts.',
     scope: 'read',
     query: violationListQuery,
     body: null,

@@ -34,10 +34,12 @@ const replayedRule = z.object({
   violated: count,
   estimated_violations: z
     .number()
-    .describe('Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its sampling probability.'),
+    .describe(
+      'Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its sampling probability.',
+    ),
   unchecked: z
     .record(z.string(), count)
-    .describe(`Queries that it could not check, by reason: ${uncheckedReasons.join(', ')}.`),
+    .describe(`Number of queries that the rule could not check, by reason: ${uncheckedReasons.join(', ')}.`),
   violations: z.array(z.object(violationShape)),
 });
 

@@ -27,7 +27,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: {
       name: 'recalld_index_not_retrievable_ratio',
-      help: 'Share of stored documents that the retriever does not return among the first 10 results for the start of their own text, over the trailing day.',
+      help: 'Share of stored documents that the retriever does not return among the first 10 results for a query with the start of their own text, over the trailing day.',
       labels,
       bounds: 'Clopper-Pearson',
     },
@@ -79,7 +79,7 @@ export const indexMeasures = {
     scale: 'seconds',
     gauge: {
       name: 'recalld_index_lag_median_seconds',
-      help: 'Like recalld_index_lag_seconds, for half of the changes.',
+      help: 'Time within which half of the document changes of the trailing day reached the vector store; measured like recalld_index_lag_seconds.',
       labels,
       bounds: 'Brookmeyer-Crowley',
     },

@@ -30,7 +30,7 @@ export const tlsShape = {
   client: z
     .strictObject({
       cert_file: z.string().min(1).describe("PEM file with recalld's client certificate."),
-      key_file: z.string().min(1).describe('PEM file with its private key.'),
+      key_file: z.string().min(1).describe('PEM file with the private key of the client certificate.'),
     })
     .optional()
     .describe('Client certificate, for services that require one.'),
@@ -39,7 +39,7 @@ export const tlsShape = {
 export const tlsSchema = z
   .strictObject(tlsShape)
   .optional()
-  .describe('TLS settings. The authorities that Node.js trusts stay trusted.');
+  .describe('TLS settings. Certificate authorities that Node.js trusts remain trusted.');
 
 export const proxySchema = z
   .string()

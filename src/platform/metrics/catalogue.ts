@@ -133,24 +133,24 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_since_timestamp_seconds: storedGauge(
-    'For a check that is not ok: when the first measurement crossed the threshold, or when data first went missing.',
+    'When the first measurement crossed the threshold, or when data went missing. Absent while the check is ok.',
     ['pipeline', 'check'],
   ),
-  recalld_check_before: storedGauge('For a check that is not ok: its last value while it was ok, as a plain number.', [
-    'pipeline',
-    'check',
-  ]),
-  recalld_check_before_seconds: storedGauge('For a check on a time that is not ok: its last value while it was ok.', [
-    'pipeline',
-    'check',
-  ]),
+  recalld_check_before: storedGauge(
+    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok.',
+    ['pipeline', 'check'],
+  ),
+  recalld_check_before_seconds: storedGauge(
+    'Last value before a check stopped being ok, if its value is a time. Absent while the check is ok.',
+    ['pipeline', 'check'],
+  ),
   recalld_check_outage: storedGauge('1 while a check fails only because the retriever did not respond; else 0.', [
     'pipeline',
     'check',
   ]),
   recalld_queries_total: {
     type: 'counter',
-    help: 'Live queries that this process received, sampled or not, by outcome: ok, empty, error or timeout.',
+    help: 'Live queries that this process received, including queries that were not sampled, by outcome: ok, empty, error or timeout.',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },
@@ -229,19 +229,19 @@ export const metricCatalogue = {
   ...densityMetrics,
   recalld_build_info: {
     type: 'gauge',
-    help: 'Versions of recalld and Node.js; always 1.',
+    help: 'Always 1. The labels are the versions of recalld and Node.js.',
     labels: ['version', 'nodejs'],
     source: 'process',
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the cached database rows from which stored gauges are made; grows while the database does not respond. Before the first rows, the age of the process.',
+    help: 'Age of the cached database rows from which stored gauges are exported; grows while the database does not respond. Until the first rows are read, the age of the process.',
     labels: [],
     source: 'process',
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
-    help: 'Failed attempts to read the database rows from which stored gauges are made.',
+    help: 'Failed attempts to read the database rows from which stored gauges are exported.',
     labels: [],
     source: 'process',
   },
@@ -265,7 +265,7 @@ export const metricCatalogue = {
   },
   recalld_job_duration_seconds: {
     type: 'histogram',
-    help: 'Duration of jobs.',
+    help: 'How long jobs took.',
     labels: ['task'],
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],

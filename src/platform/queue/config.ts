@@ -43,7 +43,7 @@ const redis = z
           .describe('Name in the server certificate, if it differs from the host in the URL.'),
       })
       .optional()
-      .describe('TLS settings; require a rediss:// URL. The authorities that Node.js trusts stay trusted.'),
+      .describe('TLS settings; require a rediss:// URL. Certificate authorities that Node.js trusts remain trusted.'),
     topology: z
       .discriminatedUnion('kind', [sentinel, cluster])
       .optional()

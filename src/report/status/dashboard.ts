@@ -198,7 +198,7 @@ function liveTraffic(): Builder<Panel>[] {
     }),
     graph({
       title: 'Positive feedback',
-      description: 'Positive feedback as a share of positive and negative feedback in the trailing window.',
+      description: 'Share of positive feedback among positive and negative feedback in the trailing window.',
       unit: 'percentunit',
       min: 0,
       max: 1,

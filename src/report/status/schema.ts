@@ -104,7 +104,7 @@ const ratioSchema = z.object({
   ci_method: z.literal('wilson'),
 });
 
-const bySegment = z.record(z.string(), ratioSchema).describe('By segment; `all` is always present.');
+const bySegment = z.record(z.string(), ratioSchema).describe('Counts by segment; `all` is always present.');
 
 export const feedbackSummarySchema = z.object({
   from: z.iso.datetime(),
@@ -127,7 +127,9 @@ export const feedbackSummarySchema = z.object({
         .describe('Latest opinions by kind; kinds without feedback are omitted.'),
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
-        .describe('By source: all feedback, explicit (what users said) and implicit (what users did).'),
+        .describe(
+          'Counts by source: all feedback, explicit feedback (what users said) and implicit feedback (what users did).',
+        ),
     }),
   ),
 });

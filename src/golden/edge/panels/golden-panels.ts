@@ -226,7 +226,7 @@ export function schedulePanels(): Builder<Panel>[] {
     }),
     graph({
       title: 'Runs until a new version takes over',
-      description: 'Ticks that must still complete on both versions of the set; 0 without a new version.',
+      description: 'Scheduled runs that must still complete on both versions of the set; 0 if there is no new version.',
       unit: 'short',
       min: 0,
       width: 8,

@@ -103,7 +103,7 @@ function segments(): Builder<Panel>[] {
     }),
     stat({
       title: 'Segments merged into other',
-      description: 'Segments beyond the maximum in the config.',
+      description: 'Number of segments above the configured maximum; they are measured together.',
       unit: 'short',
       width: 3,
       height: 8,

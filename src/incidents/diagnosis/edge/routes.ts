@@ -33,7 +33,7 @@ const noteSchema = z.object({ text: z.string(), author: z.string().nullable(), c
 
 const markBody = z.strictObject({
   cause: z.enum(causes).describe('The diagnosed cause that is marked.'),
-  right: z.boolean().describe('True if it was the cause.'),
+  right: z.boolean().describe('True if the diagnosed cause was the actual cause.'),
   actual_cause: z.enum(causes).optional().describe('The actual cause.'),
 });
 

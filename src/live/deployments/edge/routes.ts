@@ -22,7 +22,7 @@ export const newDeploymentSchema = z.strictObject({
   kind: z.enum(deploymentKinds).describe('What changed.'),
   version: identifier.describe('The new version.'),
   note: shortText.optional().describe('Reason for the change.'),
-  occurred_at: timestamp.optional().describe('When it took effect; default: now.'),
+  occurred_at: timestamp.optional().describe('When the change took effect; default: now.'),
 });
 
 export const deploymentSchema = z.object({
