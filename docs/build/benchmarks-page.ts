@@ -6,7 +6,7 @@ import { type Curve, type SpeedResult, speedFile } from '../../bench/speed/resul
 import { type Bar, type Figure, isMet, type RowResult } from '../../bench/speed/row.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** Returns the overview, the rows, and the row on history by itself; nothing before there are results. */
+/** Returns the overview, the rows and the history row separately; empty until there are results. */
 export function benchmarksPages(): Page[] {
   if (!existsSync(speedFile)) return [];
   const result = JSON.parse(readFileSync(speedFile, 'utf8')) as SpeedResult;
@@ -55,7 +55,7 @@ function measuredText({ provenance, load }: SpeedResult): string {
   return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before). The other programs ran in the same rounds as recalld, so ratios are more reliable than absolute figures.`;
 }
 
-/** Returns the section on memory; nothing before there is a result. */
+/** Returns the memory section; empty until there is a result. */
 function memorySection(): string[] {
   const result = readResult(memoryFile) as IngestMemoryResult | null;
   if (result === null) return [];

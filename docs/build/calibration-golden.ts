@@ -96,7 +96,7 @@ export function goldenCalibrationPage(results: string): Page {
   );
 }
 
-/** Describes a level of noise within a run and over night. */
+/** Describes the noise within a run and between days. */
 function describeLevel({ restless, flips, shared, replicas, rebuild }: NoiseLevel): [string, string] {
   const run = [
     restless > 0 ? `${percent(restless)} of the queries move by up to three ranks` : '',

@@ -26,7 +26,7 @@ export function judgingCalibrationPage(results: string): Page {
   );
 }
 
-/** Factor by which intervals with a judge may be wider than those of people alone. */
+/** Maximum ratio of the interval width with a judge to the width with human judgments only. */
 const MAX_WIDTH = 1.05;
 
 function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): string[] {
@@ -67,7 +67,10 @@ function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): stri
   return widths.length === 0 ? held : `${held}, ${Math.max(...widths).toFixed(2)}`;
 }
 
-/** Goal for the width of intervals with a judge, relative to people alone, with ten queries graded by the judge for each by a person. */
+/**
+ * Goal for the interval width with a judge, relative to human judgments only, if the judge grades ten queries for each
+ * query that a person grades.
+ */
 const WIDTH_ASKED = 0.65;
 const GRADED_FOR_EACH = 10;
 

@@ -13,7 +13,7 @@ export function chartFiles(): readonly Page[] {
   return [
     // The chart copies this under `spec` unchanged; its braces are no template.
     { path: 'files/rules.yaml', text: yaml(ruleFile(kubernetesRules)) },
-    // The same with links; the chart replaces their address by the one of the config.
+    // Same dashboards with links; the chart replaces the links' base URL with the configured URL.
     {
       path: 'files/rules-with-links.yaml',
       text: yaml(ruleFile({ ...kubernetesRules, consoleBaseUrl: 'https://console.invalid' })),

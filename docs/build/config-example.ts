@@ -1,4 +1,4 @@
-/** The commented example of docs/reference/config.md. A test holds it to name every key, and to be valid. */
+/** The commented example of docs/reference/config.md. A test checks that it names every key and is valid. */
 export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
   port: 8321                  # 0 takes a free one

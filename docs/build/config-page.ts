@@ -18,7 +18,7 @@ interface Section {
   readonly path: string;
   readonly about: string;
   readonly forms: readonly Form[];
-  /** The section that describes the same keys; null when this one does. */
+  /** Another section that describes the same keys; null if this section describes them. */
   readonly sameAs: string | null;
 }
 
@@ -157,11 +157,14 @@ function bullet([name = '', type = '', fallback = '', meaning = '', environment 
 
 interface Row {
   readonly cells: string[];
-  /** Indexes of the forms that take the key. */
+  /** Indexes of the forms that accept the key. */
   readonly takenBy: number[];
 }
 
-/** Returns the rows of all forms. A key that several forms take in the same way has one row; connection keys share one. */
+/**
+ * Returns the rows of all forms. A key that several forms accept in the same way has one row; all connection keys share
+ * a row.
+ */
 function rowsOf(
   { path, forms }: Section,
   sections: readonly Section[],
@@ -182,7 +185,7 @@ function rowsOf(
         connectionLeaf(leaf.key, sections)?.schema.description === leaf.schema.description;
       add(isConnection ? connections : rows, JSON.stringify(cells), cells);
     }
-    // The queue has a section of its own for TLS, with one key more.
+    // The queue has a separate TLS section, with one additional key.
     if (nested.includes('tls') && path !== 'queue') {
       const own = [...variables].filter(([key]) => key.startsWith(`${path}.tls.`));
       add(connections, 'tls', [code('tls'), '', '', '', own.map(([, { name }]) => code(name)).join(', ')]);
@@ -273,7 +276,7 @@ function sectionsOf(schema: JsonSchema, path: string, described: Map<string, str
   return isEmpty ? sections : [{ path, about, forms: named, sameAs: null }, ...sections];
 }
 
-/** Refers a union whose forms another union describes to that one, and drops the sections of its mappings. */
+/** If two unions have the same forms, refers the second union to the first, and drops the sections of its mappings. */
 function withoutRepeatedForms(sections: readonly Section[]): Section[] {
   const repeated = new Set<string>();
   return sections.flatMap((section, index): Section[] => {
@@ -290,7 +293,7 @@ function withoutRepeatedForms(sections: readonly Section[]): Section[] {
   });
 }
 
-/** The description of a form, or of the key that tells it apart. */
+/** The description of a form, or of the key that identifies it. */
 function formAbout(form: JsonSchema): string {
   const fixed = Object.values(form.properties ?? {}).find(
     (child) => isMapping(child) && typeof child.const === 'string',
@@ -298,7 +301,10 @@ function formAbout(form: JsonSchema): string {
   return (isMapping(fixed) ? fixed.description : undefined) ?? form.description ?? '';
 }
 
-/** Returns the default of a key: its own, or that of its mapping unless it belongs to another form. */
+/**
+ * Returns the default of a key: its own default, or the default of its mapping unless the mapping's default has another
+ * form.
+ */
 function defaultOf(schema: JsonSchema, ofMapping: unknown): unknown {
   if (schema.default !== undefined) return schema.default;
   return schema.const === undefined || schema.const === ofMapping ? ofMapping : undefined;
@@ -313,7 +319,7 @@ function formName(form: JsonSchema): string {
   return (form.required ?? []).map(code).join(' and ');
 }
 
-/** The mapping that a key holds, or that the elements of its list are; null for a leaf. */
+/** The mapping under a key, or the mapping of the list elements; null for a leaf. */
 function innerSchema(schema: JsonSchema): JsonSchema | null {
   const [item] = schema.type === 'array' ? childSchemas([schema], 0) : [schema];
   return item !== undefined && branches(item).some((form) => form.properties !== undefined) ? item : null;

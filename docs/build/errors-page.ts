@@ -1,4 +1,4 @@
-/** docs/reference/errors.md: every error that a user or an operator can meet. */
+/** docs/reference/errors.md: every error that a user or an operator can see. */
 import { exitCodeOfKind } from '../../src/cli/exit.ts';
 import { type ErrorCode, errorTable, RecalldError } from '../../src/core/errors.ts';
 import { problemOf } from '../../src/platform/http/wire.ts';

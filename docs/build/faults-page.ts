@@ -1,4 +1,4 @@
-/** docs/explanation/faults.md: what the fault benchmark came to on each of its splits. */
+/** docs/explanation/faults.md: results of the fault benchmark on each split. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Share, Summary } from '../../bench/faults/summary.ts';
@@ -16,7 +16,7 @@ interface FaultsResult {
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { test: 'Test split', quiet: 'Quiet days', training: 'Training split' } as const;
 
-/** Returns the page, or nothing before there are results. */
+/** Returns the page; empty until there are results. */
 export function faultsPages(): Page[] {
   const found = (['test', 'quiet', 'training'] as const).flatMap((split) => {
     const file = path.join(results, `faults-${split}.json`);

@@ -1,4 +1,4 @@
-/** docs/reference/http.md: every endpoint with its parameters and fields, from the table that /openapi.json is made from. */
+/** docs/reference/http.md: every endpoint with its parameters and fields, from the same table as /openapi.json. */
 import { z } from 'zod';
 import { branches, isMapping, type JsonSchema } from '../../src/app/config/explain.ts';
 import { endpoints } from '../../src/app/http/openapi.ts';
@@ -87,7 +87,7 @@ function isCommon(cells: readonly string[]): boolean {
   return commonParameters.some((common) => JSON.stringify(common) === JSON.stringify(cells));
 }
 
-/** Statuses that answer with the same fields share a list. */
+/** Statuses with the same response fields share a list. */
 function answersOf({ responses }: Endpoint, place: Place): string[] {
   const bodies = [...new Set(Object.values(responses).map(({ body }) => body))];
   return bodies.flatMap((body) => {
@@ -103,7 +103,7 @@ function answersOf({ responses }: Endpoint, place: Place): string[] {
   });
 }
 
-/** Schema of the items of a page; null for a body that is no page. */
+/** Schema of the items on a page; null if the body is not a page. */
 function pageItem(schema: JsonSchema): JsonSchema | null {
   const { items, next_cursor: _, ...rest } = schema.properties ?? {};
   const isPage = isMapping(items) && Object.keys(rest).length === 0;
@@ -115,7 +115,7 @@ interface Field {
   readonly path: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
-  /** Link to the place that lists its fields or values; empty when this is the place. */
+  /** Link to the place that lists the fields or values; empty if they are listed here. */
   readonly listedAt: string;
 }
 
@@ -124,7 +124,7 @@ interface Place {
   readonly listed: Listed;
 }
 
-/** Deeper fields would hide the others; their type says `object`, and /openapi.json has them. */
+/** Deeper fields are omitted for readability: their parent has the type `object`, and /openapi.json lists them. */
 const DEEPEST = 3;
 /** Objects with fewer fields and enumerations with fewer values are shorter than a link. */
 const FEW_FIELDS = 3;
@@ -143,7 +143,7 @@ function fieldsOf(schema: JsonSchema, prefix: string, depth: number, place: Plac
   });
 }
 
-/** Link to where the fields or values of a schema are listed; remembers `path` when it is the first. */
+/** Link to where the fields or values of a schema are listed; records `path` if it is the first place. */
 function listedBefore(schema: JsonSchema, path: string, depth: number, { endpoint, listed }: Place): string {
   const inner = innerOf(schema);
   const values = branches(schema).flatMap((branch) => [
@@ -170,7 +170,7 @@ function anchorOf({ method, path }: Endpoint): string {
   return `${method}-${path}`.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '');
 }
 
-/** The object that a schema holds: itself, the elements of a list, or the values of a mapping. */
+/** The object in a schema: the schema itself, the elements of a list, or the values of a mapping. */
 function innerOf(schema: JsonSchema): { readonly schema: JsonSchema; readonly mark: string } | null {
   const inner = branches(schema).find(
     (branch) => branch.properties !== undefined || isMapping(branch.items) || isMapping(branch.additionalProperties),
@@ -244,7 +244,7 @@ function typeOf(schema: JsonSchema, isListed: boolean): string {
   return [...new Set(all)].join(', ');
 }
 
-/** Returns the schema of one item where a request takes one item or a list. */
+/** Returns the schema of one item if a request accepts one item or a list. */
 function itemOf(schema: JsonSchema): JsonSchema {
   return branches(schema).find(({ properties }) => properties !== undefined) ?? schema;
 }
@@ -269,7 +269,7 @@ function scopeOf({ scope }: Endpoint): string {
   return scope ?? 'none';
 }
 
-/** Parameters that at least three endpoints take in the same form. */
+/** Parameters that at least three endpoints accept in the same form. */
 const commonParameters = (() => {
   const counts = new Map<string, number>();
   for (const endpoint of endpoints) {

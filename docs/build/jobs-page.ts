@@ -1,4 +1,4 @@
-/** docs/reference/jobs.md: every job, how often it is tried and how long it may take. */
+/** docs/reference/jobs.md: every job, with its maximum attempts and its time limit. */
 import { jobCatalogue } from '../../src/app/jobs.ts';
 import type { JobDefinition } from '../../src/platform/queue/job-queue.ts';
 import { code, generatedPage, type Page, table } from './page.ts';

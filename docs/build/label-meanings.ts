@@ -1,6 +1,6 @@
 import { namedCauses } from '../../src/incidents/diagnosis/rules/cause.ts';
 
-/** The values of each label, and so what bounds their number. */
+/** The values of each label, which also shows what limits their number. */
 export const labelMeanings: Readonly<Record<string, string>> = {
   pipeline: 'Name of a pipeline in the config.',
   golden_set: 'Name of an imported golden set.',

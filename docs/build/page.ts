@@ -28,7 +28,7 @@ export function code(text: string): string {
   return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
-/** Returns one sentence for each page that is missing in `root` or differs. */
+/** Returns one sentence for each page that is missing from `root` or out of date. */
 export function stalePages(root: string, pages: readonly Page[]): string[] {
   return pages
     .filter((page) => {

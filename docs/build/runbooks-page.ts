@@ -5,7 +5,7 @@ import { defaultRuleSettings, ruleGroups } from '../../src/app/alerts/rule-file.
 import type { AlertRule, RulePipeline } from '../../src/platform/metrics/alert-rules.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
-/** A pipeline with every optional part, so that no alert is left out. */
+/** A pipeline with every optional part, so that every alert is included. */
 const everything: RulePipeline = {
   name: 'docs',
   goldenSets: ['faq'],

@@ -1,4 +1,4 @@
-/** docs/explanation/soak.md: what the last soaks came to, from the result files that they wrote. */
+/** docs/explanation/soak.md: results of the latest soak tests, from their result files. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { latencyRows, ledgerHead, ledgerRows, memoryRows, type SoakResult } from '../../bench/soak/report.ts';
@@ -7,7 +7,7 @@ import { code, generatedPage, type Page, table } from './page.ts';
 const results = path.resolve(import.meta.dirname, '../../bench/results');
 const titles = { postgres: 'Jobs in PostgreSQL', redis: 'Jobs in Redis' } as const;
 
-/** Returns the page, or nothing before there are results. */
+/** Returns the page; empty until there are results. */
 export function soakPages(): Page[] {
   const found = (['postgres', 'redis'] as const).flatMap((queue) => {
     const file = path.join(results, `soak-${queue}.json`);

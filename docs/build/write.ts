@@ -1,4 +1,7 @@
-/** Writes the generated pages; with --check it only compares, and fails with one sentence for each page that is out of date. */
+/**
+ * Writes the generated pages. With --check, writes nothing and fails with one sentence for each page that is out of
+ * date.
+ */
 import path from 'node:path';
 import { benchmarksPages } from './benchmarks-page.ts';
 import { calibrationPages } from './calibration-page.ts';

@@ -1,4 +1,4 @@
-/** Hooks by which one subject starts work in another. */
+/** Hooks through which code of one subject starts work in another subject. */
 import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
@@ -10,7 +10,7 @@ import { sendNotificationsJob } from '../incidents/notifications/notification-jo
 import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 
-/** Violations in a row start the job once in this time. */
+/** Minimum time between two jobs that repeated violations start. */
 const REPORT_EVERY_MS = 5000;
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {

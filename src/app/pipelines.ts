@@ -162,7 +162,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 
 /** Returns the checks that use golden runs. */
 export function goldenChecks({ checks, isolation }: Pick<PipelineConfig, 'checks' | 'isolation'>): GoldenCheck[] {
-  // Isolation rules forbid documents to golden queries too, and one that comes back pages without a check of its own.
+  // Isolation rules also apply to golden queries. A forbidden document in their results pages without a separate check.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
     ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]

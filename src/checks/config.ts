@@ -311,7 +311,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
 }
 
 /**
- * Results are compared at the largest cut-off of their golden set.
+ * The stability of results is measured at the largest cut-off of the golden set.
  *
  * @param k NaN for a measure without a cut-off
  */

@@ -54,7 +54,7 @@ export interface StoredFacts {
   readonly latest: readonly LatestRun[];
   readonly density: ReadonlyMap<string, StoredDensityState>;
   readonly measurements: readonly LatestMeasurement[];
-  /** What isolation rules found in the last hour, with the latest violations. */
+  /** Results of the isolation rules in the last hour, with the latest violations. */
   readonly isolation: readonly (IsolationSummary & { readonly latest: readonly ListedViolation[] })[];
   readonly intervalSeconds: IntervalOf;
   readonly liveIntervalSeconds: number;

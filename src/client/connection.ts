@@ -28,7 +28,7 @@ export interface Body {
 }
 
 export interface Connection {
-  /** Posts JSON to a path below the daemon's address. */
+  /** Sends JSON with POST to a path under the daemon's base URL. */
   post(path: string, body: Body): Promise<Reply>;
   /** Closes all sockets; a pending request fails. */
   close(): void;

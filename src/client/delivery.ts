@@ -17,7 +17,7 @@ interface Processed {
   readonly error: string | null;
 }
 
-/** Retry the same items in smaller batches. */
+/** The same items must be sent again in smaller batches. */
 interface TooLarge {
   readonly kind: 'too_large';
   readonly error: string;
@@ -26,14 +26,14 @@ interface TooLarge {
 type Verdict =
   | Processed
   | TooLarge
-  /** Retry the same batch later. */
+  /** The same batch must be sent again later. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfter: string | null }
-  /** Retry the same batch immediately, without gzip. */
+  /** The same batch must be sent again immediately, without gzip. */
   | { readonly kind: 'encoding_refused'; readonly error: string };
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** More codes than the daemon has; further codes are counted together. */
+/** Exceeds the number of the daemon's codes; further codes are counted together. */
 const MAX_CODES = 32;
 
 /** Classifies the reply to a batch of `items` items. */

@@ -7,7 +7,7 @@ import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 /** A client, as seen by the exit handler. */
 interface ExitingClient {
-  /** Queued or being sent. */
+  /** Number of items that are queued or being sent. */
   pending(): { readonly queries: number; readonly feedback: number };
   flush(limitMs: number): Promise<unknown>;
   /** Drops queued items. @returns why the last request failed; null if it succeeded */

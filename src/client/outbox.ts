@@ -84,7 +84,7 @@ export class Outbox<R extends Sized> {
     return this.#waitingBytes;
   }
 
-  /** Waiting or being sent. */
+  /** Number of records that are waiting or being sent. */
   get pending(): number {
     return this.#waiting.length + this.#underWay;
   }

@@ -18,7 +18,7 @@ export interface RankedDocument {
   readonly fields?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
 }
 
-/** Results from one stage of a retriever, such as its candidates or a reranker. */
+/** Results of one retriever stage, such as candidate search or reranking. */
 export interface TrackedStage {
   /** At most 64 characters. */
   readonly name: string;
@@ -61,7 +61,9 @@ export interface TrackedQuery {
     readonly embedder?: Optional<string>;
     readonly retriever?: Optional<string>;
   }>;
-  /** For a host that reports only a sample of its queries; multiplied by the client's `sampleRate`. */
+  /**
+   * Sampling probability, if the host reports only a sample of its queries; multiplied by the client's `sampleRate`.
+   */
   readonly sampling?: Optional<{ readonly probability: number }>;
 }
 
@@ -105,7 +107,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Share of sessions whose queries are sent, 0 to 1. recalld weights them accordingly. Default: 1. */
   readonly sampleRate?: number;
-  /** Called for everything that is not delivered, inside the call that dropped it: keep it short. */
+  /** Called for every undelivered item, during the call that dropped it, so it must return quickly. */
   readonly onDrop?: Optional<(drop: Drop) => void>;
 }
 
@@ -129,11 +131,11 @@ export interface DeliveryStats {
   /** Number of calls to `track` or `feedback`. */
   readonly offered: number;
   readonly sampledOut: number;
-  /** Accepted by recalld. */
+  /** Number of items that recalld accepted. */
   readonly sent: number;
   /** Number of items in `sent` that recalld already had. */
   readonly duplicates: number;
-  /** Queued or being sent. */
+  /** Number of items that are queued or being sent. */
   readonly pending: number;
   readonly pendingBytes: number;
   readonly dropped: Readonly<Record<DropReason, number>>;
@@ -159,9 +161,9 @@ export interface FlushOptions {
 }
 
 export interface FlushResult {
-  /** Accepted by recalld since the call. */
+  /** Number of items that recalld accepted since the call. */
   readonly sent: number;
-  /** Not delivered when the promise resolved. */
+  /** Number of items not delivered when the promise resolved. */
   readonly pending: number;
 }
 

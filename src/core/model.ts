@@ -14,7 +14,7 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Metadata that isolation rules compare, such as the region; left out if unknown. */
+  /** Metadata that isolation rules compare, such as the region; omitted if unknown. */
   readonly fields?: Readonly<Record<string, string>>;
 }
 

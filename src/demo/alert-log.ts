@@ -34,7 +34,7 @@ export function createAlertLog() {
     raised,
 
     /**
-     * Records the alerts that are firing now.
+     * Records the alerts that are currently firing.
      *
      * @param isHealthy true if there is no fault, nor a consequence of an earlier fault
      * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert

@@ -98,7 +98,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosines of the nearest chunks of the sample, ascending; -1 if no chunk was found. */
+    /** Cosine of the nearest chunk for each sample query, ascending; -1 if no chunk was found. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -164,7 +164,7 @@ function retainedOf(rows: readonly RetainedRow[]) {
       const { vector: _, ...query } = row;
       return query;
     }),
-    /** In query order. */
+    /** Values are in query order. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -244,7 +244,7 @@ function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
 
 type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'> & Pick<StoredBaseline, 'storeMean'>;
 
-/** Lengths of the concatenated arrays. */
+/** Length of each concatenated array. */
 interface ArrayShape {
   readonly regions: number;
   readonly columns: number;

@@ -33,7 +33,7 @@ export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
         readonly embedding: Float32Array | null;
       }
     | { readonly kind: 'not_measurable'; readonly reason: string }
-    /** Retried at `dueAt`. */
+    /** The query is searched again at `dueAt`. */
     | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
   );
 

@@ -206,7 +206,7 @@ async function measureWindow(
   readonly measurement: WindowMeasurement;
   readonly traffic: Traffic;
 }> {
-  // Queries scored during this read count as late; they are searched for from this time on.
+  // Queries scored during this read count as late, so the next search for late queries starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
@@ -222,7 +222,7 @@ async function measureWindow(
 
 /**
  * Measures windows of the last day again if they received samples since the latest window closed. Their sums change,
- * but their e-values do not. As a result, sums and densities do not depend on the order in which samples arrive.
+ * but their e-values do not. Therefore, sums and densities do not depend on the order in which samples arrive.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first

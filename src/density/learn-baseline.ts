@@ -26,7 +26,7 @@ import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 import type { WatchTable } from './watch-table.ts';
 
-/** How often the period may be doubled to reach the required number of sessions. */
+/** Number of times that the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
 /** More queries would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
 const MAX_QUERIES = 20_000;
@@ -162,7 +162,7 @@ type BuiltBaseline =
       readonly traffic: Traffic;
     }
   | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
-  /** The store did not respond. */
+  /** Thrown if the store did not respond. */
   | { readonly kind: 'unknown' };
 
 /**
@@ -257,7 +257,7 @@ function retainedQuery(
   const [query, about] = [queries[place], covered[place]];
   if (query === undefined || about === undefined || query.row === null || query.score === null) return [];
   const { id, userHash, nearest } = about;
-  // Copied, because database drivers cannot read shared memory.
+  // The bytes are copied because database drivers cannot read shared memory.
   const vector = Float32Array.from(rowOf(vectors, query.row));
   return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
 }

@@ -136,7 +136,7 @@ type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' |
   readonly sessions: Uint32Array;
 };
 
-/** Density of the current queries relative to the reference queries, and whether they are covered worse. */
+/** Density of the current queries relative to the reference queries, and whether their coverage is lower. */
 export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);

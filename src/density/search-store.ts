@@ -158,7 +158,7 @@ const LATE_MS = MINUTE_MS / 2;
 /**
  * Replays the longest waiting baseline queries, a hundred per hour, and measures `repeat_density` from the queries
  * replayed in the last hour. Skips a pipeline that has no baseline or that had a recent round. If the store does not
- * respond, the measure records this, and the next round retries.
+ * respond, the failure is recorded with the measure, and the next round retries.
  */
 export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = context;

@@ -22,7 +22,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** What was missing for a search; null if the search was possible. */
+  /** States why a search was impossible; null if it was possible. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 

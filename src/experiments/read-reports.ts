@@ -181,7 +181,7 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
 }
 
 /**
- * @param difference to detect
+ * @param difference difference to detect
  * @param knownAfter when the noise becomes known
  */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {

@@ -1,4 +1,4 @@
-/** Alerts on recalld. While recalld is blind or stuck, the absence of other alerts means nothing. */
+/** Alerts about recalld itself. While recalld cannot measure, the absence of other alerts means nothing. */
 
 import { MAX_SKEW_SECONDS } from '../../math/schedule/clock-skew.ts';
 import {

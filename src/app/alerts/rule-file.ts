@@ -80,7 +80,7 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** False for alerts on recalld, which have no cause in a pipeline. */
+/** False for alerts about recalld itself, whose cause is not in a pipeline. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }

@@ -63,7 +63,7 @@ import { statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage } from '../../report/status/status-reads.ts';
 import { version } from '../version.ts';
 
-/** Valid from the compiled file and from the source. */
+/** The path is valid in both dist and src. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
 
 /** Runbooks link to each other; other links to the documentation are removed, since it is not served. */
@@ -221,7 +221,7 @@ async function readLabelsPage(context: Context, pipeline: string, goldenSet: str
   return { pipeline, goldenSet, known, found: null };
 }
 
-/** @throws RecalldError body_unreadable for a value that the form does not send */
+/** @throws RecalldError body_unreadable for a value that the form cannot send */
 function readAcceptance(text: string): Acceptance {
   try {
     const [queryId, from, to] = parseBoundedJson(text) as unknown[];
@@ -242,7 +242,7 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
 /**
  * Makes the content of a page from its URL.
  *
- * @param isAsked true if it may query the retriever and the store of the pipeline, which only a form of an admin does
+ * @param isAsked true if the page may query the retriever and the store; only a form that an admin submits does
  */
 type Show = (
   context: Context,

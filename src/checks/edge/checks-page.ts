@@ -98,7 +98,7 @@ function history(data: ChecksPageData): Section {
   );
 }
 
-/** The changes of each check, folded unless there is only one check; those that failed longest first. */
+/** The changes of each check, collapsed unless there is only one check. Checks that failed longest come first. */
 function changesByCheck(data: ChecksPageData): Content {
   const { transitions, pipelines, pipeline, check } = data;
   const prefix = (own: string) => (pipeline === null && pipelines.length > 1 ? `${own}: ` : '');
@@ -119,7 +119,7 @@ function changesByCheck(data: ChecksPageData): Content {
     });
 }
 
-/** Changes of one check, in which changes between OK and no data are folded. */
+/** Changes of one check. Consecutive changes between OK and no data are collapsed. */
 function changeTable(transitions: readonly CheckTransition[], { checks }: ChecksPageData): Table {
   const stateOf = (one: CheckTransition) =>
     checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
@@ -184,7 +184,7 @@ function evidence({ pipeline, occurredAt }: CheckTransition, known: CheckState |
 }
 
 function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now }: ChecksPageData): Content {
-  // Strips need every change within the range.
+  // Timeline strips need every change within the range.
   if (!isWhole) return null;
   const { from } = range;
   const until = range.until > now ? now : range.until;
@@ -200,12 +200,12 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
 }
 
 /**
- * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change tells the verdict
- * before it; without changes the present verdict applies to the whole time. There is no interval before the first
- * evaluation.
+ * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change states the verdict
+ * before it. If there are no changes, the current verdict applies to the whole time. There is no interval before the
+ * first evaluation.
  *
- * @param transitions of the check within that time, in any order
- * @param now present state of the check
+ * @param transitions changes of the check within that time, in any order
+ * @param now current state of the check
  */
 export function verdictIntervals(
   transitions: readonly Pick<CheckTransition, 'from' | 'to' | 'occurredAt' | 'endedAt'>[],

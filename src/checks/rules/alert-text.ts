@@ -44,7 +44,7 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
     return `${what}: no data${since === null ? '' : ` since ${moment(since)}`} (threshold ${format(threshold)}${last})`;
   }
   const at = since === null ? '' : `, at ${moment(since)}`;
-  // Names the documents and queries, which are no numbers.
+  // Names documents and queries, which the numbers cannot show.
   if (kind === 'isolation' && check.explanation !== null) return check.explanation.replace(/\.$/, '');
   if (kind === 'density_drift')
     return `${what} dropped below the baseline${at === '' ? '' : at.slice(1)}: drift confirmed`;

@@ -14,7 +14,7 @@ export const NEXT_TO_NONE = 0.01;
 
 export interface CheckExpectation {
   readonly name: string;
-  /** Number of evaluations in 90 days; null if it does not matter. */
+  /** Number of evaluations in 90 days; null if the result does not depend on it. */
   readonly evaluations: number | null;
   /** False pages in 90 days; null if unknown. */
   readonly expected: number | null;

@@ -1,4 +1,4 @@
-/** Folds the changes of a check that only gained and lost its data, so that its failures are not lost among them. */
+/** Collapses changes in which a check only gained or lost data, so that its failures stay visible. */
 import type { Verdict } from '../../core/model.ts';
 
 interface Change {
@@ -11,7 +11,7 @@ export type FoldedChange<One extends Change> =
   | { readonly kind: 'change'; readonly change: One }
   | { readonly kind: 'flapping'; readonly newest: One; readonly oldest: One; readonly times: number };
 
-/** Fewer changes in a row are shown one by one. */
+/** Shorter sequences of changes are shown individually. */
 const MIN_FOLDED = 3;
 
 /** @param changes of one check, newest first */

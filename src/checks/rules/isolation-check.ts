@@ -31,7 +31,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
   };
 }
 
-/** What a rule found within the window. */
+/** Results of a rule within the window. */
 export interface FoundByRule {
   readonly violated: number;
   readonly allowed: number;
@@ -46,10 +46,10 @@ export interface FoundByRule {
 }
 
 /**
- * Returns the facts about the check of an isolation rule. A rule that could check no query at all has no data, which is a
- * fault of its config or of the service, and alerts.
+ * Returns the facts about the check of an isolation rule. A rule that could not check any query has no data. This
+ * indicates a fault in its config or in the service, so the check alerts.
  *
- * @param found null if no query came within the window
+ * @param found null if no query arrived within the window
  */
 export function factsOfIsolation(rule: string, found: FoundByRule | null, now: Date): CheckFacts {
   const facts = {
@@ -78,10 +78,13 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
   return { ...facts, ...counted, verdict: 'ok', isBeyond: false, explanation };
 }
 
-/** Maximum number of violations, and of documents of each, in an explanation; `GET /v1/isolation-violations` lists all. */
+/**
+ * Maximum number of violations, and of documents per violation, in an explanation; `GET /v1/isolation-violations` lists
+ * all.
+ */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;
-/** Longer names are cut off, so that a message stays readable. */
+/** Longer names are truncated, so that the message stays readable. */
 const MAX_NAME = 80;
 
 function violationText(rule: string, { violated, latest }: FoundByRule): string {

@@ -79,13 +79,13 @@ export function createEmail(config: z.infer<typeof emailSchema>, field: string):
   };
 }
 
-/** An error of nodemailer: its own code, and the reply code of the server. */
+/** A nodemailer error with its code and the server's reply code. */
 interface SmtpError extends Error {
   readonly code?: string;
   readonly responseCode?: number;
 }
 
-/** Leaves out the reply of the server, which may quote addresses. */
+/** Omits the server's reply, which may quote addresses. */
 function problemIn({ code, responseCode, message }: SmtpError, host: string, field: string): string {
   const server = `The SMTP server (${host})`;
   const reply = responseCode === undefined ? '' : ` with code ${responseCode}`;
@@ -120,7 +120,7 @@ export function emailBody(message: Message) {
     subject: title,
     messageId: event === 'opened' ? first : messageId(id),
     ...(event === 'opened' ? {} : { inReplyTo: first, references: first }),
-    // Keeps out-of-office replies away.
+    // Suppresses out-of-office replies.
     headers: { 'Auto-Submitted': 'auto-generated' },
     text: [...paragraphs, links.map(({ text, url }) => `${text}: ${url}`).join('\n')].filter(Boolean).join('\n\n'),
     html: [

@@ -1,18 +1,18 @@
-/** Receivers that take each message as one POST of JSON. */
+/** Receivers that accept each message as one JSON POST request. */
 import { createHash } from 'node:crypto';
 import type { Message } from '../../core/notification.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
 import type { CommonConfig, Receiver } from './receiver.ts';
 
-/** What differs between the products. */
+/** The parts that differ between products. */
 interface Product {
   readonly kind: string;
   /** How an error message names the product: `Slack`. The host is added. */
   readonly name: string;
   readonly takesUpdates: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Identifies the receiver together with the URL, where one URL serves many. */
+  /** Identifies the receiver, together with the URL, if one URL serves several receivers. */
   readonly key?: string | undefined;
   readonly bodyOf: (message: Message) => object;
 }

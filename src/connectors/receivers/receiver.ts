@@ -1,4 +1,4 @@
-/** What recalld requires of a service that receives notifications of incidents. */
+/** Interface of a service that receives incident notifications. */
 import { z } from 'zod';
 import { type Severity, severities } from '../../core/model.ts';
 import type { Message } from '../../core/notification.ts';
@@ -8,7 +8,7 @@ export interface Receiver {
   /** Hash of the address and the key; constant as long as messages go to the same place. */
   readonly id: string;
   readonly kind: string;
-  /** Where the config describes it: `notify[0]`. */
+  /** Path of the receiver in the config: `notify[0]`. */
   readonly field: string;
   readonly minSeverity: Severity;
   /** True if a message can be corrected without alerting people a second time. */
@@ -37,7 +37,7 @@ export const urlSchema = z
   .regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL', abort: true })
   .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' });
 
-/** The title of a message: its summary after what happened, such as `Critical: docs: retriever down (HTTP 503)`. */
+/** The title of a message: the event followed by the summary, such as `Critical: docs: retriever down (HTTP 503)`. */
 export function titleOf({ event, severity, closedBecause, summary }: Message): string {
   const start = severity === 'critical' ? 'Critical' : 'Warning';
   const end = closedBecause === 'left_config' ? 'Closed' : 'Resolved';

@@ -1,4 +1,4 @@
-/** Slack, and services with an incoming webhook of the same format. */
+/** Slack, and services whose incoming webhooks have the same format. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { createPostReceiver } from './post.ts';
@@ -26,8 +26,9 @@ const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 
 /**
- * Slack shows the blocks, and the text in notifications; services that know no blocks show the text. The chart is a link,
- * since Slack refuses a message whose image it cannot fetch, as from a console that only the own network reaches.
+ * Slack shows the blocks, and the text in notifications; services without support for blocks show the text. The chart
+ * is a link, since Slack refuses a message whose image it cannot fetch, for example from a console that is reachable
+ * only in an internal network.
  */
 export function slackBody(message: Message): object {
   const { lines, diagnosis } = message;

@@ -27,7 +27,7 @@ export function createTeams(config: z.infer<typeof teamsSchema>, field: string):
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 
-/** An Adaptive Card in version 1.4. Text runs show their text as it is, so names with `_` or `*` are not formatted. */
+/** An Adaptive Card in version 1.4. Text runs show their text unchanged, so names with `_` or `*` are not formatted. */
 export function teamsBody(message: Message): object {
   const { event, severity, lines, diagnosis } = message;
   const title = clipped(titleOf(message), MAX_TITLE);

@@ -1,4 +1,4 @@
-/** A service of the user that takes messages in JSON. */
+/** A user's own service that accepts JSON messages. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
 import { createPostReceiver } from './post.ts';

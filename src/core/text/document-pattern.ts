@@ -1,18 +1,18 @@
 /**
- * Patterns of document ids and field values: isolation rules say with them what a query may return, golden queries what it
- * must not.
+ * Patterns for document ids and field values. Isolation rules use them for what a query may return, and golden queries
+ * for what a query must not return.
  *
- * - `{{tenant}}` stands for the value of the segment `tenant` of the query, literally: a `*` or a separator in the value is
- *   part of the value and never widens the pattern.
+ * - `{{tenant}}` stands for the value of the segment `tenant` of the query, literally: a `*` or a separator in the
+ *   value is part of the value and never widens the pattern.
  * - A `*` at the end makes the pattern a prefix. Anywhere else it is a character like any other.
- * - All else is compared as it is: case counts, and nothing is normalized. Two well-formed texts are equal here exactly if
- *   their UTF-8 bytes are, so that `é` in one code point is not `é` in two.
+ * - All other text is compared exactly: it is case-sensitive and not normalized. Two well-formed texts are equal here
+ *   exactly if their UTF-8 bytes are, so that `é` in one code point is not `é` in two.
  * - A pattern with a segment that the query lacks, or whose value is empty, matches nothing.
  */
 export interface DocumentPattern {
-  /** The text around the segments; one more than segments. */
+  /** The literal text around the segments; there is one more literal than segments. */
   readonly literals: readonly string[];
-  /** Keys of the segments, in the order in which they occur. */
+  /** Segment keys in order of occurrence. */
   readonly segments: readonly string[];
   readonly isPrefix: boolean;
 }
@@ -53,7 +53,7 @@ export function fillPattern(
 /** Returns the value of a segment; null if it is missing or empty. */
 export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
   const value: unknown = values[key];
-  // What an object inherits is never a text.
+  // Inherited properties are never text values.
   return typeof value === 'string' && value !== '' ? value : null;
 }
 

@@ -70,14 +70,14 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
 
 type DensityPageData = Awaited<ReturnType<typeof readDensityPage>>;
 
-/** "22 % of traffic poorly covered, 5 % in the baseline"; null without a value. */
+/** "22 % of traffic poorly covered, 5 % in the baseline"; null if there is no value. */
 function coverageTitle({ measures }: DensityAnswer): string | null {
   const { latest = null, no_data: gap = null } = measures['query_uncovered_ratio'] ?? {};
   if (latest === null || gap !== null) return null;
   return `${percentage(latest.value)} of traffic poorly covered, ${percentage(UNCOVERED_PERCENTILE)} in the baseline`;
 }
 
-/** The earliest open incident of density; null without one. */
+/** The earliest open density incident; null if there is none. */
 function driftSince({ incidents }: DensityAnswer): Date | null {
   const [first] = Object.values(incidents)
     .map(({ opened_at: at }) => new Date(at))
@@ -116,7 +116,7 @@ function coverageChart(
   });
 }
 
-/** Statistics that describe or decide, for people who know them. */
+/** Statistics for expert readers: some only describe, others decide the verdict. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [

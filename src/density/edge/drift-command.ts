@@ -22,8 +22,8 @@ interface DriftOptions {
 }
 
 /**
- * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
- * queries worse than reference queries, and sets exit code 1 if it does.
+ * Command `recalld drift`: compares three vector files without a database. Reports whether current queries are covered
+ * more poorly than reference queries, and sets exit code 1 if so.
  *
  * The action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
  * `interrupted`.
@@ -133,7 +133,7 @@ function level(text: string): number {
   return value;
 }
 
-/** Command line settings that the report repeats. */
+/** Command line settings that are repeated in the report. */
 interface DriftSettings {
   readonly score: ScoreChoice;
   readonly alpha: number;

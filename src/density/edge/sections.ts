@@ -111,7 +111,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
   return { kind: 'group', style: 'topic', label: name, content };
 }
 
-/** Outline of a document about the topic, to copy; null where texts are not shown. */
+/** Outline of a document about the topic, to copy; null if texts must not be shown. */
 function draft(name: string, { nearest }: UncoveredTopic, examples: readonly string[]): Content {
   if (examples.length === 0) return null;
   const related = nearest.slice(0, MAX_EXAMPLES).map(([id]) => `- ${id}`);

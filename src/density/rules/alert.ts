@@ -76,7 +76,7 @@ export interface AlertPolicy {
   readonly threshold: number;
 }
 
-/** Stored as JSON. */
+/** State of the alert, stored as JSON. */
 export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
@@ -261,7 +261,7 @@ function resolution(
 ): AlertEvent | null {
   if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
   const { scope, raisedHigh } = incident;
-  // A day of a small region may have too few sessions. Then earlier windows are added as needed, back to the alert.
+  // A small region may have too few sessions in a day. Earlier windows, back to the alert, are then added as needed.
   const starts = history
     .map(({ startMs }) => startMs)
     .filter((startMs) => startMs >= incident.raisedMs && startMs <= nowMs - MIN_RESOLVE_MS)

@@ -187,14 +187,14 @@ export interface RegionRow {
   /** Null if the window has no query in the region. */
   readonly density: number | null;
   /**
-   * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if the region is
-   * covered better.
+   * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if coverage of the
+   * region improved.
    */
   readonly explained: number;
 }
 
 /**
- * Contributions of the regions to a drop in density, largest first. If all queries are in regions, they add up to -ln D
+ * Contribution of each region to a drop in density, largest first. If all queries are in regions, they add up to -ln D
  * of all traffic.
  *
  * @param baselineShares by region number

@@ -145,7 +145,7 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
   return findRegions(selectRows(vectors, rows), seed);
 }
 
-/** `page`: both alert levels. `provisional`: tickets only. `insufficient`: no alerts. */
+/** Alerts that a baseline supports. `page`: both alert levels. `provisional`: only tickets. `insufficient`: none. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
 export interface BaselineNeeds {

@@ -61,7 +61,10 @@ export function readCause(signs: {
   };
 }
 
-/** `new_demand`: users did not ask about it in the baseline. `lost_content`: they did, and the store covered it. */
+/**
+ * `new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about it, and the
+ * store covered it.
+ */
 export const topicCauses = ['new_demand', 'lost_content'] as const;
 
 export type TopicCause = (typeof topicCauses)[number];

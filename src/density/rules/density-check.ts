@@ -1,4 +1,4 @@
-/** The check `density drift`: fails when live queries are covered worse than in the baseline. */
+/** The check `density drift`: fails if the coverage of live queries is lower than in the baseline. */
 
 import { type CheckOutcome, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
 import { minute, percentage } from '../../core/format.ts';

@@ -11,7 +11,7 @@ export interface CombinedSettings {
 
 export interface CombinedState {
   readonly global: DetectorState;
-  /** In settings order. */
+  /** One entry per monitored region, in settings order. */
   readonly regions: readonly DetectorState[];
 }
 

@@ -193,9 +193,9 @@ export function compareEmbeddings(
     mmdUnbiased: maximumMeanDiscrepancy(distances, gamma).unbiased,
     /** p-value of the permutation test with the bandwidths gamma and 6 gamma. */
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
-    /** In the U form. */
+    /** Computed in the U form. */
     energyDistance: energyDistance(distances).u,
-    /** Uses all rows. */
+    /** Computed from all rows. */
     centroid: centroidShift(reference, current),
     /** Rows used for the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },

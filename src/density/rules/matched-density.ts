@@ -66,7 +66,7 @@ export function matchedDensity(
   const difference = sum / weighted.sessions - usual.mean;
   const error = usual.standardDeviation * Math.sqrt(1 / weighted.sessions + 1 / reference.length);
   return {
-    /** exp(-d): 1 if covered as well as the similar reference queries, lower if covered worse. */
+    /** exp(-d): 1 if coverage equals that of similar reference queries; lower if coverage is lower. */
     density: Math.exp(-difference),
     /** One-sided upper limit with confidence 1 - alpha. */
     upperLimit: Math.exp(-difference - normalQuantile(alpha) * error),

@@ -199,8 +199,8 @@ const GROWTH = 1.1;
 export const GROWTH_DAYS = 14;
 
 /**
- * True if live queries are covered so much better than in the baseline that losing the gain would go unnoticed: density
- * above 1.1 times the baseline on each of the last 14 days. A day without a density breaks the streak.
+ * True if coverage is so far above the baseline that losing the gain would go unnoticed: density above 1.1 times the
+ * baseline on each of the last 14 days. A day without a density breaks the streak.
  *
  * @param dailyDensities in chronological order
  * @param baselineDensity density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat

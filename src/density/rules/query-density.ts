@@ -18,11 +18,11 @@ import { sessionWeights } from './sessions.ts';
 export interface QueryDensity {
   readonly queries: number;
   readonly sessions: number;
-  /** Weighted mean surprise X, in nats: 0.99 in the baseline, higher if covered worse. */
+  /** Weighted mean surprise X, in nats: 0.99 in the baseline, higher if coverage is lower. */
   readonly meanX: number;
   /** Variance of X between sessions. */
   readonly varianceX: number;
-  /** D = exp(0.99 - X): 1 in the baseline, lower if covered worse; from 0.027 to 2.69. */
+  /** D = exp(0.99 - X): 1 in the baseline, lower if coverage is lower; from 0.027 to 2.69. */
   readonly density: number;
   readonly uncovered: UncoveredShare;
   /** Region numbers with queries, ascending. */
@@ -134,7 +134,7 @@ export function densityOf(meanX: number): number {
 }
 
 /**
- * Variance of X between sessions that are covered as in the baseline.
+ * Variance of X between sessions with baseline coverage.
  *
  * @param phi overdispersion of the baseline, >= 1
  */
@@ -216,8 +216,9 @@ export const DENSITY_THRESHOLD = 0.95;
 
 /**
  * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
- * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries that are covered as
- * well as the reference queries. It is slightly above 1, because few reference queries leave few ranks below them.
+ * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries whose coverage equals
+ * the coverage of the reference queries. It is slightly above 1, because few reference queries leave few ranks below
+ * them.
  *
  * e = sum share^2 / N over the score lists of the percentiles. It is the error of percentiles estimated from N
  * reference queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally
@@ -265,13 +266,13 @@ export interface ScorePair {
 }
 
 export interface RepeatDensity {
-  /** exp(-mean change of surprise): 1 in the baseline, lower if covered worse. */
+  /** exp(-mean change of surprise): 1 in the baseline, lower if coverage is lower. */
   readonly density: number;
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
   readonly queries: number;
-  /** Number of queries covered worse than in the baseline. */
+  /** Number of queries whose coverage is lower than in the baseline. */
   readonly dropped: number;
 }
 

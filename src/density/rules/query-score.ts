@@ -176,7 +176,7 @@ export function tiedRanks(
 }
 
 /**
- * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best covered queries; 0.99 on
+ * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best-covered queries; 0.99 on
  * average over the baseline. Using only the last tied rank would make repeated queries look better covered.
  */
 export function surpriseOf({ first, last, of }: TiedRanks): number {

@@ -1,6 +1,6 @@
 /**
- * Gives each session one vote: its queries share it equally, or a subsample is selected with equal probability for each
- * session.
+ * Assigns each session one vote. The queries of the session share the vote equally, or a subsample of sessions is
+ * selected with equal probability.
  */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
@@ -98,7 +98,7 @@ function areRepeats(rows: Float32Array, i: number, j: number, columns: number): 
 function rootOf(parents: Int32Array, member: number): number {
   let root = member;
   while (parents[root] !== root) {
-    // Each step halves the path for the next search.
+    // Halves the path, so that the next search is faster.
     parents[root] = parents[parents[root] ?? root] ?? root;
     root = parents[root] ?? root;
   }

@@ -62,7 +62,7 @@ export interface BaselineProgress {
   readonly problem: InsufficientBaseline['of'] | null;
 }
 
-/** Stored as JSON. */
+/** State of the alert, stored as JSON. */
 export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
@@ -124,7 +124,7 @@ export interface RepeatedSearches extends Replay {
 
 /** What happened since the last step. */
 export type WatchObservation =
-  /** No change, but more of the fingerprint became known. */
+  /** The measurement did not change, but more fields of the fingerprint became known. */
   | { readonly kind: 'measurement_identified'; readonly fingerprint: MeasurementFingerprint }
   | {
       readonly kind: 'measurement_changed';
@@ -155,7 +155,7 @@ export type WatchObservation =
 /** Manual request for a new baseline. */
 export interface RebaselineRequest {
   readonly at: Date;
-  /** Shown to users and stored with the event. */
+  /** Reason that is shown to users and stored with the event. */
   readonly reason: string | null;
   /** Ignores traffic before this time; null uses the latest traffic. */
   readonly since: Date | null;

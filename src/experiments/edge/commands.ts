@@ -1,4 +1,4 @@
-/** `recalld shadow` and `recalld variants`: compare candidates with what serves users. */
+/** `recalld shadow` and `recalld variants`: compare candidates with the retriever or arm that serves users. */
 
 import type { Command } from 'commander';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';

@@ -1,4 +1,4 @@
-/** What is known of the shadows and variants of a pipeline, for a colleague who is to decide. */
+/** Page with the evidence on the shadows and variants of a pipeline, for the person who decides. */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Content, PageContent } from '../../report/model/content.ts';
@@ -26,7 +26,7 @@ export async function readExperimentsPage(context: Context, name: string, showsT
     }
   }
   const plan = context.variantPlans.find(({ pipeline }) => pipeline === name);
-  // Null where the pipeline compares none.
+  // Null if the pipeline has no such comparison.
   return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(context, plan) };
 }
 

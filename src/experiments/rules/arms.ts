@@ -32,14 +32,14 @@ export interface UsedQuery extends ArmQuery {
   readonly negative: number;
 }
 
-/** A judged live query; its probability is of being sampled and selected for judging. */
+/** A judged live query; its probability is the probability that it is sampled and selected for judging. */
 export interface GradedQuery extends ArmQuery {
   readonly score: number;
 }
 
 /** Key for the sums of a measure of an arm. */
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
-/** Key for the number of sessions of an arm that were sampled by chance alone, which have a known split. */
+/** Key for the number of randomly sampled sessions in an arm, whose expected split is known. */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
 
 interface Session {

@@ -26,8 +26,8 @@ export function levelOfTest(test: number, comparisons: number): number {
 /**
  * Returns true if a test should run: at 1, 2, 4, 8, ... runs of a version.
  *
- * @param runs of the version
- * @param tests of the version so far
+ * @param runs number of runs of the version
+ * @param tests number of tests of the version so far
  */
 export function isTestDue(runs: number, tests: number): boolean {
   return runs >= 2 ** tests && tests < MAX_TESTS;
@@ -82,7 +82,7 @@ export function statusOfTests<Test extends GoldenTest>(
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *
  * @param tests in order
- * @param difference to detect, > 0
+ * @param difference difference to detect, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function evidenceOfTests(tests: readonly GoldenTest[], difference: number, comparisons: number): Evidence {

@@ -40,7 +40,7 @@ export function scorePair(
 export interface LivePair extends GradedPair {
   /** Random number of its session, which identifies the session. */
   readonly cluster: number;
-  /** Probability of being sampled and selected for judging. */
+  /** Probability that the query is sampled and selected for judging. */
   readonly probability: number;
 }
 
@@ -66,7 +66,7 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
 }
 
 interface PairsStatus extends DaysStatus {
-  /** Difference detectable by now with 80 % power; null with too little data. */
+  /** Difference that the current data detects with 80 % power; null if there is too little data. */
   readonly smallestDetectableDifference: number | null;
   readonly evidence: Evidence;
 }
@@ -83,7 +83,7 @@ const MAX_DAYS = 36_500;
  * estimate the variance, the bounds of the day before remain.
  *
  * @param days in order
- * @param difference to detect, > 0
+ * @param difference difference to detect, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
 export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): PairsStatus {
@@ -110,7 +110,7 @@ interface Spread {
   readonly alpha: number;
 }
 
-/** Returns the true difference that is detectable by now with this probability. */
+/** Returns the true difference that the current data detects with this probability. */
 function detectable({ variance, scale, alpha }: Spread, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
   return high + normalQuantile(power) * Math.sqrt(variance);
@@ -121,7 +121,7 @@ function detectable({ variance, scale, alpha }: Spread, power: number): number {
  * to be too small. If future days resemble past days, the variance falls with their number.
  *
  * @param days ascending
- * @param difference to detect, > 0
+ * @param difference difference to detect, > 0
  */
 export function evidenceOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): Evidence {
   const [first, last] = [days[0], days.at(-1)];
@@ -190,7 +190,7 @@ export interface WeightedSums {
  * for as many yes/no trials as there are effective sessions (Kish, (sum W)^2 / sum W^2): no variable in [0, 1] with
  * this mean has a larger variance.
  *
- * @param sum of weight times value
+ * @param sum sum of weight times value
  * @returns null without queries
  */
 export function weightedShare({ n, weights, squares }: WeightedSums, sum: number): WeightedShare | null {

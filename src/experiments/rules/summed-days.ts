@@ -1,6 +1,6 @@
 /**
  * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid however
- * often people look. Days are summed once; the verdict is recomputed from the sums.
+ * often people check the results. Days are summed once; the verdict is recomputed from the sums.
  */
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';

@@ -15,7 +15,7 @@ export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
 /**
  * Probability that an equal candidate is ever reported as a regression or an improvement, however long and often people
- * look.
+ * check the results.
  */
 export const FALSE_CALLS = 0.01;
 /**

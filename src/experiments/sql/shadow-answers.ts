@@ -12,7 +12,7 @@ export interface UnaskedQuery {
   readonly receivedAt: Date;
   /** Random number of its session, which identifies the session. */
   readonly cluster: number;
-  /** Probability of being sampled and sent to the shadow. */
+  /** Probability that the query is sampled and sent to the shadow. */
   readonly probability: number;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;

@@ -70,7 +70,7 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
     }
   }
   return {
-    /** Ids in the given order. */
+    /** Ids of the chosen runs, in the given order. */
     kept,
     excluded,
   };

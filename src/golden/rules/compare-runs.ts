@@ -76,7 +76,7 @@ export interface SegmentComparison {
   /** `all`, or the name of a segment. */
   readonly segment: string;
   readonly n: number;
-  /** In key order. */
+  /** Metrics in key order. */
   readonly metrics: readonly MetricComparison[];
   /** Key of the metric that decides the verdict, such as `ndcg@10`; the other metrics are context. */
   readonly primary: string;

@@ -2,7 +2,7 @@
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
 import type { ImportSummary } from './golden-set.ts';
 
-/** In the order of the report. `{n}` and `{first}` are placeholders. */
+/** Sentences by kind, in the order of the report. `{n}` and `{first}` are placeholders. */
 const sentences = [
   [
     'document_empty',

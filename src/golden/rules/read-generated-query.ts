@@ -7,7 +7,7 @@ type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
   /** The model found no question, or refused. */
   | { readonly kind: 'none' }
-  /** `problem` follows `That is not usable: `. */
+  /** `problem` completes the sentence `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**

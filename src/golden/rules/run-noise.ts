@@ -77,7 +77,7 @@ export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
 export interface Reruns {
   readonly noise: NoiseTable;
-  /** In query order; null without reruns. */
+  /** Mean scores in query order; null if there were no reruns. */
   readonly means: MeanScores | null;
 }
 

@@ -25,7 +25,7 @@ export const ANSWER = 'answer';
 export interface StageStep {
   /** `words and vectors` for two parallel stages. */
   readonly name: string;
-  /** Relevant documents that the step passes on; for the final results, those in the first k. */
+  /** Relevant documents that the step passes on; for the final results, relevant documents in the first k. */
   readonly recall: MetricSummary;
   /**
    * Relevant documents that the previous step had and neither this step nor a later one has; for the first step,
@@ -40,14 +40,14 @@ export interface StageStep {
 }
 
 export interface MovedQueries {
-  /** Queries without a relevant document among the first k before this step, and with one after it. */
+  /** Queries that have no relevant document among the first k before this step, but have one after it. */
   readonly in: number;
   readonly out: number;
-  /** Hit rate after minus hit rate before, with its interval (Newcombe). */
+  /** Change of the hit rate in this step, with its interval (Newcombe). */
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Two-sided p that the difference is chance (McNemar, exact). */
+  /** Two-sided p-value of the difference (McNemar, exact). */
   readonly p: number;
 }
 
@@ -144,7 +144,7 @@ export function failedShare(outcomes: OutcomeCounts): number {
   return total === 0 ? 0 : failed / total;
 }
 
-/** `full`: every query of the set; `sentinel`: a few representative ones, between two full runs. */
+/** `full`: every query of the set; `sentinel`: a few representative queries, between two full runs. */
 export type RunPurpose = 'full' | 'sentinel';
 
 export interface NewRun {
@@ -219,13 +219,13 @@ export interface FalseAnswer {
   readonly query: string;
   /** Number of documents above `maxScore`. */
   readonly documents: number;
-  /** The highest of their scores; null if the retriever returns none. */
+  /** The highest score of these documents; null if the retriever returns no scores. */
   readonly score: number | null;
 }
 
 /** Results of a run for queries without an answer. */
 export interface NoAnswerResults {
-  /** Number of all such queries, including failed ones. */
+  /** Number of unanswerable queries, including failed queries. */
   readonly asked: number;
   /** Number of failed queries: an error is not an empty result. */
   readonly failed: number;

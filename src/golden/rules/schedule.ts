@@ -11,7 +11,7 @@ export interface QuietHours {
 }
 
 /**
- * True if an instant is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
+ * True if the time is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
  *
  * Wall clock time in the time zone counts: when clocks go back, the repeated hour is quiet twice; the hour skipped in
  * spring never occurs.

@@ -18,7 +18,7 @@ import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
 export const FALSE_ANSWERS = 'false_answer_ratio';
-/** Recall of the first stage; its details list what every stage keeps and loses. */
+/** Recall of the first stage; the details list the documents kept and lost by every stage. */
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
@@ -39,7 +39,7 @@ const RECENT = 5;
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // Not stopped halfway: each set needs only a few statements, and the next checks need all of them.
+  // The loop is not interrupted: each set needs only a few statements, and the next checks need all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {

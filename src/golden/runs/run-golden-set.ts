@@ -21,8 +21,8 @@ const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * The rest of the run: `more` unclaimed batches, only batches that `others` hold, or `nothing`, so that the run can be
- * ended.
+ * What remains of the run. `more`: unclaimed batches. `others`: only batches claimed by other workers. `nothing`: the
+ * run can be ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 

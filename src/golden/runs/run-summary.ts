@@ -19,7 +19,7 @@ import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
 import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
-/** The fields of the run alone; comparisons are computed only for callers that read them. */
+/** Returns only the fields of the run; comparisons are computed when a caller reads them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
 const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
@@ -64,7 +64,10 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/** Like `summarizeRun`, but a running run has the scores of the queries answered so far, and no verdict. */
+/**
+ * Like `summarizeRun`, but for a run in progress: with the scores of the queries answered so far, and without a
+ * verdict.
+ */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,

@@ -155,7 +155,7 @@ const IDLE_CONNECTION_MS = 60_000;
 /**
  * Sets the time limit in each transaction, because poolers reject it as a connection option.
  *
- * @param route if its first way fails in a manner in which the second may not, the second is used from then on
+ * @param route the two ways to connect; if the first way fails and the second may work, the second is used from then on
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
   const sockets = new Set<Socket>();

@@ -29,27 +29,27 @@ import type { HistoricRun } from '../../sql/run-results.ts';
 
 export interface GoldenPageData {
   readonly pipeline: string;
-  /** Sets of the config, and others that ran manually. */
+  /** Golden sets in the config, and other sets that ran manually. */
   readonly sets: readonly string[];
-  /** Null without a golden set. */
+  /** Null if the pipeline has no golden set. */
   readonly shown: ShownSet | null;
 }
 
 interface ShownSet {
   readonly goldenSet: string;
   readonly cron: string | null;
-  /** By measure, within the time range. */
+  /** Series by measure, within the time range. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
   /** A page of the runs within the time range, oldest first. */
   readonly runs: readonly HistoricRun[];
-  /** Value of the URL parameter that shows the page before; null on the first page. */
+  /** Value of the URL parameter that shows the previous page; null on the first page. */
   readonly older: string | null;
   readonly baseline: GoldenBaseline | null;
-  /** Incident of the pipeline at the end of the time range; null without one. */
+  /** Incident of the pipeline at the end of the time range; null if there is none. */
   readonly diagnosis: Incident | null;
-  /** Within the time range, oldest first. */
+  /** Deployments within the time range, oldest first. */
   readonly deployments: readonly Deployment[];
-  /** Score thresholds of the config, by measure. */
+  /** Configured score thresholds, by measure. */
   readonly floors: ReadonlyMap<string, TrendLevel>;
 }
 
@@ -170,7 +170,7 @@ function score({ scores }: HistoricRun, measure: Measure): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ciLow, found.ciHigh);
 }
 
-/** The verdict of a completed run, else its status. */
+/** The verdict of a completed run, or the status of any other run. */
 function outcome({ status, verdicts }: HistoricRun): ContentNode {
   if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
   return badge(status === 'completed' ? 'no checks' : status, runTones[status]);

@@ -28,7 +28,7 @@ import { chartedOfRun, QUERIES_EXPLAINED, type RunPageData } from './run-page.ts
 const PAGE_SIZE = 25;
 
 /**
- * @param against the run that its queries are compared with; null without one
+ * @param against the run with which its queries are compared; null if there is none
  * @param isFailing true if the queries that dropped most are shown first
  */
 async function readQueryTable(
@@ -124,7 +124,7 @@ function startOf(before: string | undefined): Date | null {
   return Number.isNaN(at.getTime()) ? null : at;
 }
 
-/** Runs before the run that its trend shows. */
+/** Number of earlier runs in the trend of a run. */
 const RUNS_BEFORE = 16;
 
 export async function readRunPage(
@@ -139,7 +139,7 @@ export async function readRunPage(
   const run = await findRun(runs, runId);
   const { pipeline, goldenSet } = run;
   const previous = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
-  // The trend includes the time before the run, and with it a drop.
+  // The trend includes the time before the run, so that a drop is visible.
   const earliest = previous.at(-1)?.startedAt ?? run.startedAt;
   const from = earliest < range.from ? earliest : range.from;
   const [last] = previous;
@@ -220,8 +220,8 @@ export async function readQueryPage(
 const WORDS_LIMIT_MS = 2000;
 
 /**
- * Returns the first words of the documents of both sides and of missed ones: from an answer requested now, else from stored
- * texts or, if the store is queried anyway, from the store.
+ * Returns the first words of the documents on both sides and of missed documents. Uses the response to a new request if
+ * there is one, otherwise stored texts or, if the store is queried anyway, the store.
  */
 async function wordsOf(
   { db, pipelines }: Context,
@@ -282,7 +282,7 @@ async function comparedWith(
   return found ?? null;
 }
 
-/** Returns the last good run of the set before an incident; null without one, or when it was deleted. */
+/** Returns the last good run of the set before an incident; null if there is none or it was deleted. */
 async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
   const id = incident?.referenceRunId ?? null;
   const found = id === null ? null : await runs.find(id);

@@ -9,13 +9,13 @@ import type { FoundFixes } from '../../sets/label-fixes.ts';
 export interface LabelsPageData {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** From the latest completed run; null while there is none. */
+  /** Label state in the latest completed run; null if there is none. */
   readonly known: {
     readonly runId: string;
     readonly labels: readonly StaleLabel[];
     readonly gap: string | null;
   } | null;
-  /** Null until they are requested. */
+  /** Proposals; null until they are requested. */
   readonly found: FoundFixes | null;
 }
 

@@ -32,7 +32,7 @@ import { type QueryPageData, type QuerySide, type RankedDocument, sideBySide } f
 import { difference } from './query-table.ts';
 import { queryVerdict } from './query-verdict.ts';
 
-/** A longer text is cut in the title and shown in full below it. */
+/** A longer text is truncated in the title and shown in full below. */
 const MAX_TITLE = 140;
 
 export function queryPage(data: QueryPageData): PageContent {
@@ -160,7 +160,7 @@ function scoresTable({ after, before }: QueryPageData): Table {
   );
 }
 
-/** @param move describes how a document moved; null without an earlier run */
+/** @param move describes how a document moved; null if there is no earlier run */
 function documents(
   caption: string,
   { answer, run }: QuerySide,

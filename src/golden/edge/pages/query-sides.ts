@@ -6,7 +6,7 @@ import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
 
 export interface QuerySide {
   readonly run: GoldenRun;
-  /** Null when the run has no answer. */
+  /** Null if the run has no answer to the query. */
   readonly answer: QueryAnswer | null;
   /** By metric key. */
   readonly scores: Readonly<Record<string, number>>;
@@ -14,18 +14,18 @@ export interface QuerySide {
 
 export interface QueryPageData {
   readonly query: GoldenQuery;
-  /** False when the config forbids showing texts of this pipeline. */
+  /** False if the config forbids showing the texts of this pipeline. */
   readonly showsText: boolean;
   /** First words of documents, by id. */
   readonly words: ReadonlyMap<string, string>;
   readonly after: QuerySide;
-  /** Null without a run to compare with. */
+  /** Null if there is no run to compare with. */
   readonly before: QuerySide | null;
-  /** Judged documents that left the store. */
+  /** Judged documents that are no longer in the store. */
   readonly stale: ReadonlySet<string>;
   /** Why relevant documents are missed, determined while the page is built; null unless requested. */
   readonly explained: readonly Explained[] | null;
-  /** The incident that the run was part of; null for none. */
+  /** The incident that the run was part of; null if there is none. */
   readonly incident: Incident | null;
 }
 
@@ -34,16 +34,16 @@ export interface RankedDocument {
   /** From 1. */
   readonly rank: number;
   readonly score: number | null;
-  /** Null when it is unjudged for this query. */
+  /** Grade of the document; null if it is unjudged for this query. */
   readonly grade: number | null;
-  /** Its rank on the other side; null when it is absent there. */
+  /** Rank of the document on the other side; null if it is absent there. */
   readonly otherRank: number | null;
 }
 
 /**
  * A repeated document counts at its first rank.
  *
- * @returns in `missed`, documents with a grade above 0 that are not returned now, the highest grade first
+ * @returns in `missed`, documents with a grade above 0 that are no longer returned, highest grade first
  */
 export function sideBySide(
   before: readonly RetrievedDocument[],

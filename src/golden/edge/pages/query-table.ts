@@ -22,11 +22,11 @@ import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 
 export interface QueryRow {
   readonly id: string;
-  /** Null when texts must not be shown. */
+  /** Query text; null if texts must not be shown. */
   readonly text: string | null;
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** Score in the compared run; null without one. */
+  /** Score in the compared run; null if there is no such run. */
   readonly before: number | null;
   readonly staleDocuments: number;
 }
@@ -42,9 +42,9 @@ export interface QueryTableData {
   /** From 1. */
   readonly page: number;
   readonly pageSize: number;
-  /** The run that it is compared with; null without one. */
+  /** The run with which this run is compared; null if there is none. */
   readonly against: string | null;
-  /** The compared run if the URL names it. */
+  /** The compared run, if it is specified in the URL. */
   readonly chosenAgainst: string | null;
 }
 

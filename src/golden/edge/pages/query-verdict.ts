@@ -8,10 +8,10 @@ import type { Content } from '../../../report/model/content.ts';
 import { documentId, link, paragraph, strong, styledParagraph } from '../../../report/model/show.ts';
 import type { QueryPageData, RankedDocument, sideBySide } from './query-sides.ts';
 
-/** Documents named in a sentence. */
+/** Maximum number of documents that a sentence names. */
 const MAX_NAMED = 3;
 
-/** @param incident the incident that the run was part of; null for none */
+/** @param incident the incident that the run was part of; null if there is none */
 export function queryVerdict(
   data: QueryPageData,
   sides: ReturnType<typeof sideBySide>,
@@ -77,7 +77,7 @@ function sentence(
   ];
 }
 
-/** Explains missed documents, by the explanations if they were requested, and names the cause of the incident. */
+/** Explains missed documents, using the explanations if they were requested, and names the cause of the incident. */
 function reasonsOf(
   { stale, explained }: QueryPageData,
   { missed }: ReturnType<typeof sideBySide>,

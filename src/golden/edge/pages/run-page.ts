@@ -44,28 +44,28 @@ import { stagesSection } from './stages.ts';
 export interface RunPageData {
   readonly run: GoldenRun;
   readonly summary: RunSummaryJson;
-  /** The completed run before it; null for the first one. */
+  /** The previous completed run; null for the first run. */
   readonly previous: PreviousRun | null;
   /** Start of the trend, which includes earlier runs. */
   readonly from: Date;
   /** By measure. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** Around the run, oldest first. */
+  /** Runs before and after the run, oldest first. */
   readonly deployments: readonly Deployment[];
   readonly notes: readonly Annotation[];
-  /** Null when it is not the pinned baseline. */
+  /** Null if the run is not the pinned baseline. */
   readonly baseline: GoldenBaseline | null;
-  /** Incident that the run was part of; null for none. */
+  /** Incident that the run was part of; null if there is none. */
   readonly diagnosis: Incident | null;
   readonly queries: QueryTableData;
   /** Why relevant documents were missed, determined while the page is built; null unless requested. */
   readonly explained: ExplainedRun | null;
 }
 
-/** Each takes about five requests to the retriever. */
+/** Each explanation takes about five requests to the retriever. */
 export const QUERIES_EXPLAINED = 20;
 
-/** The two most informative measures. */
+/** The two most informative measures of a run. */
 export const chartedOfRun = charted.slice(0, 2);
 
 export function runPage(data: RunPageData): PageContent {

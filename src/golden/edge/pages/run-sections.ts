@@ -64,7 +64,7 @@ function outcomes({ queries, no_answer: none }: RunSummaryJson): string {
   return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
-/** A longer table would hide the scores. */
+/** Maximum number of rows; a longer table would hide the scores. */
 const MAX_FORBIDDEN = 50;
 
 const worstFirst: readonly Verdict[] = ['critical', 'warning', 'no_data', 'ok'];
@@ -120,7 +120,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   );
 }
 
-/** The completed run before another one. */
+/** The completed run before another run. */
 export interface PreviousRun {
   readonly runId: string;
   readonly scores: readonly SegmentScore[];
@@ -269,7 +269,7 @@ export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): Content
   return badge(verdict.replace('_', ' '), tones[verdict]);
 }
 
-/** The most informative first. */
+/** Measures, the most informative first. */
 const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'dcg', 'cg', 'unjudged'];
 
 function placeOf(key: string): number {

@@ -89,7 +89,7 @@ function largestCutoff(scores: readonly SegmentScore[]): number {
   return Math.max(0, ...scores.map(({ k }) => k));
 }
 
-/** Over all queries. */
+/** Scores over all queries. */
 function scoreOf(
   scores: readonly SegmentScore[],
   measure: SegmentScore['measure'],

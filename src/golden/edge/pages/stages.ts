@@ -1,4 +1,4 @@
-/** Section on what the stages of the retriever keep and lose of the relevant documents of a run. */
+/** Section that shows how many relevant documents each retriever stage keeps and loses in a run. */
 import { count, formatValue, plural } from '../../../core/format.ts';
 import type { PartsChart } from '../../../report/model/charts.ts';
 import type { Content } from '../../../report/model/content.ts';
@@ -44,7 +44,7 @@ function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): strin
   return `${count(moved.in)} in, ${count(moved.out)} out: hit rate ${shown} (${low} to ${high}, p ${formatValue(p, 'p')})`;
 }
 
-/** Bar with what was found, then what each stage lost, from the last stage to the first. */
+/** Bar with the share of documents found, then the shares lost by each stage, from the last stage to the first. */
 function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {
