@@ -10,6 +10,7 @@ import { Marked } from 'marked';
 import { checksPage, readChecksPage } from '../../checks/edge/checks-page.ts';
 import { type Context, onReplica } from '../../core/context.ts';
 import { type ErrorCode, RecalldError } from '../../core/errors.ts';
+import { ALL_SEGMENT } from '../../core/model.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts';
 import { densityPage } from '../../density/edge/density-page.ts';
@@ -29,7 +30,7 @@ import { findIncident, markCause } from '../../incidents/diagnosis/edge/routes.t
 import { causes } from '../../incidents/diagnosis/rules/cause.ts';
 import { silenceLengths } from '../../incidents/notifications/edge/silence-panel.ts';
 import { addSilence, endSilence } from '../../incidents/notifications/silences.ts';
-import { indexPage } from '../../index/truth/edge/index-page.ts';
+import { indexCharts, indexPage } from '../../index/truth/edge/index-page.ts';
 import { readIndexPage } from '../../index/truth/index-reads.ts';
 import { judgePage, readJudgePage, storeGrade } from '../../judging/edge/judge-page.ts';
 import { type AnnotationSubject, annotationSubjects } from '../../live/deployments/deployments.ts';
@@ -266,10 +267,13 @@ const pages: Readonly<Record<string, Show>> = {
   },
   '/pipelines/:pipeline/traffic': async (context, frame, { pipeline }) =>
     trafficPage(await readTrafficPage(context, pipelineOf(context, pipeline), frame.range)),
-  '/pipelines/:pipeline/index': async (context, _frame, { pipeline }, _query, isAsked) => {
+  '/pipelines/:pipeline/index': async (context, frame, { pipeline }, _query, isAsked) => {
     const { name } = pipelineOf(context, pipeline);
+    const { from, until } = frame.range;
+    const series = { pipeline: name, segment: ALL_SEGMENT, measures: indexCharts };
+    const trends = await context.reads.measurements.trends(series, from, until);
     const isIndexed = context.indexPlans.some((plan) => plan.pipeline === name);
-    return indexPage(await readIndexPage(context, name, isIndexed, isAsked));
+    return indexPage(await readIndexPage(context, name, isIndexed, isAsked), trends);
   },
   '/pipelines/:pipeline/judge': async (context, frame, { pipeline }, query) => {
     const { name } = pipelineOf(context, pipeline);

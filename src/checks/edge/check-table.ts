@@ -1,7 +1,8 @@
 /** Table of configured checks: verdict, explanation, and time of the last change. */
-import type { Unit } from '../../core/format.ts';
-import { measureRow } from '../../measures/rules/measure-table.ts';
+import { formatValue, type Unit } from '../../core/format.ts';
+import { isThresholdMeasure, measureRow, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import { checkHistory, pipelinePath } from '../../report/console/links.ts';
+import type { TrendLevel } from '../../report/model/charts.ts';
 import type { Table } from '../../report/model/content.ts';
 import { age, link, missing, note, quiet, table, time, value, verdictBadge, why } from '../../report/model/show.ts';
 import type { CheckState } from '../rules/check-state.ts';
@@ -50,6 +51,13 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
 export function unitOf({ kind, measure }: Pick<CheckState, 'kind' | 'measure'>): Unit {
   if (kind === 'threshold') return measureRow(measure).scale;
   return kind === 'stale_labels' ? 'share' : kind === 'forbidden_results' ? 'count' : 'score';
+}
+
+/** The threshold of a check as a line of a chart: `critical below 0.7`. */
+export function levelOf({ kind, measure, severity, threshold }: CheckState): TrendLevel {
+  const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
+  const text = `${severity} ${worse} ${formatValue(threshold, unitOf({ kind, measure }))}`;
+  return { value: threshold, text, isThreshold: true };
 }
 
 function whyOf({ explanation, isTooOld, evaluatedAt, goldenSet }: CheckState): string {

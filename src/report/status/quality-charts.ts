@@ -1,14 +1,14 @@
 /** The four charts that show at a glance how good a pipeline is: golden quality, live relevance, coverage, and errors. */
+import { levelOf } from '../../checks/edge/check-table.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import type { Context } from '../../core/context.ts';
-import { formatValue } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { densityLevels } from '../../density/edge/sections.ts';
 import { goldenChart } from '../../golden/edge/pages/golden-page.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
-import { isThresholdMeasure, measureRow, thresholdPolicy } from '../../measures/rules/measure-table.ts';
+import { measureRow } from '../../measures/rules/measure-table.ts';
 import type { TimeRange } from '../console/links.ts';
-import { shownFrom, type TrendChart, type TrendLevel, type TrendPoint } from '../model/charts.ts';
+import { shownFrom, type TrendChart, type TrendPoint } from '../model/charts.ts';
 import { measureChart } from '../model/measures.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 
@@ -107,11 +107,4 @@ export function qualityCharts(
       ? chart(ERRORS, pointsOf(ERRORS), 'No live queries in this time.')
       : chart(LATENCY, latency, 'No golden run completed in this time.'),
   ];
-}
-
-/** `critical below 0.7` */
-function levelOf({ kind, measure, severity, threshold }: CheckState): TrendLevel {
-  const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
-  const unit = kind === 'floor' ? 'score' : measureRow(measure).scale;
-  return { value: threshold, text: `${severity} ${worse} ${formatValue(threshold, unit)}`, isThreshold: true };
 }

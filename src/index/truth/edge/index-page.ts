@@ -1,10 +1,11 @@
 /** Console page *Index*: the store of a pipeline compared with its manifest, with the ids of the findings. */
 import { count, interval, percentage, plural } from '../../../core/format.ts';
-import { deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
+import { deploymentMark, deploymentTable } from '../../../live/deployments/edge/deployments-page.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
+import type { TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, ContentNode, PageContent, Section, Table } from '../../../report/model/content.ts';
-import { latestAge, latestSize, latestValue, segmentColumn } from '../../../report/model/measures.ts';
+import { latestAge, latestSize, latestValue, measureChart, segmentColumn } from '../../../report/model/measures.ts';
 import {
   age,
   ask,
@@ -12,6 +13,7 @@ import {
   empty,
   fact,
   facts,
+  group,
   lead,
   link,
   more,
@@ -38,13 +40,24 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
   late: { title: 'Late', lead: 'Tracked changes that have not arrived within late_after.' },
 };
 
-export function indexPage(data: IndexPageData): PageContent {
+/** Measures of the index that have a chart once they have values. */
+export const indexCharts = [
+  'store_vectors',
+  'ann_recall',
+  'index_missing_ratio',
+  'index_orphaned_ratio',
+  'index_superseded_ratio',
+  'index_lag_seconds',
+] as const;
+
+/** @param trends points by measure within the time range of the page */
+export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, readonly TrendPoint[]>): PageContent {
   const { pipeline, found, leaks, deployments, returned, isDrawn } = data;
+  const charted = indexCharts.filter((measure) => (trends.get(measure)?.length ?? 0) > 0);
   return {
     title: 'Index',
     pipeline,
     section: 'index',
-    hasRange: false,
     content: [
       section(
         'index',
@@ -53,6 +66,23 @@ export function indexPage(data: IndexPageData): PageContent {
         status(data),
       ),
       leaks.length > 0 && leaked(leaks),
+      charted.length > 0 &&
+        section(
+          'trends',
+          'Over time',
+          { lead: 'Numbered lines are deployments.' },
+          group(
+            'charts',
+            charted.map((measure, index) =>
+              measureChart(measure, trends.get(measure) ?? [], {
+                marks: deployments.map(deploymentMark).toReversed(),
+                hasMarkList: index === 0,
+                limits: [0, measureRow(measure).scale === 'share' ? 1 : null],
+                empty: '',
+              }),
+            ),
+          ),
+        ),
       foundSections(found),
       returned.hubs !== null &&
         hubsSection(

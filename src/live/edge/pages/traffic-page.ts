@@ -1,4 +1,5 @@
 /** The page of live traffic and feedback. */
+import { levelOf } from '../../../checks/edge/check-table.ts';
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { inReadingOrder } from '../../../measures/shown-measures.ts';
@@ -25,7 +26,7 @@ import type { UncheckedReason } from '../../rules/isolation.ts';
 import type { MeasuredStage } from '../../rules/live-stages.ts';
 import type { TrafficBucket } from '../../sql/live-samples.ts';
 import { violatingDocuments } from '../violating-documents.ts';
-import { type readTrafficPage, trafficCharts } from './traffic-reads.ts';
+import { feedbackCharts, type readTrafficPage, trafficCharts } from './traffic-reads.ts';
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
 
@@ -39,7 +40,7 @@ const bySegment: ReadonlySet<string> = new Set([
 ]);
 
 export function trafficPage(data: TrafficPageData): PageContent {
-  const { pipeline, buckets, series, latest, deployments } = data;
+  const { pipeline, buckets, latest, deployments } = data;
   const marks = deployments.map(deploymentMark);
   const total = buckets.reduce((sum, { outcomes }) => sum + totalOf(outcomes), 0);
   return {
@@ -63,13 +64,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
         group(
           'charts',
           total > 0 && { ...volume(data), marks },
-          trafficCharts.map((measure) =>
-            measureChart(measure, series.get(measure) ?? [], {
-              marks,
-              limits: [0, 1],
-              empty: 'No measurements in this period.',
-            }),
-          ),
+          trafficCharts.map((measure) => shareChart(data, measure)),
         ),
       ),
       data.isolation !== null && isolationSection(data.isolation),
@@ -126,6 +121,19 @@ function totalOf(outcomes: TrafficBucket['outcomes']): number {
   return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
 }
 
+/** A share over time with the thresholds of its checks. The chart of live queries lists the deployments. */
+function shareChart({ series, deployments, checks }: TrafficPageData, measure: string): TrendChart {
+  return measureChart(measure, series.get(measure) ?? [], {
+    marks: deployments.map(deploymentMark),
+    hasMarkList: false,
+    levels: checks.flatMap((check) =>
+      check.measure === measure && check.kind === 'threshold' ? [levelOf(check)] : [],
+    ),
+    limits: [0, 1],
+    empty: 'No measurements in this period.',
+  });
+}
+
 /** Fills buckets without queries with 0, so that gaps in traffic are visible. */
 function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): TrendChart {
   const step = bucketSeconds * 1000;
@@ -154,11 +162,19 @@ function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): Trend
   };
 }
 
-function feedback({ feedback: { kinds, opinions }, isFeedbackCut }: TrafficPageData): Section {
+function feedback(data: TrafficPageData): Section {
+  const { feedback: given, series, isFeedbackCut } = data;
+  const { kinds, opinions } = given;
+  const charted = feedbackCharts.filter((measure) => (series.get(measure)?.length ?? 0) > 0);
   return section(
     'feedback',
     'Feedback',
     { lead: isFeedbackCut ? 'In the last seven days of this period.' : 'In this period.' },
+    charted.length > 0 &&
+      group(
+        'charts',
+        charted.map((measure) => shareChart(data, measure)),
+      ),
     kinds.length === 0
       ? empty('No feedback in this period.', 'Send thumbs, ratings and clicks to `POST /v1/feedback`.')
       : group(

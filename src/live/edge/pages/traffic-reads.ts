@@ -14,8 +14,9 @@ import { showsTextOf } from '../../../report/console/shows-text.ts';
 import { readStatus } from '../../../report/status/read-status.ts';
 import { summarizeAllFeedback } from '../live-routes.ts';
 
-/** Live traffic measures that have a chart. */
-export const trafficCharts = ['zero_results_ratio', 'error_ratio', 'clicked_query_ratio'] as const;
+/** Measures of live traffic, and of feedback, that have a chart. */
+export const trafficCharts = ['zero_results_ratio', 'error_ratio'] as const;
+export const feedbackCharts = ['feedback_positive_ratio', 'clicked_query_ratio'] as const;
 
 const BINS = 40;
 const MAX_TOPICS = 20;
@@ -100,7 +101,11 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
   const [status, buckets, series, [feedback], deployments, isolation] = await Promise.all([
     readStatus(onReplica(context), watched),
     reads.live.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
-    reads.measurements.trends({ pipeline, segment: ALL_SEGMENT, measures: trafficCharts }, from, until),
+    reads.measurements.trends(
+      { pipeline, segment: ALL_SEGMENT, measures: [...trafficCharts, ...feedbackCharts] },
+      from,
+      until,
+    ),
     summarizeAllFeedback(onReplica(context), pipeline, { from: feedbackFrom, until }),
     deploymentsWithin(context, pipeline, from, until),
     readIsolation(onReplica(context), watched, range),
@@ -113,6 +118,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     series,
     /** Latest measurements of all segments. */
     latest: status.measurements,
+    checks: status.checks,
     feedback,
     /** True if the range is longer than the feedback summary. */
     isFeedbackCut: feedbackFrom > from,
