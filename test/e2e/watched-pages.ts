@@ -141,7 +141,7 @@ export function describePages(watched: () => WatchedService): void {
       const { page } = await browser.page(host, { javaScriptEnabled: false });
       await page.goto(service.daemon.url);
       const card = page.getByRole('region', { name: 'docs' });
-      expect(await card.getByRole('img').count()).toBe(4);
+      expect(await card.locator('svg[role=img]').count()).toBe(4);
       const told = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
       expect(told).toContain('a deployment made it worse');
       expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);

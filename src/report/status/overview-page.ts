@@ -6,6 +6,7 @@ import { goldenSetOf } from '../../golden/rules/golden-set.ts';
 import { diagnosisPanel, incidentTable } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { silencePanel } from '../../incidents/notifications/edge/silence-panel.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
+import type { MeasureScale } from '../../measures/rules/measure-row.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import {
   inReadingOrder,
@@ -15,7 +16,7 @@ import {
   measureGroups,
 } from '../../measures/shown-measures.ts';
 import { pipelinePath } from '../console/links.ts';
-import type { NormalRange, StripsChart, VerdictInterval } from '../model/charts.ts';
+import type { StripsChart, VerdictInterval } from '../model/charts.ts';
 import type { Column, Content, ContentNode, PageContent } from '../model/content.ts';
 import { latestAge, latestSize, latestValue } from '../model/measures.ts';
 import {
@@ -202,7 +203,7 @@ function measures({ status, trends, quality }: OverviewData): Content {
     );
   const rows = [
     ...golden.flatMap((set) => goldenRows(set, quality)),
-    ...inReadingOrder(measurements.filter(isOverviewSeries)).map((latest) =>
+    ...inReadingOrder(measurements.filter((one) => isOverviewSeries(one) && hasUnit(one))).map((latest) =>
       measureRowOf(latest, trends.get(latest.segment)?.get(latest.measure) ?? []),
     ),
   ];
@@ -215,10 +216,16 @@ function measures({ status, trends, quality }: OverviewData): Content {
   });
 }
 
+/** False for e-values, which say little as numbers; the density page has them with their threshold. */
+function hasUnit({ measure }: MeasurementStatus): boolean {
+  return !measure.endsWith('_evidence_ratio');
+}
+
 function measureRowOf(latest: MeasurementStatus, points: Parameters<typeof sparkline>[0]): MeasureRow {
   const { measure, segment, newest, normal, isTooOld } = latest;
   const { title, scale } = measureRow(measure);
   const shown = { latest, isTooOld };
+  const range = normal === null ? null : possible(normal, scale);
   const isUnusual =
     normal !== null && newest !== null && !isTooOld && (newest.value < normal.low || newest.value > normal.high);
   return {
@@ -226,15 +233,20 @@ function measureRowOf(latest: MeasurementStatus, points: Parameters<typeof spark
     name: segment === ALL_SEGMENT ? title : [`${title} `, quiet(goldenSetOf(segment))],
     value: latestValue(shown),
     n: latestSize(shown),
-    normal: normal !== null && [rangeText(normal.low, normal.high, scale), isUnusual && missing(' outside')],
+    normal: range !== null && [rangeText(range.low, range.high, scale), isUnusual && missing(' outside')],
     isUnusual,
-    trend: sparkline(points, normal === null ? null : shaded(normal)),
+    trend: sparkline(points, range),
     measured: latestAge(shown),
   };
 }
 
-function shaded({ low, high }: { readonly low: number; readonly high: number }): NormalRange {
-  return { low, high, text: 'normal range' };
+/** The part of a normal range that the measure can reach. */
+function possible({ low, high }: { readonly low: number; readonly high: number }, scale: MeasureScale) {
+  return {
+    low: scale === 'other' ? low : Math.max(0, low),
+    high: scale === 'share' ? Math.min(1, high) : high,
+    text: 'normal range',
+  };
 }
 
 /** Measures of golden runs that the overview shows. */

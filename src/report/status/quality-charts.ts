@@ -49,10 +49,10 @@ function isFiring(verdict: CheckState['verdict']): boolean {
   return verdict === 'critical' || verdict === 'warning';
 }
 
-/** The measure with a threshold on the set, since that is what the team agreed on; else nDCG. */
+/** The measure of the check that fails, else the one with a threshold, since that is what the team agreed on; else nDCG. */
 function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
-  const own = checks.filter(({ kind, goldenSet }) => kind === 'floor' && goldenSet === set);
-  const check = own.find(({ verdict }) => isFiring(verdict)) ?? own[0];
+  const own = checks.filter(({ kind, goldenSet }) => (kind === 'floor' || kind === 'regression') && goldenSet === set);
+  const check = own.find(({ verdict }) => isFiring(verdict)) ?? own.find(({ kind }) => kind === 'floor');
   return (check?.measure.split('@')[0] ?? 'ndcg') as Measure;
 }
 
