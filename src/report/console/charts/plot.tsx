@@ -12,6 +12,7 @@ export interface Tick {
 
 /** In characters; longer labels of values get a wider margin. */
 const NARROW_LABEL = 6;
+const WIDE_LABEL = 10;
 
 interface PlotProps {
   /** Describes the chart for screen readers. */
@@ -27,9 +28,10 @@ interface PlotProps {
 }
 
 export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, values = null, children }: PlotProps) {
-  const isWide = yTicks.some(({ text }) => text.length > NARROW_LABEL);
+  const longest = Math.max(0, ...yTicks.map(({ text }) => text.length));
+  const margin = longest <= NARROW_LABEL ? '' : longest <= WIDE_LABEL ? ' wide' : ' widest';
   return (
-    <div class={isWide ? 'plot wide' : 'plot'}>
+    <div class={`plot${margin}`}>
       <svg
         width="100%"
         height={height}

@@ -67,7 +67,10 @@ export function TrendFigure({
       <Plot
         label={describe(title, series, unit)}
         size={plot}
-        yTicks={yTicks.map((tick) => ({ place: y(tick), text: formatValue(tick, unit) }))}
+        yTicks={yTicks.map((tick) => ({
+          place: y(tick),
+          text: chart.isLog === true && tick >= POWER ? power(tick) : formatValue(tick, unit),
+        }))}
         xTicks={xTicks.map(({ at, text }) => ({ place: x(at), text }))}
         axis={{ from, until }}
         values={<Values title={title} series={series} unit={unit} />}
@@ -164,6 +167,15 @@ function Marks({
       ))}
     </g>
   );
+}
+
+/** From here on, the values of a log axis are written as powers of ten. */
+const POWER = 1e5;
+
+/** Ten with a raised exponent. */
+function power(value: number): string {
+  const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
+  return `10${[...String(Math.round(Math.log10(value)))].map((digit) => digits[Number(digit)] ?? '').join('')}`;
 }
 
 /** Texts of the numbered lines of events. */

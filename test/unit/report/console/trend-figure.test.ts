@@ -69,4 +69,11 @@ describe('TrendFigure', () => {
     const html = drawn({ levels: [{ value: 0.2, text: 'critical above 20 %', isThreshold: true }] });
     expect(html).toContain('<span class="level-key threshold">critical above 20 %</span>');
   });
+
+  it('writes large values of a log axis as powers of ten, which fit its margin', () => {
+    const points = [point(10, 1), point(1, 1e15)];
+    const html = drawn({ series: [{ name: 'e-value', points }], unit: 'other', isLog: true });
+    expect(html).toContain('10\u00b9\u00b2</text>');
+    expect(html).toContain('<div class="plot">');
+  });
 });
