@@ -76,7 +76,9 @@ export function describeTasks(watched: () => WatchedService): void {
       const y = box.y + box.height / 2;
       await page.mouse.move(box.x + box.width * 0.9, y);
       expect(await page.locator('.cursor.shown').count()).toBeGreaterThan(4);
-      expect(await page.locator('.under-cursor').first().textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d: (0\.\d+|1) \(/);
+      expect(await page.locator('.under-cursor').first().textContent()).toMatch(
+        /^\d{4}-\d\d-\d\d \d\d:\d\d: (0\.\d+|1) \(/,
+      );
       await page.mouse.down();
       await page.mouse.move(box.x + box.width * 0.5, y);
       await page.mouse.up();
