@@ -1,4 +1,5 @@
 /** Actions of users on an incident: acknowledge it, add a note, mark its cause as right or wrong. */
+import { plural } from '../../../../core/format.ts';
 import type { Annotation } from '../../../../live/deployments/deployments.ts';
 import { noteForm, notes } from '../../../../live/deployments/edge/deployments-page.ts';
 import { incidentPath } from '../../../../report/console/links.ts';
@@ -97,7 +98,7 @@ function reliabilityLine({ confidence, cause }: Incident, known: readonly Reliab
   if (own === undefined || own.marked === 0 || cause === 'unknown') return null;
   return styledParagraph(
     'quiet',
-    `People marked ${own.marked} causes with ${confidence} confidence; ${own.right} were right.`,
+    `People marked ${plural(own.marked, 'cause')} with ${confidence} confidence; ${own.right} ${own.right === 1 ? 'was' : 'were'} right.`,
   );
 }
 
