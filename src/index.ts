@@ -1,11 +1,11 @@
 /**
  * recalld as a library: the exact measures of retrieval, the comparison of runs, drift of query embeddings, and the
- * daemon inside of another Node.js process. What a service sends its live queries with is `recalld/client`.
+ * daemon inside of another Node.js process. Services send their live queries with `recalld/client`.
  *
  *   import { evaluateRanking, parseMetricKey } from 'recalld';
  *   const [ndcg] = evaluateRanking(['d3', 'd1'], new Map([['d1', 1]]), [parseMetricKey('ndcg@10')], 1);
  *
- * What is exported here follows semantic versioning; nothing else inside of the package does.
+ * Only the exports of this file follow semantic versioning.
  */
 
 export { loadConfig } from './app/config/load.ts';

@@ -1,4 +1,4 @@
-/** Pipelines from the config, opened for work, and their golden schedules. */
+/** Configured pipelines with open connections, and their golden schedules. */
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
@@ -17,9 +17,9 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly timeoutMs: number;
   readonly golden: readonly GoldenSchedule[];
   readonly checks: readonly GoldenCheck[];
-  /** Checks of measures that golden runs do not score. */
+  /** Checks on measures other than golden scores. */
   readonly thresholds: readonly ThresholdCheck[];
-  /** Which documents a query of a segment may return; also evaluated on the answers of golden runs. */
+  /** Isolation rules for the documents that a segment's queries may return; also evaluated on golden run results. */
   readonly isolation: readonly ParsedRule[];
   /** Retrievers that may replace its own, and that replay its queries without users. */
   readonly shadows: readonly Shadow[];
@@ -72,7 +72,7 @@ export function partsOfPipelineName(name: string): { readonly pipeline: string; 
 
 export interface GoldenSchedule {
   readonly set: string;
-  /** Null if the set runs only manually. */
+  /** Schedule; null if the set runs only manually. */
   readonly cron: Cron | null;
   /** A few representative queries that run between full runs; null for none. */
   readonly sentinel: { readonly cron: Cron; readonly queries: number } | null;
@@ -80,7 +80,7 @@ export interface GoldenSchedule {
   readonly timezone: string;
   /** No scheduled full run starts in these hours. */
   readonly quietHours: readonly QuietHours[];
-  /** Null for no limit. */
+  /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
    * Number of ticks at which a new version runs alongside the old one before it takes over; 0: it takes over at once.
@@ -92,7 +92,7 @@ export interface GoldenSchedule {
 }
 
 /**
- * Finds a pipeline by name.
+ * Returns the configured pipeline with this name.
  * @throws RecalldError pipeline_unknown with the existing names
  */
 export function findPipeline<Named extends { readonly name: string }>(

@@ -42,7 +42,7 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** In US dollars. */
+    /** Cost in US dollars. */
     dollarsPerDay,
     maxCostPerDay,
   };

@@ -58,7 +58,7 @@ async function documentTexts(
 interface NearestChunks {
   /** Chunks, best first. A document id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
-  /** Set if the store or the embedder did not answer. */
+  /** Error message, if the store or the embedder did not respond. */
   readonly problem: string | null;
 }
 
@@ -85,7 +85,7 @@ async function nearestChunks(
   return found.kind === 'unsupported' ? nothing : { chunks: found.value.neighbours, problem: null };
 }
 
-/** The part of a text that a judge reads, and its hash. */
+/** The part of a text that the judge receives, and its hash. */
 export function storedText(text: string): StoredText {
   const content = wellFormed(text.slice(0, MAX_DOCUMENT_CHARACTERS).replaceAll('\0', ''));
   return { content, hash: hash('sha256', content, 'hex') };

@@ -24,22 +24,22 @@ export interface SampledQuery {
   /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
-  /** True if it has negative feedback or is unlike the content of the store. */
+  /** True if the query has negative feedback or is unlike the content of the store. */
   readonly isSuspect: boolean;
-  /** Best first, at most `depth` documents. */
+  /** Documents, best first, at most `depth`. */
   readonly documentIds: readonly string[];
 }
 
 export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
-  /** Probability of being sampled and selected. */
+  /** Probability that the query is sampled and selected. */
   readonly drawnProbability: number;
-  /** Probability of being sampled, selected and compared with shadows; null if it is not compared. */
+  /** Probability that the query is sampled, selected and compared with shadows; null if it is not compared. */
   readonly shadowProbability: number | null;
-  /** Probability of being sampled, selected and pooled; null if it is not pooled. */
+  /** Probability that the query is sampled, selected and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
-  /** A second person grades it as well. */
+  /** True if a second person also grades the query. */
   readonly needsSecondHuman: boolean;
 }
 

@@ -21,7 +21,7 @@ export interface JudgingPlan {
   readonly pooling: { readonly share: number; readonly documents: number } | null;
   /** Shadows that also answer each selected query; their documents are graded too. */
   readonly shadowLists: number;
-  /** In US dollars. */
+  /** Cost in US dollars. */
   readonly maxCostPerDay: number;
   readonly humanShare: number;
   /** Share of human-graded queries that a second person also grades. */

@@ -23,7 +23,7 @@ export interface ReviewedQuery {
   readonly id: string;
   readonly askedAt: Date;
   readonly text: string;
-  /** In a fixed order that does not reveal ranks. */
+  /** Documents in a fixed order that does not reveal their ranks. */
   readonly documents: readonly ReviewedDocument[];
 }
 

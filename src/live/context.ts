@@ -28,7 +28,10 @@ declare module '../core/context.ts' {
     readonly live: ReturnType<typeof liveTables>;
   }
   interface Hooks {
-    /** Evaluates the checks of pipelines with new violations of isolation rules soon. Never throws; the checks run every minute anyway. */
+    /**
+     * Schedules an early evaluation of the checks of pipelines with new isolation violations. Never throws; the checks
+     * run every minute anyway.
+     */
     reportViolations(pipelines: readonly string[]): void;
   }
   interface Context {

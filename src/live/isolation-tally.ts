@@ -1,4 +1,4 @@
-/** Evaluates the isolation rules of the queries of one request, and sums what they found. */
+/** Evaluates the isolation rules for the queries in one request, and sums the results. */
 import { HOUR_MS } from '../core/time.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
 import { evaluateRule, type ParsedRule, type UncheckedReason } from './rules/isolation.ts';

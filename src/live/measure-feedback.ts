@@ -169,7 +169,7 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** Also true if there is no outcome. */
+/** The condition is also true if there is no outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }

@@ -101,7 +101,7 @@ export function hasProblems({
 export interface SetUse {
   readonly pipeline: string;
   readonly schedule: GoldenSchedule;
-  /** From the config; if empty, the default check on nDCG is described. */
+  /** Configured checks; if empty, the default check on nDCG is described. */
   readonly checks: readonly DropCheck[];
 }
 

@@ -257,7 +257,7 @@ function estimate(chunks: readonly Chunk[], { queries, seed }: GenerateOptions, 
   const tokens = estimateTotal(queries, inputs);
   return {
     tokens,
-    /** US dollars; null without prices. */
+    /** Cost in US dollars; null if no prices are configured. */
     cost: prices === null ? null : costOf(tokens, prices),
   };
 }

@@ -1,4 +1,4 @@
-/** Asks a chat model for queries about stored chunks, and keeps the queries that a real user could have asked. */
+/** Requests queries about stored chunks from a chat model, and keeps the queries that a real user could have asked. */
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
 import {
@@ -45,7 +45,7 @@ export interface GenerateRequest {
   /** Prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
-  /** In prompting order. */
+  /** Queries in prompting order. */
   readonly chunks: readonly Chunk[];
   /** Prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];

@@ -1,6 +1,6 @@
 /**
- * Reads JSON from other tools: objects one per line, in one list, or in one object, each with the line on which it
- * begins.
+ * Reads JSON from other tools: one object per line, a list of objects, or one object. Records the line on which each
+ * object begins.
  */
 import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';

@@ -103,7 +103,7 @@ async function fatesOf(
 }
 
 /**
- * Probes the judged documents of a set: which are in the store, and why the others are missing. Stores the texts of
+ * Looks up the judged documents of a set in the store, and determines why the others are missing. Stores the texts of
  * existing documents, so that a later run can distinguish a lost document from one that has a new id. Rejects only with
  * the reason of `signal`; if the store cannot answer, the result is unknown, with the reason.
  *

@@ -18,7 +18,7 @@ interface ReviewItem {
   readonly tags: Readonly<Record<string, string>>;
   readonly judgments: readonly {
     readonly documentId: string;
-    /** Null means unjudged. */
+    /** Grade; null means unjudged. */
     readonly grade: number | null;
   }[];
   /** True if no document answers the query. */

@@ -35,7 +35,7 @@ export interface LatestRun {
     /** Why queries failed; null if none failed. */
     readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
-    /** A sentence; null if the run did not fail. */
+    /** A sentence that explains the failure; null if the run did not fail. */
     readonly failedBecause: string | null;
     readonly finishedAt: Date;
   } | null;

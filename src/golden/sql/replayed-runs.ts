@@ -23,7 +23,7 @@ export interface ReplayedRun
 export interface ReplayRequest {
   readonly pipeline: string;
   readonly goldenSet: string;
-  /** Bounds of the run end: inclusive, and exclusive. */
+  /** Selects runs that ended at or after `from` and before `until`. */
   readonly from: Date;
   readonly until: Date;
   /** Number of completed runs before `from` to start with. */

@@ -114,7 +114,7 @@ async function insertForbidden(
   await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 
-/** By rank, the top first. */
+/** Documents by rank, best first. */
 export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
   return queryRows<ForbiddenResult>(
     db,

@@ -56,7 +56,7 @@ export async function readScoreTrends(
   const trends = new Map<string, ScorePoint[]>(measures.map((measure) => [measure, []]));
   for (const { measure, lowest, highest } of rows) {
     const points = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
-    // A single run in a bucket is both.
+    // If a bucket has a single run, it is both the worst and the best run.
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? points.slice(1) : points));
   }
   return trends;

@@ -12,7 +12,7 @@ const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** The rows of one query. */
 export interface QueryRows {
-  /** Start, end, start, end, ... Lines of a query are mostly contiguous, so that there is one range. */
+  /** Starts and ends of row ranges, alternating. Most queries have contiguous lines and thus one range. */
   readonly ranges: number[];
 }
 

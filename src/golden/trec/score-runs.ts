@@ -46,12 +46,12 @@ export interface EvaluationCounts {
   readonly scoreTies: number;
 }
 
-/** How the query ids of a document differ that is judged for one query but returned for another. */
+/** For a document that is judged for one query but returned for another: how the two query ids differ. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why a run shares no document with the judgments. */
 export interface RunMismatch extends IdDifference {
-  /** Which ids never match. */
+  /** Kind of ids that never match. */
   readonly ids: 'query' | 'document';
 }
 
@@ -198,7 +198,7 @@ const BATCH_RESULTS = 2000;
 /** Thrown while reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split over two batches');
 
-/** Returns null if a query is split over two batches. */
+/** Returns null if the results of a query span two batches. */
 async function scoreInBatches(
   judged: JudgedQueries,
   path: string,
@@ -315,7 +315,7 @@ export interface OfflineEvaluationRequest extends ScoringSettings {
 export interface MetricScores {
   readonly key: MetricKey;
   readonly summary: MetricSummary;
-  /** One value per query of `queryIds`. */
+  /** Scores, one per query in `queryIds`. */
   readonly values: Float64Array;
 }
 
@@ -334,7 +334,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
     run,
     /** Every judged query, in code-point order of the ids whatever the order in the files. */
     queryIds,
-    /** In the order of the requested keys. */
+    /** Scores in the order of the requested keys. */
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);
       return { key, summary: summarize(values, key.measure), values };

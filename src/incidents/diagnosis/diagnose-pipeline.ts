@@ -95,7 +95,7 @@ export async function updateIncident(
     return null;
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
-  // A violation of isolation is not explained by a probe, and its page must not wait for a slow store.
+  // A probe cannot explain an isolation violation, and the page must not wait for a slow store.
   const isProbed = open === null && alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
   const problems = isProbed ? await probeParts(pipeline, signal) : [];
   const at = clock.now();

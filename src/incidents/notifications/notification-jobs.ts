@@ -5,7 +5,7 @@ import { notify } from './notify.ts';
 export const sendNotificationsJob = defineCronJob({
   name: 'send-notifications',
   does: 'Sends due notifications to the receivers of `notify`, every 15 seconds and after each diagnosis.',
-  // 5 s after the diagnoses, so that a confirmed cause is part of the message.
+  // Runs 5 s after the diagnoses, so that messages include a confirmed cause.
   cron: '10,25,40,55 * * * * *',
   timeoutMs: 120_000,
   handle: (context: Context, signal) => notify(context, signal),

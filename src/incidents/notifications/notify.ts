@@ -1,4 +1,4 @@
-/** Notifies receivers of incidents. Due notifications are stored in PostgreSQL, so that none is lost with a process. */
+/** Notifies receivers of incidents. Due notifications are stored in PostgreSQL, so that they survive a crash. */
 
 import type { Pool } from 'pg';
 import type { Context } from '../../core/context.ts';
@@ -54,7 +54,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const incident = await db.incidents.find(due.incidentId);
   // The receiver may have been removed from the config.
   if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
-  // The incident closed since; only the last message is still true.
+  // The incident has closed in the meantime; only the last message is still true.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
   const png = receiver.attachesChart ? await chartOf(context, incident) : null;
@@ -82,7 +82,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   return db.notifications.retryAt(due.id, next);
 }
 
-/** Returns null without a measure, and if the image cannot be drawn: a message without it is better than none. */
+/** Returns null if there is no measure or if the image cannot be drawn; the message is then sent without a chart. */
 async function chartOf({ hooks, logger }: Context, incident: Incident): Promise<Uint8Array | null> {
   try {
     return await hooks.drawIncident(incident);
@@ -102,7 +102,7 @@ export interface DueNotification {
   readonly receiver: string;
   readonly event: NotificationEvent;
   readonly dueAt: Date;
-  /** Including this one. */
+  /** Number of attempts, including this attempt. */
   readonly attempts: number;
 }
 
@@ -113,7 +113,7 @@ export interface KnownNotification extends Notified {
 
 export type Notifications = ReturnType<typeof createNotifications>;
 
-/** A notification as its incident shows it. */
+/** A notification as shown on the incident's page. */
 export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> {
   readonly sentAt: Date | null;
   readonly givenUpAt: Date | null;
@@ -129,7 +129,10 @@ const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /** Returns incidents that are open or have just closed, and those with a receiver that got only the first message. */
+    /**
+     * Returns incidents that are open or have just closed, and incidents of which a receiver got only the first
+     * message.
+     */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -181,7 +184,10 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Deletes due notifications about closed incidents, except the last message, which alone is still true. */
+    /**
+     * Deletes due notifications about closed incidents, except the last message, because only the last message is still
+     * true.
+     */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
         `delete from notifications n using incidents i
@@ -195,7 +201,10 @@ export function createNotifications(pool: Pool) {
       await pool.query('delete from notifications where id = $1::bigint', [id]);
     },
 
-    /** Leases the notifications to send now: in order for each receiver, and none after a first message that was given up. */
+    /**
+     * Leases the notifications to send now, in order for each receiver. If the first message was given up, leases no
+     * later message.
+     */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(
         pool,

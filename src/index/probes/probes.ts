@@ -195,7 +195,7 @@ export interface ProbedPipeline {
   readonly name: string;
   /** The store behind the retriever; null if none is configured. */
   readonly store: VectorStore | null;
-  /** Null if none is configured. */
+  /** The embedder; null if none is configured. */
   readonly embedder: Embedder | null;
   readonly annRecall: AnnRecallSettings;
 }

@@ -45,7 +45,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // All samples count, because the measure pools a day.
+  // All samples count, because the measure combines a whole day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);

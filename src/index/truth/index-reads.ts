@@ -140,7 +140,7 @@ export function createReturnedReads(pool: pg.Pool) {
 export interface FoundOfKind {
   readonly kind: NamedKind;
   readonly count: number;
-  /** Documents, oldest finding first. */
+  /** Documents with findings, oldest finding first. */
   readonly documents: readonly NamedDocument[];
 }
 

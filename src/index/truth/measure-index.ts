@@ -36,7 +36,7 @@ const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; read
 
 const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
 
-/** In display order. */
+/** Kinds in display order. */
 export const indexMeasureNames: readonly string[] = [
   ...findingKinds.map((kind) => shareOfKind[kind].measure),
   INDEX_LAG_MEDIAN,

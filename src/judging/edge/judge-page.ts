@@ -101,7 +101,7 @@ export function judgePage(data: JudgePageData): PageContent {
 const judgeCharts = ['live_hit_rate', 'live_ndcg'] as const;
 const CHART_MS = 7 * DAY_MS;
 
-/** The main score, the agreement of judge and people, the spending, and the queue of people. */
+/** The main score, the agreement between the judge and people, the cost, and the review queue. */
 function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Content {
   const { scores, agreement, costToday } = status;
   const open = progress.drawn - progress.graded;
@@ -153,7 +153,7 @@ function queryOf(data: JudgePageData, query: ReviewedQuery): Content {
   ];
 }
 
-/** @param isNext true for the first document without a grade, which gets the access keys */
+/** @param isNext true for the first ungraded document, to which the access keys apply */
 function documentOf(data: JudgePageData, query: string, document: ReviewedDocument, isNext: boolean): Content {
   const { id, text, grade, isFlagged } = document;
   if (text === null) return paragraph('This document is no longer available.');
@@ -210,7 +210,7 @@ function gradeForm(
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Some servers refuse longer addresses. */
+/** Some servers refuse longer URLs. */
 const MAX_SKIPPED = 50;
 
 function skippedOf(text = ''): string[] {
@@ -252,10 +252,10 @@ export async function readJudgePage(
     trends,
     from,
     until: now,
-    /** Null if people alone grade. */
+    /** Null if only people grade. */
     maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
-    /** The last grade, for undo. */
+    /** The last grade, so that it can be undone. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
 }
@@ -264,7 +264,7 @@ export async function readJudgePage(
  * Stores or withdraws a grade.
  *
  * @returns the address to redirect to
- * @throws RecalldError body_unreadable for an invalid grade, judgment_unknown for a query that was not drawn
+ * @throws RecalldError body_unreadable for an invalid grade, judgment_unknown for a query that was not selected
  */
 export async function storeGrade(
   { db, clock }: Context,

@@ -1,4 +1,4 @@
-/** Status of judging, for the page, the command and its JSON: scores, agreement, drift of the judge, spending, queue. */
+/** Judging status for the page, the command and its JSON: scores, agreement, judge drift, cost and review queue. */
 import type { Context } from '../../core/context.ts';
 import { dollars } from '../../core/format.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -14,7 +14,7 @@ import { measuresOfScore } from '../rules/judged-measures.ts';
 
 export type JudgeStatus = Awaited<ReturnType<typeof readJudgeStatus>>;
 
-/** @param person whose queue is read; null for any first person */
+/** @param person person whose queue is read; null for any first person */
 export async function readJudgeStatus(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   pipeline: string,
@@ -38,7 +38,7 @@ export async function readJudgeStatus(
       const newest = newestOf(measure);
       return newest === null ? [] : [{ ...newest, measure, k: Number(newest.details['k']) }];
     }),
-    /** Agreement between the judge and people; null with too little data. */
+    /** Agreement between the judge and people; null if there is too little data. */
     agreement: recordedAgreement(latest, pipeline, JUDGE_AGREEMENT),
     /** Agreement between two people. */
     humanAgreement: recordedAgreement(latest, pipeline, HUMAN_AGREEMENT),

@@ -21,7 +21,7 @@ export interface EvaluatedQuery {
   readonly judge: string | null;
   /** Time of the last grade. */
   readonly at: Date;
-  /** Best first; empty for a query that failed or had no results. */
+  /** Documents, best first; empty for a query that failed or had no results. */
   readonly documents: readonly Pick<GradedDocument, 'model'>[];
 }
 

@@ -11,13 +11,13 @@ export interface JudgedQuery {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
   /**
-   * Probability of being sampled and graded by the model, pi p1. Above 1 only if weights are calibrated to known
-   * counts.
+   * Probability that the query is sampled and graded by the model, pi p1. Above 1 only if weights are calibrated to
+   * known counts.
    */
   readonly modelProbability: number;
   /**
-   * Probability of being sampled and graded by the model and then by people, pi p1 p2. Above 1 only if weights are
-   * calibrated to known counts.
+   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. Above 1 only if weights
+   * are calibrated to known counts.
    */
   readonly humanProbability: number;
   /** Score from model grades; null if the model gave none. */
@@ -275,7 +275,7 @@ export type DropState = (typeof dropStates)[number];
 const FALSE_DROPS_PER_YEAR = 0.5;
 /** Numbers of recent days that are compared with the days before. */
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
-/** One test per day and span. */
+/** Level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;

@@ -25,17 +25,17 @@ export interface GradedDocument {
 
 /** A selected query whose judging is finished. */
 export interface GradedQuery {
-  /** Identifies its session. */
+  /** Identifies the session of the query. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
   readonly tags: Readonly<Record<string, string>>;
-  /** Probability of being sampled and selected. */
+  /** Probability that the query is sampled and selected. */
   readonly probability: number;
   /** True if it was selected for people. Human judgments of other queries are not a random part of the traffic. */
   readonly needsHuman: boolean;
   /** Judges that graded its documents; more than one if the judge changed meanwhile. */
   readonly judges: readonly string[];
-  /** Best first; empty for a failed or empty query. */
+  /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
 }
 
@@ -299,10 +299,13 @@ export function poolScores(shown: readonly number[], pooled: readonly number[], 
 
 /** A selected query with a judgment pool, or a query that failed or was empty. */
 export interface PooledQuery {
-  /** Identifies its session. */
+  /** Identifies the session of the query. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
-  /** Probability of being sampled, selected and pooled; for a failed or empty query, of being sampled and selected. */
+  /**
+   * Probability that the query is sampled, selected and pooled; for a failed or empty query, that it is sampled and
+   * selected.
+   */
   readonly probability: number;
   /** nDCG without the pool minus nDCG with it; 0 for a failed or empty query. */
   readonly gap: number;

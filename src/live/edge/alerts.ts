@@ -52,7 +52,8 @@ function busy(window: string, queries: number): string {
 }
 
 /**
- * Excludes values that are at most `factor` times the values of the previous day. Without history, excludes nothing.
+ * Excludes values that are at most `factor` times the values of the previous day. If there is no history, excludes
+ * nothing.
  */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;

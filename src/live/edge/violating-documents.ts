@@ -1,4 +1,4 @@
-/** The documents of a violation in one cell. */
+/** Formats the documents of a violation for one table cell. */
 import type { Violation } from '../rules/isolation.ts';
 
 /** Lists documents with their ranks: `beta/7 (2), beta/8 (3) and 12 more`. */

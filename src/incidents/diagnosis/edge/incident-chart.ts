@@ -97,8 +97,8 @@ function limitsOf(unit: Unit): readonly [number | null, number | null] {
 }
 
 /**
- * The threshold of a regression check is a difference from the baseline. That of density drift is about a statistic, so its
- * chart has the level of the baseline instead.
+ * The threshold of a regression check is a difference from the baseline. The threshold of density drift applies to a
+ * statistic, so its chart shows the level of the baseline instead.
  */
 function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
   if (measured === undefined) return [];

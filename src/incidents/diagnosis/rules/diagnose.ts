@@ -69,8 +69,8 @@ function readSigns(observed: Observations): Sign[] {
 }
 
 /**
- * Returns one sign where golden and live queries both have one: the sign that shows a difference; otherwise the golden
- * sign.
+ * If golden and live queries both have a sign, returns the sign that shows a difference, or the golden sign if neither
+ * or both do.
  */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
@@ -127,7 +127,7 @@ const unaffectedBy: Readonly<
 };
 
 /**
- * Removes contradictions that are none. Documents that were looked up by id are known to be missing, late, embedded by
+ * Removes apparent contradictions. Documents that were looked up by id are known to be missing, late, embedded by
  * another model or not retrieved. Golden queries and counts that do not show this concern other documents.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {

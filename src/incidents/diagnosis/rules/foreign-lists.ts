@@ -48,7 +48,9 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Returns the document that is new in the results of most queries, with the usual number of queries per document. */
+/**
+ * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
+ */
 export function commonNewcomer(lists: readonly Lists[]) {
   const counts = new Map<string, number>();
   for (const { old, now } of lists) {

@@ -21,7 +21,7 @@ export interface Alert {
   /** The measured value and its threshold; null if the alert has no number. */
   readonly value: number | null;
   readonly threshold: number | null;
-  /** The pinned run that the value is a difference from; absent for an absolute value. */
+  /** The pinned run with which the value was compared; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
   /** The stored measure of the alert, for its chart; absent if it has none. */
   readonly measured?: Measured | undefined;
@@ -73,8 +73,8 @@ export interface AlertTimeline {
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
   /**
-   * What was measured when the alert was last resolved: `nDCG@10 recovered to 0.82`. Null while it fires, and if
-   * nothing was measured.
+   * Measurement that resolved the alert the last time: `nDCG@10 recovered to 0.82`. Null while it fires, and if nothing
+   * was measured.
    */
   readonly recovered: string | null;
   readonly measured?: Measured | undefined;
@@ -88,7 +88,10 @@ export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];
 
-/** An incident: the latest reported diagnosis, which does not change afterwards, and the earlier ones. */
+/**
+ * An incident with its diagnoses: the latest reported diagnosis, which does not change once recorded, and the earlier
+ * diagnoses.
+ */
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
@@ -258,7 +261,7 @@ type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs
 
 /**
  * Returns true if a new diagnosis replaces the last one.
- * - The same diagnosis is recorded again with the numbers of a run that is worse than all before.
+ * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by a more certain diagnosis.
  * - A trusted cause is replaced by another cause if another alert fires or another run points to it. It is never
  *   replaced by `unknown`.

@@ -146,7 +146,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** A document that is new for fewer queries may be so by chance. */
+/** A document may be new for fewer queries by chance. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /** Upper limit of the largest of many counts with this mean, if new documents were spread at random. */

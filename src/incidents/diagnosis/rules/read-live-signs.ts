@@ -36,7 +36,7 @@ export function readLiveSigns({
   ];
 }
 
-/** Documents of another tenant are forbidden documents, whether a golden set or a rule names them. */
+/** Documents of another tenant are forbidden, whether a golden set or an isolation rule forbids them. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
   const sentence = `${plural(answers, 'live answer')} of the last hour violated ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);

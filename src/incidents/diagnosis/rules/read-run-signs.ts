@@ -69,7 +69,7 @@ const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
 
-/** From this share of timeouts on, the 95th percentile of all calls exceeds the time limit. */
+/** If at least this share of calls times out, the 95th percentile of all calls exceeds the time limit. */
 const TIMED_OUT = 0.05;
 
 function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRun): Sign[] {
@@ -202,7 +202,7 @@ function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: Obs
 const LOST = 0.02;
 /** A group is the only affected one if the other queries lost less than this share of its loss. */
 const ALONE = 0.1;
-/** A group chosen among several may be hurt by chance alone from this probability on. */
+/** At or above this probability, a group chosen among several may be hurt by chance alone. */
 const BY_CHANCE = 0.05;
 
 /**

@@ -79,7 +79,7 @@ export const signStates = {
    */
   stage: ['steady', 'candidates', 'filter', 'later'],
   golden_set: ['same', 'new_version'],
-  /** `shrank`: by 0.5 to 2 %, as in the first minutes of a slow loss. */
+  /** `shrank`: the number of vectors dropped by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
   /**

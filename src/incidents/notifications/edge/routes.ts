@@ -5,12 +5,14 @@ import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { chartPath } from '../rules/message.ts';
 
-/** The key in the path stands for a session: an image in a message is fetched without one. It holds no query text. */
+/**
+ * The key in the path stands for a session: an image in a message is fetched without one. Charts contain no query text.
+ */
 export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: Context): void {
   app.get('/charts/:name', async (request, reply) => {
     const { name } = request.params as { readonly name: string };
     const [, id] = /^(\d{1,18})-[0-9a-f]{64}\.png$/.exec(name) ?? [];
-    // Before the database is asked, so that guesses cost nothing.
+    // The key is verified before the database is queried, so that guesses cost nothing.
     const isKnown =
       id !== undefined && timingSafeEqual(Buffer.from(`/charts/${name}`), Buffer.from(chartPath(id, hashKey)));
     const incident = isKnown ? await db.incidents.find(id) : null;

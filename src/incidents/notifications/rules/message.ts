@@ -1,4 +1,4 @@
-/** Decides which notification of an incident is due to a receiver, and writes it. */
+/** Decides which notification about an incident a receiver should get, and writes it. */
 
 import { createHmac } from 'node:crypto';
 import { duration, minute } from '../../../core/format.ts';
@@ -71,7 +71,10 @@ export function dueMessage(
     : null;
 }
 
-/** Returns true if another cause is worth a message: for receivers that alert again, only if it is more than a guess. */
+/**
+ * Returns true if a new cause justifies a message. If the receiver alerts people with each message, the cause must be
+ * more than a guess.
+ */
 function isFollowUp(
   { cause, confidence }: Pick<NotifiableIncident, 'cause' | 'confidence'>,
   last: Cause | null,
@@ -93,7 +96,7 @@ export function nextAttempt(dueAt: Date, attempts: number, now: Date): Date | nu
 /**
  * @param consoleUrl URL of recalld for browsers; null if it is not configured
  * @param secret key of the links to charts
- * @param chartPng the chart to attach; null without one
+ * @param chartPng the chart to attach; null if there is none
  */
 export function messageOf(
   incident: Incident,
@@ -142,7 +145,7 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
 
 const LEFT_CONFIG = 'removed from the config before it recovered';
 
-/** Has no verb, so that a resolved alert does not read as if it still fired. */
+/** The title has no verb, so that it remains true after the alert resolves. */
 function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
   const until = endedAt === null ? '' : ` to ${minute(endedAt)} UTC`;
   const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
@@ -152,7 +155,10 @@ function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeli
 /** Maximum number of supporting signs in a message. */
 const MAX_EVIDENCE = 2;
 
-/** Cause, evidence and action; for an unknown cause, what differs most. Leaves out topics, whose names come from user texts. */
+/**
+ * Cause, evidence and action; for an unknown cause, the largest differences. Omits topics, because their names come
+ * from user texts.
+ */
 function diagnosisOf(incident: Incident): string {
   const { confirmedAt, cause, confidence, ranked, also } = incident;
   if (confirmedAt === null) return 'Cause not yet known.';

@@ -70,7 +70,7 @@ export interface ArrivalLag {
   readonly overdue: number;
 }
 
-/** Resolved once every overdue change has arrived, whatever the rest of the last day was like. */
+/** The alert resolves once every overdue change has arrived, even if other changes in the last day were late. */
 export function isLate({ atLeast, allowed, overdue }: ArrivalLag): boolean {
   return atLeast > allowed && overdue > 0;
 }

@@ -35,9 +35,9 @@ export interface Hub extends ReturnedDocument {
 
 /** Minimum number of queries. */
 export const MIN_QUERIES = 100;
-/** A hub is retrieved at least this many times as often as the mean retrieved document, */
+/** A hub is retrieved at least this many times as often as the mean retrieved document. */
 const MIN_RATIO = 10;
-/** and for at least this share of the queries. */
+/** A hub is also retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 

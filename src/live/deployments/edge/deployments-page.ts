@@ -22,7 +22,7 @@ import { changeInWords, type Deployment, type DeploymentKind } from '../rules/de
 
 /**
  * @param annotations notes by the id of their deployment
- * @param back page to return to after saving a note; null where notes cannot be added
+ * @param back page to return to after saving a note; null if notes cannot be added
  */
 export function deploymentTable(
   caption: string,
@@ -100,7 +100,7 @@ export function notes(shown: readonly Annotation[]): Content {
   );
 }
 
-/** @param name what the note is about, for the label of the field */
+/** @param name subject of the note, for the label of the field */
 export function noteForm(subject: AnnotationSubject, id: string, name: string, back: string): Form {
   return {
     kind: 'form',

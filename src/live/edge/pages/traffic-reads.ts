@@ -21,7 +21,7 @@ export const feedbackCharts = ['feedback_positive_ratio', 'clicked_query_ratio']
 const BINS = 40;
 const MAX_TOPICS = 20;
 const MAX_BUCKETS = 96;
-/** Violations of isolation rules on the page; `GET /v1/isolation-violations` lists all. */
+/** Maximum number of isolation violations on the page; `GET /v1/isolation-violations` lists all. */
 const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
 /** Limited, because the summary reads all feedback. */
@@ -78,7 +78,7 @@ export async function readDensityPage(
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
-    /** Null if not requested. */
+    /** Null if it was not requested. */
     complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
@@ -129,7 +129,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
   };
 }
 
-/** Returns what each isolation rule found in the range, with the latest violations; null without rules. */
+/** Returns the results of each isolation rule in the range, with the latest violations; null if there are no rules. */
 async function readIsolation(
   { db }: Context,
   { name: pipeline, isolation }: WatchedPipeline,

@@ -85,7 +85,7 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
   ];
 }
 
-/** Names the cause of what the first one does not explain. */
+/** Names the cause of the alerts that the first cause does not explain. */
 export function alsoLine(one: Diagnosis['also'][number]): ContentNode {
   return styledParagraph(
     'cause',

@@ -63,10 +63,10 @@ const titles: Readonly<Record<Sign['name'], string>> = {
   own_work: 'recalld itself',
 };
 
-/** Rows that are not folded away. */
+/** Maximum number of rows that are visible without expanding the table. */
 const MAX_ROWS = 5;
 
-/** @param supporting listed first */
+/** @param supporting signs that are listed first */
 export function evidenceTable(supporting: readonly Sign[], opposing: readonly Sign[], diagnosis: Diagnosis): Content {
   const signs = [...supporting, ...opposing];
   const rows = (caption: string, shown: readonly Sign[]): Table =>

@@ -30,13 +30,13 @@ export async function readIncidentPage(context: Context, id: string) {
   return {
     incident,
     chart,
-    /** Golden queries that show the incident, worst first; null without a run that does. */
+    /** Golden queries that show the incident, worst first; null if no run shows it. */
     golden,
-    /** Texts of live queries that show it; empty if texts are not shown. */
+    /** Texts of live queries that show the incident; empty if texts are not shown. */
     live,
     messages: messages.map(({ receiver, ...message }) => ({
       ...message,
-      /** Null if the receiver left the config. */
+      /** The receiver; null if it was removed from the config. */
       receiver: receivers.find((one) => one.id === receiver) ?? null,
     })),
     notes: notes.get(id) ?? [],
@@ -46,15 +46,18 @@ export async function readIncidentPage(context: Context, id: string) {
   };
 }
 
-/** Queries on the page. */
+/** Maximum number of queries on the page. */
 const MAX_QUERIES = 3;
 
-/** Relevant documents of a query whose ranks are shown. */
+/** Maximum number of relevant documents per query whose ranks are shown. */
 const MAX_RANKS = 3;
 
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
-/** Returns the queries that dropped most, else those that failed, else those that became empty. */
+/**
+ * Returns the queries that dropped most; if none dropped, the queries that failed; if none failed, the queries that
+ * became empty.
+ */
 async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
   const [run, reference] = await Promise.all([
