@@ -3,6 +3,7 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
+import { exportJob } from '../export/export-job.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { readIncidentChart } from '../incidents/diagnosis/edge/incident-chart.ts';
@@ -36,6 +37,14 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
                 reason: messageOf(error),
               }),
             );
+      },
+      refreshExport() {
+        if (parts.config.export === undefined) return;
+        queue.enqueue(exportJob.name, {}, `${exportJob.name}-after-${clock.now().getTime()}`).catch((error: unknown) =>
+          logger.warn('erased data leaves the exported files only at the next scheduled export', {
+            reason: messageOf(error),
+          }),
+        );
       },
       diagnose: (pipeline, id) => queue.enqueue(diagnoseAlertsJob.name, { pipeline }, `diagnose-${id}`),
       drawIncident: async (incident) => {

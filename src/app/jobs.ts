@@ -10,6 +10,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import { densityJobs } from '../density/jobs.ts';
 import { experimentJobs } from '../experiments/jobs.ts';
+import { exportJob } from '../export/export-job.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
@@ -35,6 +36,7 @@ import type { Meter } from '../platform/metrics/meter.ts';
 import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import type { ClockWatch } from './clock-watch.ts';
+import type { Config } from './config/schema.ts';
 
 /** All jobs in recalld. */
 export const jobCatalogue: readonly JobDefinition<Context>[] = [
@@ -47,6 +49,7 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...indexJobs,
   ...diagnosisJobs,
   ...notificationJobs,
+  exportJob,
   watchChangesJob,
   evaluateChecksJob,
 ];
@@ -56,10 +59,11 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
  * that time measures immediately, and only once.
  */
 export function startScheduler(context: Context & TickContext): Ticks {
-  const { queue, pipelines, indexPlans } = context;
+  const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
     ...indexPlans.map((plan) => tickOfIndex(queue, plan)),
+    ...(config.export === undefined ? [] : [tickOfExport(queue, config.export)]),
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
@@ -102,6 +106,17 @@ function tickOfIndex(queue: JobQueue, { pipeline, cron }: IndexPlan): Ticked {
     madeUpFor: true,
     begin: (plannedAt) => () =>
       queue.enqueue(checkIndexJob.name, { pipeline }, tickId(`${name}-${pipeline}`, plannedAt)),
+  };
+}
+
+function tickOfExport(queue: JobQueue, { cron, to }: NonNullable<Config['export']>): Ticked {
+  const { name } = exportJob;
+  return {
+    cron: { expression: cron, timezone: 'UTC' },
+    what: `export to ${to}`,
+    job: name,
+    madeUpFor: true,
+    begin: (plannedAt) => () => queue.enqueue(name, {}, tickId(name, plannedAt)),
   };
 }
 

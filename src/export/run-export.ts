@@ -41,15 +41,13 @@ export interface ExportReport {
   readonly tables: readonly ExportedTable[];
 }
 
-type Parts = Pick<Context, 'db' | 'config' | 'clock'>;
-
 /**
  * Waits while another process exports to the same folder.
  *
  * @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed
  */
 export function runExport(
-  context: Parts,
+  context: Context,
   request: ExportRequest,
   signal: AbortSignal,
   progress: (text: string) => void = () => undefined,
@@ -98,7 +96,7 @@ function manifestOf(
 }
 
 async function exportTable(
-  { db, config, clock }: Parts,
+  { db, config, clock }: Context,
   folder: ExportFolder,
   { pipeline, format, from, until }: ExportManifest,
   table: ExportTable,

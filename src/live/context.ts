@@ -33,6 +33,8 @@ declare module '../core/context.ts' {
      * run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
+    /** Starts an export to the folder in the config, so that erased data leaves its files. Never throws. */
+    refreshExport(): void;
   }
   interface Context {
     readonly livePlans: readonly LivePlan[];

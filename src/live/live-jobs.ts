@@ -73,10 +73,11 @@ const eraseLateArrivalsJob = defineCronJob({
   cron: '50 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
-    const { db, clock, logger } = context;
+    const { db, clock, logger, hooks } = context;
     const erased = await db.live.traffic.eraseLate([...(await allRetentionDays(context)).keys()], clock.now());
-    if (erased.queries + erased.feedback > 0)
-      logger.info('erased late data of erased users and queries', { ...erased });
+    if (erased.queries + erased.feedback === 0) return;
+    logger.info('erased late data of erased users and queries', { ...erased });
+    hooks.refreshExport();
   },
 });
 

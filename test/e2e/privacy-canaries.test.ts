@@ -1,5 +1,4 @@
 /** What stays of what people ask: a canary in every field that can be sent, and then a look at all that was written. */
-import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { jobCatalogue } from '../../src/app/jobs.ts';
 import { startPglite } from '../../src/demo/rag/store.ts';
 import { startJobs } from '../support/installation.ts';
 import { aDatabase, aFolder, type Daemon, embeddedConnection, startRecalld } from '../support/recalld.ts';
+import { everyFile, everyRow } from '../support/stored-data.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   aFullFeedback,
@@ -143,30 +143,6 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   );
 }
 
-/** Every row of every table, those of the queue too. */
-async function dump(folder: string): Promise<string> {
-  const database = await aDatabase(folder);
-  const tables = await database.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-      where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
-  );
-  const rows: string[] = [];
-  for (const { name } of tables.rows) {
-    const found = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
-    rows.push(...found.rows.map(({ row }) => `${name} ${row}`));
-  }
-  return rows.join('\n');
-}
-
-/** The bytes of all that lies in the data folder: tables with their deleted rows, statistics and logs of PostgreSQL. */
-function dataFolder(folder: string): string {
-  const root = path.join(folder, '.recalld');
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), 'latin1'))
-    .join('\n');
-}
-
 describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
   const { canary, found } = modes[mode];
 
@@ -186,7 +162,7 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     const erased = await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_user')}`);
     expect(erased).toBe(200);
 
-    const written = await dump(folder);
+    const written = (await everyRow(database)).join('\n');
     expect(written.includes(',measured,')).toBe(true);
     expect(found(written)).toEqual([...identifiers].toSorted());
 
@@ -199,9 +175,11 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     const { stderr } = await daemon.stop();
     expect(stderr).toContain('a request failed');
     expect(found(stderr)).toEqual([]);
-    expect(found(dataFolder(folder)).filter((field) => !(identifiers as readonly string[]).includes(field))).toEqual(
-      [],
-    );
+    expect(
+      found(everyFile(path.join(folder, '.recalld'))).filter(
+        (field) => !(identifiers as readonly string[]).includes(field),
+      ),
+    ).toEqual([]);
     for (const clean of cleanups) await clean();
   });
 });

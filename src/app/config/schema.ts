@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { notifySchema } from '../../connectors/receivers/registry.ts';
+import { exportSchema } from '../../export/config.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { httpServiceShape } from '../../platform/config/connection.ts';
@@ -202,6 +203,7 @@ export const configSchema = z
     alerts: alertsSchema,
     notify: notifySchema,
     llm: llmSchema,
+    export: exportSchema,
     pipelines: z
       .array(pipelineSchema)
       .default([])

@@ -1,6 +1,7 @@
 /** Erases a user or a query, with all data stored about them. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
+import type { Context, Hooks } from '../../core/context.ts';
 import { eraseGoldenQueries } from '../../golden/sql/golden-sets.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
 import { textHash, userIdHmac } from '../../live/privacy/rules/redactor.ts';
@@ -31,26 +32,27 @@ async function eraseBaselineQueries(client: PoolClient, subject: ErasureSubject)
   await client.query(`delete from density_baseline_queries where ${column} = $1::text`, [value]);
 }
 
-/** @param hashKey needed because the database stores only hashes of the service's ids */
+/** The hash key is needed because the database stores only hashes of the service's ids. */
 export function addErasure(
   app: FastifyInstance,
   pool: Pool,
-  hashKey: string,
+  { hashKey, hooks }: Context,
   authentication: AuthenticationSettings,
 ): void {
   const options = { preParsing: requireScope('admin', authentication) };
   app.delete<{ Params: { id: string } }>('/v1/users/:id', options, (request, reply) => {
     const subject = { kind: 'user', userHash: userIdHmac(request.params.id, hashKey) } as const;
-    return answer(reply, erase(pool, subject, keyHolder(request), new Date()));
+    return answer(reply, hooks, erase(pool, subject, keyHolder(request), new Date()));
   });
   app.delete('/v1/queries/:id', options, async (request, reply) => {
     const { id } = parseRequest(request.params, erasedQueryParams, 'path');
     const subject = { kind: 'query', id, idHash: textHash(id, hashKey) } as const;
-    return answer(reply, erase(pool, subject, keyHolder(request), new Date()));
+    return answer(reply, hooks, erase(pool, subject, keyHolder(request), new Date()));
   });
 }
 
-async function answer(reply: FastifyReply, erased: Promise<ErasureReport>): Promise<FastifyReply> {
+async function answer(reply: FastifyReply, hooks: Hooks, erased: Promise<ErasureReport>): Promise<FastifyReply> {
   const { queries, feedback, goldenQueries } = await erased;
+  hooks.refreshExport();
   return reply.code(200).send({ erased: { queries, feedback, golden_queries: goldenQueries } });
 }

@@ -121,7 +121,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
       addIngest(scope, { ...ingest, authentication }, bodies);
-      addErasure(scope, pool, context.hashKey, authentication);
+      addErasure(scope, pool, context, authentication);
       addDeployments(scope, context, authentication);
       addIncidents(scope, context, authentication);
       addSilences(scope, context, authentication);

@@ -234,7 +234,8 @@ async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
 
 /**
  * Erases the subject's golden queries from every set. A set that contains one gets a new version without it. In old
- * versions, its text and tags are overwritten; its id and judgments remain, so that old runs can be read.
+ * versions, its text and tags are overwritten; its id and judgments remain, so that old runs can be read. Error
+ * messages of its answers are removed.
  *
  * @returns the number of erased golden queries
  */
@@ -254,6 +255,12 @@ export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSub
       `update golden_queries set text = $3::text, tags = '{}'
         where golden_set = $1::text and query_id = any($2::text[])`,
       [set, ids, ERASED_TEXT],
+    );
+    // A retriever may quote the query in its error.
+    await client.query(
+      `update golden_run_answers a set error_message = null from golden_runs r
+        where a.run_id = r.id and r.golden_set = $1::text and a.query_id = any($2::text[]) and a.error_message is not null`,
+      [set, ids],
     );
   }
   return rows.reduce((sum, { ids }) => sum + ids.length, 0);

@@ -192,7 +192,10 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
   ]);
 }
 
-/** Removes data derived from queries: baseline queries, examples of topics, judgments. */
+/**
+ * Removes data derived from queries: baseline queries, examples of topics, judgments. The words that name a topic come
+ * from the texts of its examples; the next search names it again.
+ */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
   const keys = columnsOf(queries, [({ pipeline }) => pipeline, ({ id }) => id]);
@@ -208,7 +211,7 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
     );
   await client.query(
     `update uncovered_topics t
-        set examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
+        set label = '{}', examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
                               where (t.pipeline, e.id) not in (select * from unnest($1::text[], $2::text[])) order by place)
       where t.examples && $2::text[]`,
     keys,
@@ -223,7 +226,7 @@ async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSu
     await client.query(`delete from ${table} where ${column} = any($1::text[])`, ids);
   await client.query(
     `update uncovered_topics t
-        set examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
+        set label = '{}', examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
                               where e.id <> all($1::text[]) order by place)
       where t.examples && $1::text[]`,
     ids,
