@@ -74,6 +74,11 @@ notify:                       # without it, use Alertmanager
     proxy: http://proxy.internal:3128
     headers: {authorization: "Bearer \${HOOK_TOKEN}"}
     min_severity: critical
+export:                       # mirrors stored data to files
+  cron: "30 2 * * *"          # UTC
+  to: /data/recalld-export
+  format: parquet             # or csv, jsonl
+  tables: [queries, results, feedback, measures]   # all by default
 llm:                          # for \`recalld golden generate\` and \`judged\` pipelines
   base_url: https://api.openai.com/v1
   api_key: \${LLM_API_KEY}

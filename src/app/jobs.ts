@@ -110,13 +110,12 @@ function tickOfIndex(queue: JobQueue, { pipeline, cron }: IndexPlan): Ticked {
 }
 
 function tickOfExport(queue: JobQueue, { cron, to }: NonNullable<Config['export']>): Ticked {
-  const { name } = exportJob;
   return {
     cron: { expression: cron, timezone: 'UTC' },
     what: `export to ${to}`,
-    job: name,
+    job: exportJob.name,
     madeUpFor: true,
-    begin: (plannedAt) => () => queue.enqueue(name, {}, tickId(name, plannedAt)),
+    begin: (plannedAt) => () => queue.enqueue(exportJob.name, {}, tickId(exportJob.name, plannedAt)),
   };
 }
 

@@ -9,12 +9,12 @@ export const exportFormats = ['parquet', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** Limits the rows whose footer Parquet keeps in memory. */
-const MAX_PART_ROWS = 500_000;
+const MAX_PART_ROWS = 250_000;
 
-/** A row group is encoded at once: this takes about 20 ms, which a daemon can spare. */
-const MAX_GROUP_ROWS = 4096;
+/** A row group is encoded at once: this takes about 10 ms, which a daemon can spare. */
+const MAX_GROUP_ROWS = 2048;
 /** Also ends a row group, for long texts. */
-const MAX_GROUP_CHARACTERS = 4 * 1024 * 1024;
+const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;
 
 interface Part {
   add(rows: readonly ExportRow[]): Promise<void>;

@@ -43,6 +43,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/golden/sets/source-layout.ts': 'a file of the person who runs the command',
   'src/golden/edge/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
+  'src/export/export-folder.ts': 'a file that we wrote',
   'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/core/text/json.ts': 'after it has looked',

@@ -22,7 +22,7 @@ export interface ExportedDay extends DayDigest {
 }
 
 /** Time after the end of a day in which its rows may still change unnoticed, as traces are completed. */
-const SETTLING_MS = HOUR_MS;
+const COMPLETION_MS = HOUR_MS;
 
 interface DayPlan {
   /** In order. */
@@ -47,5 +47,5 @@ export function planDays(
 
 function isCurrent(stored: DayDigest, exported: ExportedDay | undefined): boolean {
   if (exported === undefined || exported.rows !== stored.rows || exported.changed !== stored.changed) return false;
-  return Date.parse(exported.readAt) >= Date.parse(stored.day) + DAY_MS + SETTLING_MS;
+  return Date.parse(exported.readAt) >= Date.parse(stored.day) + DAY_MS + COMPLETION_MS;
 }
