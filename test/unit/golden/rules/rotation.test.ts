@@ -77,7 +77,7 @@ describe('the regressions after a rotation', () => {
     expect(evaluateRegression(check, overlap.to, []).verdict).toBe('critical');
     expect(evaluateRegression(check, overlap.to, [], shift)).toMatchObject({
       verdict: 'ok',
-      explanation: expect.stringContaining('comes from the new version of the set'),
+      explanation: expect.stringContaining('comes from the new version of the golden set'),
     });
     expect(evaluateRegression(check, against(-0.06, 0.001), [], shift).verdict).toBe('critical');
   });

@@ -111,7 +111,9 @@ describe('recalld eval', () => {
   it('refuses repeated documents by the policy reject, as trec_eval does', async () => {
     await expect(evaluate('duplicates', caseOf('duplicates'), '--duplicates', 'reject')).rejects.toMatchObject({
       code: 'file_malformed',
-      message: expect.stringMatching(/run\.txt: The query "dup-\w+" holds the document "\w+" twice; remove the repeat/),
+      message: expect.stringMatching(
+        /run\.txt: The query "dup-\w+" contains the document "\w+" twice; remove the duplicate/,
+      ),
     });
   });
 
