@@ -88,7 +88,10 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
   });
 }
 
-/** Counts the answers of the last hour that violate an isolation rule; 0 for a rule without one, so that its alert ends. */
+/**
+ * Counts the answers of the last hour that violate an isolation rule; 0 for a rule without violations, so that its
+ * alert resolves.
+ */
 export async function readIsolationGauges({ db, clock, config }: Context): Promise<GaugesAt> {
   const rules = config.pipelines.flatMap(({ name: pipeline, isolation }) =>
     isolation.map(({ name: rule }) => ({ pipeline, rule })),

@@ -1,4 +1,4 @@
-/** Evaluates isolation rules on stored samples, so that changed rules are tested before they are switched on. */
+/** Evaluates isolation rules on stored samples, so that changed rules can be tested before they are enabled. */
 
 import type { Context } from '../core/context.ts';
 import type { TimeSpan } from '../core/time.ts';

@@ -69,7 +69,7 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/** Recomputes the extremes of the affected hours from all rows, because a value may have been replaced. */
+/** Recomputes the hourly minimum and maximum from all rows, because a value may have been replaced. */
 const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest

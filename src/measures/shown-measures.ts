@@ -19,7 +19,7 @@ export function inReadingOrder<Measured extends { readonly measure: string }>(
   return measured.toSorted((a, b) => place(a) - place(b));
 }
 
-/** Groups of measures by what they tell, in the order of the overview. */
+/** Groups of measures by topic, in the order of the overview. */
 export const measureGroups = ['Golden', 'Live', 'Coverage', 'Judged', 'Agent', 'Index', 'Store and embedder'] as const;
 
 export type MeasureGroup = (typeof measureGroups)[number];

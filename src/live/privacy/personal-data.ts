@@ -286,7 +286,7 @@ interface PeopleHashes {
   readonly userHash: string | null;
 }
 
-/** At most one of the two is set. */
+/** At most one of the text and its hash is set. */
 interface PrivateText {
   readonly text: string | null;
   readonly textHash: string | null;

@@ -129,7 +129,7 @@ export const feedbackKinds = [
 
 export type FeedbackKind = (typeof feedbackKinds)[number];
 
-/** What a user said or did about the answer to a live query. */
+/** User feedback on the answer to a live query. */
 export interface Feedback {
   /** Null: the id is derived from the content, so that a retry is recognized. */
   readonly id: string | null;

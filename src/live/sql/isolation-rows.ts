@@ -52,7 +52,7 @@ export const countColumns: Columns<IsolationCount> = [
   ['rule', 'text', (c) => c.rule],
   ['hour', 'timestamptz', (c) => c.hour],
   ['outcome', 'text', (c) => c.outcome],
-  // Of one batch.
+  // Counts of one batch.
   ['queries', 'integer', (c) => c.queries],
 ];
 
@@ -172,8 +172,8 @@ export function createIsolation(pool: Pool) {
     },
 
     /**
-     * Returns what the rules found in a time, by pipeline and rule; rules without a query in it are left out. Counts are
-     * kept by the hour, so those of a whole first hour are included.
+     * Returns the results of the rules in a time range, by pipeline and rule; omits rules that were not evaluated in
+     * the range. Counts are stored per hour, so the whole first hour is included.
      */
     async summaries({ from, until }: TimeSpan, pipeline: string | null = null): Promise<readonly IsolationSummary[]> {
       const rows = await queryRows<{

@@ -154,7 +154,7 @@ export function createTrafficReads(pool: Pool) {
       readonly pipeline: string;
       readonly from: Date;
       readonly until: Date;
-      /** At least 60. */
+      /** Bucket length in seconds, at least 60. */
       readonly bucketSeconds: number;
     }): Promise<readonly TrafficBucket[]> {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [

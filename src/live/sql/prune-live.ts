@@ -12,7 +12,7 @@ import { eraseLate, forgetErased } from './erase-live.ts';
  */
 export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {
   const longest = Math.max(1, ...retentionDays.values());
-  // For all days, in case the job missed one.
+  // Runs for all days, in case the job missed one.
   await eraseLate(pool, [...retentionDays.keys()], null, now);
   await forgetErased(pool, longest, now);
   const oldest = dayAfter(now, -longest);

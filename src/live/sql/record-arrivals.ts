@@ -71,7 +71,7 @@ export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
-  /** Left out if no isolation rule was evaluated. */
+  /** Absent if no isolation rule was evaluated. */
   readonly isolation?: IsolationArrival | undefined;
 }
 
@@ -161,7 +161,9 @@ const recordSql = (withIsolation: boolean): string => `
      withIsolation ? ` or (select count(*) from violated) <> ${next(11)}::bigint` : ''
 }`;
 
-/** Statements by whether isolation rules were evaluated: most pipelines have none, and pay nothing for them. */
+/**
+ * Statements by whether isolation rules were evaluated: most pipelines have no rules and therefore no additional cost.
+ */
 const statements = [
   { name: 'record-arrivals', text: recordSql(false) },
   { name: 'record-isolated-arrivals', text: recordSql(true) },

@@ -252,7 +252,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     id: row.id,
     traceId: row.traceId,
     text: row.text ?? row.textHash,
-    // Only its presence matters.
+    // Only the presence of a vector matters here.
     embedding: row.hasEmbedding ? new Float32Array() : null,
     topK: row.topK,
     results: row.results.map(documentOfRow),

@@ -17,7 +17,7 @@ const MIN_FOR_BOOTSTRAP = 10;
 const MIN_FOR_T = 50;
 const MAX_REPLICATES = 9_999;
 const MIN_REPLICATES = 999;
-/** Keeps a bootstrap interval at about 0.1 s for up to 20,000 values. */
+/** Limits a bootstrap interval to about 0.1 s for up to 20,000 values. */
 const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
@@ -178,7 +178,7 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
 
 interface Moments {
   readonly mean: number;
-  /** With n - 1 in the denominator; 0 for one value. */
+  /** Standard deviation with n - 1 in the denominator; 0 for one value. */
   readonly standardDeviation: number;
   /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 if there is no spread. */
   readonly skewness: number;

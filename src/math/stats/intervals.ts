@@ -10,7 +10,7 @@ export interface Bounds {
 /**
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
- * @param standardDeviation of the values, with n - 1 in the denominator
+ * @param standardDeviation standard deviation of the values, with n - 1 in the denominator
  * @param n number of values; 1 shows no spread and returns the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
@@ -124,8 +124,8 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  * follows from the bound, which is z^2 / (n + z^2) away.
  *
  * @param share in [0, 1]
- * @param bounds of the share, at `confidence`
- * @param wanted the confidence of the result, in (0, 1)
+ * @param bounds interval of the share, at level `confidence`
+ * @param wanted confidence level of the result, in (0, 1)
  */
 export function rescaledInterval(share: number, { low, high }: Bounds, confidence: number, wanted: number): Bounds {
   const z = normalQuantile((1 + confidence) / 2);

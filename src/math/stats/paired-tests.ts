@@ -17,9 +17,9 @@ export interface PairedT {
   readonly t: number | null;
   /** Two-sided. */
   readonly p: number;
-  /** One-sided, against a mean that is not below zero. */
+  /** One-sided p-value; the null hypothesis is a mean that is not below zero. */
   readonly pDrop: number;
-  /** One-sided, against a mean that is not above zero. */
+  /** One-sided p-value; the null hypothesis is a mean that is not above zero. */
   readonly pGain: number;
 }
 
@@ -60,7 +60,7 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
 interface McNemar {
   /** Two-sided. */
   readonly p: number;
-  /** One-sided, against losses that are not more likely than gains. */
+  /** One-sided p-value; the null hypothesis is that losses are not more likely than gains. */
   readonly pDrop: number;
 }
 
@@ -138,7 +138,7 @@ export function pairedTPower(effect: number, n: number, { alpha, sided }: Omit<T
  * Minimum number of pairs for the paired t test to detect a mean difference with the planned power, at least 2.
  *
  * @param difference the true mean difference, > 0
- * @param standardDeviation of the differences, >= 0
+ * @param standardDeviation standard deviation of the differences, >= 0
  */
 export function pairedTSampleSize(difference: number, standardDeviation: number, plan: TestPlan): number {
   if (standardDeviation === 0) return 2;
@@ -159,7 +159,8 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
  * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
  * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, with which nothing can be detected.
  *
- * @param standardDeviation of the differences, >= 0; without spread every difference is detected, so the result is 0
+ * @param standardDeviation standard deviation of the differences, >= 0; if it is 0, every difference is detected, so
+ * the result is 0
  * @param n number of pairs, >= 1
  */
 export function smallestDetectableDifference(standardDeviation: number, n: number, plan: TestPlan): number | null {
@@ -178,7 +179,7 @@ function isSamePlan(a: TestPlan, b: TestPlan): boolean {
   return a.alpha === b.alpha && a.sided === b.sided && a.power === b.power;
 }
 
-/** In standard deviations of the differences. */
+/** Detectable difference, in standard deviations of the differences. */
 function smallestDetectableEffect(n: number, plan: TestPlan): number {
   let tooSmall = 0;
   let enough = normalReach(plan) / Math.sqrt(n);

@@ -86,14 +86,13 @@ function logOnePlusExp(value: number): number {
 
 /**
  * Confidence sequence of a mean whose estimate is about normal: the probability that any of the intervals, at any
- * interim analysis, misses the true mean is about alpha.
- * estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) / alpha))
- * with V the variance of the estimate. It inverts the likelihood ratio between the true mean and a normal mixture
- * around it with standard deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD
- * 2017); with an estimated variance it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+ * interim analysis, misses the true mean is about alpha. estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) /
+ * alpha)) with V the variance of the estimate. It inverts the likelihood ratio between the true mean and a normal
+ * mixture around it with standard deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh,
+ * KDD 2017); with an estimated variance it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
- * @param variance of the estimate, > 0
+ * @param variance variance of the estimate, > 0
  * @param scale t, > 0, chosen before the first analysis: about the effect that should be detected soonest
  * @param alpha in (0, 1)
  */
@@ -109,9 +108,9 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
  * martingale with mean 1, so the probability that it ever exceeds 1 / alpha is at most alpha (Ville; Lindon and Malek,
  * Anytime-valid inference for multinomial count data, NeurIPS 2022).
  *
- * @param counts of each kind
- * @param shares of each kind, positive, with the sum 1
- * @param concentration of the distribution: a share p has the variance p (1 - p) / (concentration + 1)
+ * @param counts count of each kind
+ * @param shares share of each kind, positive, with the sum 1
+ * @param concentration concentration of the distribution: a share p has the variance p (1 - p) / (concentration + 1)
  */
 export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {
   let evidence = 0;

@@ -12,7 +12,7 @@ type SignFlipTail = (bound: number) => number;
 const MAX_ENUMERATED = 32;
 /** Steps of the dynamic programme, at about 1 ns each. */
 const MAX_STEPS = 5e7;
-/** A quarter of the distance between two sums, which rounding never exceeds. */
+/** Tolerance: a quarter of the distance between two sums. Rounding errors never exceed it. */
 const QUARTER = 0.25;
 
 /**
@@ -125,9 +125,9 @@ function signedSums(values: ArrayLike<number>): Float64Array {
 export interface SignFlip {
   /** Two-sided. */
   readonly p: number;
-  /** One-sided, against a sum that is not below zero. */
+  /** One-sided p-value; the null hypothesis is a sum that is not below zero. */
   readonly pDrop: number;
-  /** One-sided, against a sum that is not above zero. */
+  /** One-sided p-value; the null hypothesis is a sum that is not above zero. */
   readonly pGain: number;
   readonly method: 'exact' | 'monte_carlo';
 }

@@ -149,8 +149,8 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
 }
 
 /**
- * Nearest unit centroid for each row, by the largest cosine; ties to the lowest index. A row without direction has the
- * label 0.
+ * Assigns each row to the unit centroid with the largest cosine; if there is a tie, to the lowest index. A row without
+ * direction has the label 0.
  *
  * @param lengths of the rows, if they are known
  */

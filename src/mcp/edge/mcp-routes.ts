@@ -44,7 +44,7 @@ export function addMcp(
   });
 }
 
-/** Returns the permissions that tools need from the API key of a call; nothing when no key is required. */
+/** Returns the permissions that the API key of a call grants to tools; empty if no key is required. */
 function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo } {
   if (key === null || key === 'unknown') return {};
   return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };

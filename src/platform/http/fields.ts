@@ -103,7 +103,7 @@ export const documentFieldsSchema = z
     error: `has more than ${MAX_DOCUMENT_FIELDS} keys`,
   });
 
-/** The same check as `documentFieldsSchema` at a fraction of its cost; it may refuse what that accepts. */
+/** Equivalent to `documentFieldsSchema` at a fraction of the cost. It may refuse values that the schema accepts. */
 export function areDocumentFields(value: unknown): boolean {
   return areShortTexts(value, MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
 }

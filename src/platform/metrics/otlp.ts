@@ -106,7 +106,7 @@ interface SpanEvent {
   readonly traceId: string;
   /** 16 hexadecimal digits; null if only the trace is known. */
   readonly spanId: string | null;
-  /** Numbers are sent as numbers. */
+  /** Attributes; numbers are sent as numbers. */
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 

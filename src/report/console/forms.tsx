@@ -1,4 +1,4 @@
-/** Forms of pages: actions, which need scope admin, and filters of lists. */
+/** Forms on pages: actions, which require scope admin, and list filters. */
 import type { ComponentChildren } from 'preact';
 import type { Form, Input } from '../model/content.ts';
 import { hrefOf } from './links.ts';

@@ -71,7 +71,7 @@ export function minuteOf(at: Date): string {
 
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-/** Appends a query to a path; parameters without a value are left out. */
+/** Appends a query to a path; parameters without a value are omitted. */
 export function address(path: string, query: Query = {}): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -106,7 +106,9 @@ export function runPath(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
-/** @param against id of the run to compare queries with; null for the run that it was compared with when it ended */
+/**
+ * @param against id of the run to compare queries with; null for the run with which this run was compared when it ended
+ */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');
 }

@@ -8,7 +8,7 @@ import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRa
 export interface Visitor {
   /** API key that the user signed in with; null if none is required. */
   readonly key: { readonly id: string; readonly name: string } | null;
-  /** True with scope admin. */
+  /** True if the user has the scope admin. */
   readonly canAct: boolean;
   /** CSRF token of every form. */
   readonly formToken: string;

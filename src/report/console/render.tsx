@@ -30,7 +30,7 @@ export interface Scene {
   readonly from: Date;
   readonly until: Date;
   readonly now: Date;
-  /** Null for a stand-alone document, which has no links and no forms. */
+  /** The visit; null for a stand-alone document, which has no links and no forms. */
   readonly frame: Frame | null;
 }
 
@@ -48,7 +48,7 @@ export function renderDocument(document: VNode): string {
   return `<!doctype html>\n${renderToString(document)}\n`;
 }
 
-/** Null where there is nothing to show. */
+/** Null if there is nothing to show. */
 export function shown(content: Content, scene: Scene): ComponentChildren {
   if (content === null || content === undefined || content === false || content === '') return null;
   if (typeof content === 'string') return sentence(content);

@@ -5,7 +5,7 @@ import type { Verdict } from '../../core/model.ts';
 export interface TrendPoint {
   readonly at: Date;
   readonly value: number;
-  /** 95 % CI; null without one. */
+  /** 95 % CI; null if there is none. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -15,13 +15,13 @@ export interface TrendSeries {
   readonly points: readonly TrendPoint[];
 }
 
-/** What happened at one time; it decides how the line is drawn. */
+/** Kind of event, which decides how its line is drawn. */
 export type TrendMarkKind = 'deployment' | 'onset' | 'notification' | 'resolved';
 
 export interface TrendMark {
   readonly at: Date;
   readonly text: string;
-  /** `deployment` unless given. */
+  /** Default: `deployment`. */
   readonly kind?: TrendMarkKind;
 }
 
@@ -32,11 +32,11 @@ export interface TrendLevel {
   readonly isThreshold: boolean;
 }
 
-/** Values that are usual for the measure; null where there is no limit. */
+/** Normal range of the measure; a bound is null if that side has no limit. */
 export interface NormalRange {
   readonly low: number | null;
   readonly high: number | null;
-  /** Such as `normal on Mondays`. */
+  /** Label, such as `normal on Mondays`. */
   readonly text: string;
 }
 
@@ -46,26 +46,29 @@ export interface TrendChart {
   /** Prefix of element ids; unique within a page. */
   readonly id: string;
   readonly title: string;
-  /** At most four. */
+  /** Series of the chart, at most four. */
   readonly series: readonly TrendSeries[];
   /** Vertical lines, oldest first. They are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
-  /** False where another chart with the same axis lists the texts of the marks. */
+  /** False if another chart with the same axis lists the texts of the marks. */
   readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
-  /** Shaded behind the lines. */
+  /** Range that is shaded behind the lines. */
   readonly normal?: NormalRange | null;
-  /** Shaded intervals, such as that of an incident. */
+  /** Shaded intervals, such as the time of an incident. */
   readonly spans?: readonly VerdictInterval[];
   readonly limits?: readonly [number | null, number | null];
-  /** For values over several powers of ten. Values that are not positive are drawn at the lower edge. */
+  /**
+   * Logarithmic scale, for values that span several powers of ten. Values that are not positive are drawn at the lower
+   * edge.
+   */
   readonly isLog?: boolean;
   readonly unit: Unit;
   /** Text shown when no series has a point. */
   readonly empty: string;
   /**
-   * Time axis; the time range of the page unless given. Charts with the same axis have a common cursor. An axis that is not
-   * given is shortened if all points are at its very end.
+   * Time axis; default: the time range of the page. Charts with the same axis share a cursor. The default axis is
+   * shortened if all points are at its very end.
    */
   readonly from?: Date;
   readonly until?: Date;
@@ -73,12 +76,12 @@ export interface TrendChart {
   readonly size?: 'full' | 'small';
 }
 
-/** The current distribution drawn over that of the baseline. */
+/** The current distribution, drawn over the baseline distribution. */
 export interface DistributionChart {
   readonly kind: 'distribution';
   readonly id: string;
   readonly title: string;
-  /** Null when there is no value yet; `empty` then says why. */
+  /** Null if there is no value yet; `empty` then states the reason. */
   readonly distributions: Distributions | null;
   readonly empty: string;
 }
@@ -87,7 +90,7 @@ export interface DistributionChart {
 export interface Distributions {
   /** Edges of the bins, one more than there are bins. */
   readonly edges: readonly number[];
-  /** Shares by bin, which add up to 1; null without a value. */
+  /** Shares by bin, with the sum 1; null if there are no values. */
   readonly baseline: readonly number[] | null;
   readonly current: readonly number[] | null;
 }
@@ -100,11 +103,11 @@ export interface PartsChart {
   readonly parts: readonly { readonly name: string; readonly share: number; readonly tone: string }[];
 }
 
-/** Verdicts of checks over time, one strip a check; a worse verdict is drawn higher. */
+/** Verdicts of checks over time, with one strip per check; a worse verdict is drawn higher. */
 export interface StripsChart {
   readonly kind: 'strips';
   readonly strips: readonly { readonly label: string; readonly intervals: readonly VerdictInterval[] }[];
-  /** Deployments, in a lane of their own. */
+  /** Deployments, in a separate lane. */
   readonly marks?: readonly TrendMark[];
   readonly from: Date;
   readonly until: Date;

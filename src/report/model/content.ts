@@ -60,7 +60,7 @@ export interface Value {
   readonly kind: 'value';
   readonly value: number;
   readonly unit: Unit;
-  /** 95 % CI; null without one. */
+  /** 95 % CI; null if there is none. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -107,7 +107,7 @@ export interface Link {
   readonly path: string;
   readonly query: Query;
   readonly anchor: string | null;
-  /** Accessible name, where `text` alone is unclear to screen readers. */
+  /** Accessible name, if `text` alone is unclear to users of screen readers. */
   readonly label?: string;
   /** Keyboard shortcut (`accesskey`). */
   readonly key?: string;
@@ -119,7 +119,7 @@ export interface Section {
   readonly title: Content;
   /** One line below the title that explains how to read the section. */
   readonly lead?: Content;
-  /** Shown beside the title. */
+  /** Content next to the title. */
   readonly aside?: Content;
   /** Status of the section's subject. */
   readonly tone?: Tone;
@@ -149,7 +149,7 @@ export interface Table {
 
 /**
  * `dense`, for many columns, places confidence intervals below their values. `compact`, for few short columns, stays a
- * table on a phone; the others become a list there.
+ * table on a phone; other layouts become a list there.
  */
 type TableSize = 'plain' | 'dense' | 'compact';
 
@@ -185,17 +185,17 @@ export interface Pager {
   readonly link: (text: string, page: number) => Link;
 }
 
-/** An action that needs scope admin; with method `get`, a filter that everyone may use. */
+/** An action that requires scope admin; with method `get`, a filter that every visitor may use. */
 export interface Form {
   readonly kind: 'form';
-  /** Null posts to the page itself, which shows the answer in the section with the id `section`. */
+  /** Null posts to the URL of the page, which shows the result in the section with the id `section`. */
   readonly action: string | null;
   readonly section?: string;
   readonly method?: 'get';
-  /** Hidden fields; those without a value are left out. */
+  /** Hidden fields; fields without a value are omitted. */
   readonly hidden?: Query;
   readonly content: Content;
-  /** Summary that the form is folded behind, with an accessible name where the summary is ambiguous. */
+  /** Summary that expands the form, with an accessible name if the summary is ambiguous. */
   readonly fold?: { readonly summary: string; readonly label?: string };
   /** Shown in place of the form to users without scope admin. */
   readonly forbidden?: Content;
@@ -229,7 +229,7 @@ export interface PageContent {
     | 'checks'
     | 'deployments'
     | null;
-  /** Shown beside the heading, such as a status badge. */
+  /** Content next to the heading, such as a status badge. */
   readonly aside?: Content;
   /** False for a page without a time range. */
   readonly hasRange?: boolean;

@@ -23,7 +23,7 @@ export function value(shown: number, unit: Unit, low: number | null = null, high
   return { kind: 'value', value: shown, unit, low, high };
 }
 
-/** A stored value with its confidence interval, which is left out if it has no width. */
+/** A stored value with its confidence interval; an interval of width 0 is omitted. */
 export function bounded(
   { value: shown, ciLow, ciHigh }: { value: number; ciLow: number | null; ciHigh: number | null },
   unit: Unit,
@@ -148,7 +148,7 @@ export function fact(name: string, shown: Content, detail: Content = null): Fact
   return { name, value: shown, detail };
 }
 
-/** @param columns null entries are left out */
+/** @param columns null entries are omitted */
 export function table<Row>(
   caption: string,
   rows: readonly Row[],
@@ -195,7 +195,7 @@ export function group(style: GroupStyle, ...content: readonly Content[]): Conten
   return { kind: 'group', style, label: null, content };
 }
 
-/** Null for fewer than two choices. */
+/** Returns null for fewer than two choices. */
 export function choices(label: string, shown: readonly (readonly [link: Link, isChosen: boolean])[]): Content {
   if (shown.length < 2) return null;
   return { kind: 'choices', label, choices: shown.map(([to, isChosen]) => ({ link: to, isChosen })) };
@@ -210,8 +210,8 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
 }
 
 /**
- * A button that has recalld call the services of the pipeline and reload the page, which shows the answer in the section
- * `toSection`.
+ * A button that makes recalld call the services of the pipeline and reload the page, which shows the result in the
+ * section `toSection`.
  */
 export function ask(toSection: string, text: string, description: string): Form {
   return {

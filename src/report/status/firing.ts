@@ -1,4 +1,7 @@
-/** What fires on a pipeline, in the order in which an engineer asks: what broke, since when, why, what to do. */
+/**
+ * Content about the firing alerts of a pipeline, in the order in which an on-call engineer needs it: what broke, since
+ * when, why, and what to do.
+ */
 import { diagnosisOf } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { incidentPath, runQueries } from '../console/links.ts';
@@ -21,16 +24,16 @@ function firingSince({ checks }: PipelineStatus, incident: Incident | null): Dat
   return times.length === 0 ? null : new Date(Math.min(...times.map((at) => at.getTime())));
 }
 
-/** What is wrong, in a few words; null for a healthy pipeline. */
+/** Describes the problem in a few words; null for a healthy pipeline. */
 export function headlineOf(status: PipelineStatus): string | null {
   const [first] = headlinesOf(status);
   return first === undefined ? null : sentenceCase(first);
 }
 
 /**
- * Since when the pipeline fails, the likely cause and what to do about it, in a few lines.
+ * Returns a few lines: when the failure began, the likely cause, and what to do.
  *
- * @param withHeadline false where the title of the page is the headline
+ * @param withHeadline false if the title of the page is the headline
  */
 export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
   const { state, unknowns } = status;
@@ -49,7 +52,7 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
   ];
 }
 
-/** Links to what an engineer opens next. */
+/** Links to the pages that an engineer opens next. */
 function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null): ContentNode | null {
   const [alert] = alerts.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'));
   if (alert === undefined && incident === null) return null;
@@ -64,7 +67,7 @@ function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null
   );
 }
 
-/** Headlines start with the name of a measure, which keeps its case, or with a word. */
+/** A headline starts with a measure name, whose case must not change, or with a word. */
 function sentenceCase(text: string): string {
   return /^[a-z][a-z]* /.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }

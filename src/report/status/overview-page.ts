@@ -107,7 +107,9 @@ export function overviewPage(data: OverviewData): PageContent {
   };
 }
 
-/** Lists the reasons for a status, each in the color of its own verdict; the unknowns if there are no reasons. */
+/**
+ * Lists the reasons for a status, each in the color of its verdict. If there are no reasons, lists the missing data.
+ */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown = reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data' as const, sentence }));
   return (

@@ -12,7 +12,10 @@ import { readStatus, readStatuses } from './read-status.ts';
 
 const PAGE_SIZE = 10;
 
-/** Reads the status of all pipelines, and the charts of those on the page: worst first, filtered by a part of their names. */
+/**
+ * Reads the status of all pipelines, and the charts of the pipelines on the page. Pipelines are sorted worst first and
+ * filtered by a part of their names.
+ */
 export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
   const now = context.clock.now();
   const [statuses, open, silences] = await Promise.all([
@@ -42,7 +45,7 @@ export async function readStatusPage(context: Context, query: Query, range: Time
   };
 }
 
-/** Missing data hides what is worse, so it comes before a warning. */
+/** Missing data may hide a worse verdict, so it comes before a warning. */
 export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
 
 function worstFirst(statuses: readonly PipelineStatus[]): PipelineStatus[] {
@@ -90,7 +93,7 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
     within,
     transitions,
     quality,
-    /** Within the range, oldest first. */
+    /** Deployments within the range, oldest first. */
     deployments,
     /** Points by segment and measure. */
     trends: new Map(trends),

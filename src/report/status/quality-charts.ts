@@ -1,4 +1,4 @@
-/** The four charts that show at a glance how good a pipeline is: golden quality, live relevance, coverage, and errors. */
+/** The four overview charts of a pipeline: golden quality, live relevance, coverage and errors. */
 import { levelOf } from '../../checks/edge/check-table.ts';
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import type { Context } from '../../core/context.ts';
@@ -12,7 +12,7 @@ import { shownFrom, type TrendChart, type TrendPoint } from '../model/charts.ts'
 import { measureChart } from '../model/measures.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 
-/** By what users get: judged answers, else what users think of them, else what they click. The first with values is shown. */
+/** Measures of live relevance: judged scores, then feedback, then clicks. The first measure with values is shown. */
 const relevanceMeasures = ['live_hit_rate', 'live_ndcg', 'feedback_positive_ratio', 'clicked_query_ratio'] as const;
 const COVERAGE = 'query_uncovered_ratio';
 const ERRORS = 'error_ratio';
@@ -39,7 +39,7 @@ export async function readQuality({ reads }: Context, status: PipelineStatus, { 
   return { set, measure: key, scores: scores?.get(key) ?? [], measured, latency: latency?.get(LATENCY) ?? null };
 }
 
-/** The golden set whose check fails, else the first that has completed. */
+/** The golden set with a failing check, or the first set that has a completed run. */
 function headlineSet({ golden, checks }: PipelineStatus): string | null {
   const failing = checks.find(({ goldenSet, verdict }) => goldenSet !== null && isFiring(verdict))?.goldenSet;
   return failing ?? golden.find(({ completed }) => completed !== null)?.goldenSet ?? golden[0]?.goldenSet ?? null;
@@ -56,13 +56,13 @@ function goldenMeasure(checks: readonly CheckState[], set: string | null): Measu
   return (check?.measure.split('@')[0] ?? 'ndcg') as Measure;
 }
 
-/** Latency takes the place of errors while only its check fails. */
+/** Latency replaces errors while only the latency check fails. */
 function isLatencyFiring(checks: readonly CheckState[]): boolean {
   const fires = (measure: string) => checks.some((check) => check.measure === measure && isFiring(check.verdict));
   return fires(LATENCY) && !fires(ERRORS);
 }
 
-/** @param rest what all four have in common, such as their size and the events of the pipeline */
+/** @param rest properties that all four charts share, such as their size and the events of the pipeline */
 export function qualityCharts(
   { pipeline, checks, golden }: PipelineStatus,
   { set, measure, scores, measured, latency }: Quality,

@@ -62,7 +62,7 @@ export interface WeeklyReport {
   readonly density: {
     /** False if density is not configured, or has no baseline yet. */
     readonly isWatched: boolean;
-    /** By measure, oldest first. */
+    /** Points by measure, oldest first. */
     readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;
     /** Newest first. */
     readonly events: readonly DensityEvent[];

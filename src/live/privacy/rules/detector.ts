@@ -157,7 +157,7 @@ function nextCharacter(text: string, index: number): number {
 
 /** An entity in Presidio's response. Offsets count code points from 0; `end` is exclusive. */
 export interface FoundEntity {
-  /** Such as PERSON. */
+  /** Entity type, such as PERSON. */
   readonly entityType: string;
   readonly start: number;
   readonly end: number;

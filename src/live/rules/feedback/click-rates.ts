@@ -14,7 +14,7 @@ import { type ClusterMember, effectiveClusters } from '../sampling/estimate.ts';
 export interface ShownQuery extends ClusterMember {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Best first; empty if the retrieval found nothing or failed. */
+  /** Documents, best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface ShownQuery extends ClusterMember {
 export interface Click {
   readonly queryId: string;
   readonly documentId: string | null;
-  /** Starts at 1; used only if there is no document id. */
+  /** Rank, starting at 1; used only if there is no document id. */
   readonly rank: number | null;
   readonly occurredAt: Date;
 }
@@ -77,7 +77,7 @@ export function clickedQueries(
     else entry.ranks.add(rank);
   }
   return {
-    /** One per query, in the given order. */
+    /** Queries with their clicks, in the given order. */
     queries: entries.map(({ query: { cluster, probability, documentIds }, ranks }) => ({
       cluster,
       probability,

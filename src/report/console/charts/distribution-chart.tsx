@@ -1,4 +1,4 @@
-/** Draws two distributions over each other: the current one as bars, that of the baseline as a line. */
+/** Draws two distributions: the current distribution as bars, and the baseline distribution as a line over them. */
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { compact, percentage } from '../../../core/format.ts';

@@ -10,7 +10,7 @@ export interface Tick {
   readonly text: string;
 }
 
-/** In characters; longer labels of values get a wider margin. */
+/** Length of the labels in characters; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
 
@@ -22,7 +22,7 @@ interface PlotProps {
   readonly xTicks: readonly Tick[];
   /** Time axis, by which the script relates charts; null for a chart over something else. */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
-  /** Table of the values, folded into the left margin below those of the axis. */
+  /** Table of the values, collapsed in the left margin below the axis labels. */
   readonly values?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -191,7 +191,7 @@ export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
   );
 }
 
-/** The latest value of each series, and in their place those under the cursor. */
+/** The latest value of each series, replaced by the values under the cursor. */
 function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; readonly unit: Unit }) {
   return (
     <span class="legend">
@@ -209,7 +209,7 @@ function Latest({ series, unit }: { readonly series: readonly TrendSeries[]; rea
   );
 }
 
-/** The values as a table, which screen readers and the script of the page read. */
+/** Table of the values, used by screen readers and by the script of the page. */
 function Values({
   title,
   series,

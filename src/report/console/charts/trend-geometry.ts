@@ -15,7 +15,7 @@ interface TrendInput {
   readonly size: PlotSize;
 }
 
-/** Pixels: of the whole plot, above it for the numbers of marks, and below it for times. */
+/** Heights in pixels: the whole plot, the space above it for mark numbers, and the space below it for times. */
 export interface PlotSize {
   readonly height: number;
   readonly top: number;

@@ -1,4 +1,7 @@
-/** Draws a chart as a PNG, for receivers of messages. It has its own frame; scales, paths and model are those of the pages. */
+/**
+ * Draws a chart as a PNG, for receivers of messages. It has its own frame, but the same scales, paths and model as the
+ * charts on pages.
+ */
 import { createRequire } from 'node:module';
 import { renderAsync } from '@resvg/resvg-js';
 import { renderToString } from 'preact-render-to-string';
@@ -6,15 +9,15 @@ import { formatValue, minute } from '../../../core/format.ts';
 import type { TrendChart, TrendLevel, TrendMark, TrendMarkKind } from '../../model/charts.ts';
 import { markGroups, PLOT_WIDTH, type PlotSize, thinned, trendGeometry } from './trend-geometry.ts';
 
-/** The image is readable at half its size, as in a message on a phone. */
+/** Font size that is readable even at half the image size, as in a message on a phone. */
 const FONT = 20;
 const plot: PlotSize = { height: 380, top: 30, bottom: 34, yTicks: 4, xTicks: 6 };
 const margin = { left: 110, right: 30, top: 62 } as const;
 const LINE_HEIGHT = 30;
-/** Older marks are left out. */
+/** Maximum number of marks; older marks are omitted. */
 const MAX_MARKS = 6;
 
-/** Ink on white, since a message shows the image on any background. */
+/** Dark on white, because messages may show the image on any background. */
 const colors = {
   text: '#1b2330',
   quiet: '#4b5565',
@@ -28,7 +31,7 @@ const colors = {
   >,
 } as const;
 
-/** The one font: without it, the text would depend on the fonts of the machine, and a container has none. */
+/** The only font. Without it, the text would depend on the machine's fonts, and containers have no fonts. */
 const fontFiles = ['400Regular/Arimo_400Regular.ttf', '700Bold/Arimo_700Bold.ttf'].map((file) =>
   createRequire(import.meta.url).resolve(`@expo-google-fonts/arimo/${file}`),
 );
@@ -162,7 +165,7 @@ function Level({ level: { text, isThreshold }, place }: { readonly level: TrendL
   );
 }
 
-/** The texts of the numbered marks. */
+/** Texts of the numbered marks. */
 function Legend({ marks }: { readonly marks: readonly TrendMark[] }) {
   return marks.map(({ at, text, kind = 'deployment' }, index) => (
     <text

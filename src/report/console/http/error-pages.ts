@@ -1,4 +1,4 @@
-/** Error pages: what went wrong, and how to fix it. */
+/** Error pages: they state the problem and its fix. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
