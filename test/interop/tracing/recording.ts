@@ -23,7 +23,8 @@ export interface Retrieval {
   readonly session: string | null;
 }
 
-export type TracedField = 'id' | 'score' | 'session';
+/** `error` is the class of an exception: without it, only that the retrieval failed is known. */
+export type TracedField = 'id' | 'score' | 'session' | 'error';
 
 export interface Recording {
   readonly name: string;

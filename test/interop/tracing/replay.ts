@@ -70,7 +70,7 @@ export function expected({ retrievals, missing }: Recording): readonly Stored[] 
       idOf(result, missing.includes('id')),
       missing.includes('score') ? null : result.score,
     ]),
-    error,
+    error: error !== null && missing.includes('error') ? 'error' : error,
     hasLatency: true,
     hasSession: session !== null && !missing.includes('session'),
   }));

@@ -95,8 +95,13 @@ export function toDate(unixNano: bigint): Date | null {
   return unixNano <= 0n || Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** Replacement of hidden values in OpenInference. */
-const REDACTED = '__REDACTED__';
+/** Replacements of hidden values in OpenInference and Logfire. */
+const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
+
+/** True if a privacy setting of the service replaced the value. The same for every user and query, it identifies none. */
+export function isHidden(value: Value): boolean {
+  return typeof value === 'string' && hidden.test(value);
+}
 
 /** Maximum lengths of texts, names and ids in UTF-16 code units. */
 const MAX_TEXT = 100_000;
@@ -117,7 +122,7 @@ type Value = AttributeValue | undefined;
 
 /** Returns a string that is neither empty nor redacted. */
 export function readString(value: Value): string | null {
-  return typeof value === 'string' && value !== '' && value !== REDACTED ? value : null;
+  return typeof value === 'string' && value !== '' && !isHidden(value) ? value : null;
 }
 
 /** Creates a reader that truncates strings at `maxLength` and replaces unreadable characters with U+FFFD. */

@@ -108,6 +108,12 @@ const typeName = /^[\w.:$-]{1,100}$/;
 /** The class at the start of a printed exception in most languages. */
 const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Timeout))(?::|\s*$)/;
 
+/** A Python exception as `repr` prints it, and its traceback, from the LangSmith exporter. */
+const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
+
+/** Base classes, which say nothing: the LangSmith exporter gives every exception the type `Exception`. */
+const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
+
 /** Stacks are searched only in messages up to this length. */
 const MAX_MESSAGE = 20_000;
 
@@ -116,7 +122,8 @@ const MAX_MESSAGE = 20_000;
  * query.
  *
  * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
- * message, exception message or Langfuse status message; `error` if there is none.
+ * message, exception message or Langfuse status message; `error` if there is none. A base class counts only if there is
+ * no other.
  *
  * A span failed if its status is an error, it has an `error.type`, or its Langfuse level is ERROR.
  */
@@ -128,16 +135,19 @@ export function errorOf(span: OtlpSpan): string | null {
   const exception = span.events.findLast((event) => event.name === 'exception')?.attributes ?? {};
   const types = [type, readString(exception['exception.type'])];
   const messages = [status.message, exception['exception.message'], attributes['langfuse.observation.status_message']];
+  const named = types.filter((name) => name !== null && typeName.test(name)) as string[];
   return (
-    types.find((name) => name !== null && typeName.test(name)) ??
+    named.find((name) => !baseClasses.has(name)) ??
     messages.map((message) => classOf(readString(message))).find((name) => name !== null) ??
+    named[0] ??
     'error'
   );
 }
 
 function classOf(message: string | null): string | null {
   if (message === null) return null;
-  return leadingClass.exec(message)?.[1] ?? classOfStack(message.slice(0, MAX_MESSAGE));
+  const start = message.slice(0, MAX_MESSAGE);
+  return leadingClass.exec(message)?.[1] ?? printedClass.exec(start)?.[1] ?? classOfStack(start);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { plural } from '../../../core/format.ts';
 import { endsEarly } from '../../../core/text/loose-json.ts';
 import { outputNames } from './retrieved-documents.ts';
-import type { AttributeValue, OtlpSpan } from './span.ts';
+import { type AttributeValue, isHidden, type OtlpSpan } from './span.ts';
 import { hasSeveralQueries } from './trace-index.ts';
 
 export const unreadableReasons = [
@@ -37,7 +37,6 @@ export interface UnreadableRetriever {
   readonly spans: number;
 }
 
-const REDACTED = '__REDACTED__';
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
 /** Maximum number of kinds per export that are stored with their instrumentation. */
@@ -49,7 +48,7 @@ export function reasonOf(span: OtlpSpan, hasDocuments: boolean): UnreadableReaso
   const outputs = [...outputNames, 'gen_ai.retrieval.documents', 'retrieval.documents']
     .map((name) => span.attributes[name])
     .filter(isPresent);
-  if (outputs.includes(REDACTED)) return 'hidden';
+  if (outputs.some(isHidden)) return 'hidden';
   if (outputs.some((value) => typeof value === 'string' && endsEarly(value))) return 'cut_off';
   if (outputs.length > 0) return 'unknown_shape';
   return span.droppedAttributesCount > 0 || span.droppedEventsCount > 0 ? 'dropped' : 'no_documents';
@@ -93,6 +92,7 @@ const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
   [/^langsmith\./, 'leave LANGSMITH_HIDE_OUTPUTS unset'],
   [/^spring\.ai\./, 'set spring.ai.vectorstore.observations.log-query-response=true'],
   [/^(traceloop\.|db\.(vector|chroma|milvus|pinecone|qdrant|system))/, 'set TRACELOOP_TRACE_CONTENT=true'],
+  [/^logfire\./, 'exempt the attribute with logfire.ScrubbingOptions, or set logfire.configure(scrubbing=False)'],
   [/^gen_ai\./, 'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true'],
 ];
 

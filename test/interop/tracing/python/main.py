@@ -13,8 +13,8 @@ stop = instrumentation.start(framework)
 with contextlib.redirect_stdout(sys.stderr):
     program = importlib.import_module(f"{'langchain' if framework == 'langgraph' else framework}_program")
     with instrumentation.session("session-7"), recorder.session("session-7"):
-        # Handlers that LangChain passes to every step of a chain.
-        config = {"callbacks": getattr(instrumentation, "callbacks", list)()}
+        # What LangChain passes to every step of a chain.
+        config = getattr(instrumentation, "config", dict)()
         program.run_agent(config) if framework == "langgraph" else program.run(config)
     stop()
 recorder.write(packages)

@@ -282,6 +282,7 @@ describe('documents are read from', () => {
     ['null', 'null', 'no_documents'],
     ['None', 'None', 'no_documents'],
     ['a hidden value', '__REDACTED__', 'hidden'],
+    ['a value scrubbed by Logfire', "[Scrubbed due to 'password']", 'hidden'],
   ])('nothing, but with the reason: %s', (_, output, reason) => {
     const value = typeof output === 'string' ? output : JSON.stringify(output);
     const attributes = { 'openinference.span.kind': 'RETRIEVER', 'output.value': value };

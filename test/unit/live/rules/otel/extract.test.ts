@@ -156,6 +156,7 @@ describe('a live query', () => {
     ['a list of one', '["reset"]', 'reset'],
     ['a bundle inside', '{"str_or_query_bundle":{"query_str":"reset"}}', 'reset'],
     ['a redacted query', '__REDACTED__', null],
+    ['a query scrubbed by Logfire', "[Scrubbed due to 'password']", null],
     ['a query with NUL and half a surrogate pair', 'a\0b\uD800c\n', 'a\uFFFDb\uFFFDc\n'],
   ])('reads the query from %s', (_, input, text) => {
     const span = aSpan({
@@ -291,6 +292,27 @@ describe('failed retrievals', () => {
     ],
     ['the exception type', { status: failed, events: [['exception', { 'exception.type': 'HTTPError' }]] }, 'HTTPError'],
     ['the class in the status', { status: failed }, 'TimeoutError'],
+    [
+      'the printed exception behind a base class',
+      {
+        status: { code: 'error', message: '' },
+        events: [
+          [
+            'exception',
+            {
+              'exception.type': 'Exception',
+              'exception.message': "SearchTimeout('no answer')Traceback (most recent call last):\n\n",
+            },
+          ],
+        ],
+      },
+      'SearchTimeout',
+    ],
+    [
+      'a base class if there is no other',
+      { status: { code: 'error', message: '' }, events: [['exception', { 'exception.type': 'Exception' }]] },
+      'Exception',
+    ],
     [
       'the class in a stack',
       { status: { code: 'error', message: 'no "q"\n\nRangeError: no "q"\n    at search' } },

@@ -162,9 +162,11 @@ it('reads a vector as float32, whether it comes as numbers or as JSON text', () 
 });
 
 it('rejects rounded integers, overlong texts and redacted values as ids', () => {
-  expect([2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', null, true].map((value) => readId(value))).toEqual(
-    Array.from({ length: 7 }, () => null),
-  );
+  expect(
+    [2 ** 53, 1.5, 'x'.repeat(1025), '', '__REDACTED__', "[Scrubbed due to 'session']", null, true].map((value) =>
+      readId(value),
+    ),
+  ).toEqual(Array.from({ length: 8 }, () => null));
   expect([7, -7, 'x'.repeat(1024)].map((value) => readId(value))).toEqual(['7', '-7', 'x'.repeat(1024)]);
   expect(readText('x'.repeat(100_001))).toHaveLength(100_000);
 });

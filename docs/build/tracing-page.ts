@@ -1,0 +1,48 @@
+/** docs/reference/tracing.md: the tracing programs that recalld has met, from their recordings. */
+import { type Recording, readRecordings } from '../../test/interop/tracing/recording.ts';
+import { code, generatedPage, type Page, table } from './page.ts';
+
+export function tracingPage(): Page {
+  const recordings = readRecordings();
+  return generatedPage(
+    'docs/reference/tracing.md',
+    ['test/fixtures/interop/tracing'],
+    [
+      '# Tested tracing combinations',
+      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program, which the test suite replays: recalld stores the query, the documents in their order and the latency as the program saw them, and the fields under *also read*. Without an id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); without the error class, it stores that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
+      table(
+        ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
+        recordings.map(rowOf),
+      ),
+      'LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order; the scores stay those of the retriever.',
+      '## Tested cases',
+      table(
+        ['framework', 'instrumentation', 'cases'],
+        recordings.map(({ framework, instrumentation, retrievals }) => [
+          framework,
+          instrumentation,
+          [...new Set(retrievals.map((retrieval) => retrieval.case))].join(', '),
+        ]),
+      ),
+    ],
+  );
+}
+
+function rowOf(recording: Recording): string[] {
+  const { framework, instrumentation, versions, date, python, switchedOn } = recording;
+  const named = Object.entries({ ...versions, Python: python }).map(([name, version]) => code(`${name} ${version}`));
+  return [framework, instrumentation, named.join(', '), date, fieldsOf(recording).join(', '), switchedOn || 'nothing'];
+}
+
+function fieldsOf({ retrievals, missing }: Recording): string[] {
+  const results = retrievals.flatMap((retrieval) => retrieval.results);
+  const known = {
+    id: results.some(({ id }) => id !== null),
+    score: results.some(({ score }) => score !== null),
+    session: retrievals.some(({ session }) => session !== null),
+    error: true,
+  };
+  return (['id', 'score', 'session', 'error'] as const)
+    .filter((field) => known[field] && !missing.includes(field))
+    .map((field) => (field === 'error' ? 'error class' : field));
+}
