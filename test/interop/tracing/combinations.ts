@@ -100,6 +100,19 @@ export const combinations: readonly Combination[] = [
       '`logfire.configure(metrics=False, scrubbing=False)`; a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
   },
   {
+    name: 'openai-agents-openinference',
+    framework: 'OpenAI Agents SDK',
+    instrumentation: 'OpenInference',
+    program: 'openai_agents',
+    tracing: 'openinference',
+    packages: ['openai-agents', 'openinference-instrumentation-openai-agents'],
+    extras: otel,
+    // OpenInference sets the session on its own spans only.
+    missing: ['session'],
+    switchedOn:
+      'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
+  },
+  {
     name: 'langchain-langsmith',
     framework: 'LangChain',
     instrumentation: 'LangSmith',
@@ -115,5 +128,15 @@ export const combinations: readonly Combination[] = [
       LANGSMITH_API_KEY: 'none',
       LANGSMITH_ENDPOINT: 'http://127.0.0.1:9',
     },
+  },
+  {
+    name: 'dspy-openinference',
+    framework: 'DSPy',
+    instrumentation: 'OpenInference',
+    program: 'dspy',
+    tracing: 'openinference',
+    packages: ['dspy', 'openinference-instrumentation-dspy'],
+    extras: otel,
+    switchedOn: '',
   },
 ];

@@ -36,7 +36,7 @@ export async function send({ requests }: Recording, daemon: InstalledDaemon): Pr
   return messages;
 }
 
-/** Returns the stored live queries of a recording in the order of their start. */
+/** Returns the stored live queries of a recording, ordered by text, then by start. */
 export async function stored({ name }: Recording, { query }: Installation): Promise<readonly Stored[]> {
   const rows = await query<{
     text: string | null;
@@ -52,30 +52,41 @@ export async function stored({ name }: Recording, { query }: Installation): Prom
        from live_queries as own where pipeline = $1 order by occurred_at, id`,
     name,
   );
-  return rows.map((row) => ({
-    query: row.text,
-    results: row.results.map(([id, score]) => [id, score]),
-    // Spans name the class with or without its module.
-    error: row.error?.split('.').at(-1) ?? null,
-    hasLatency: row.latency_ms !== null && row.latency_ms > 0,
-    hasSession: row.is_of_session,
-  }));
+  const found = rows.map(
+    (row): Stored => ({
+      query: row.text,
+      results: row.results.map(([id, score]) => [id, score]),
+      // Spans name the class with or without its module.
+      error: row.error?.split('.').at(-1) ?? null,
+      hasLatency: row.latency_ms !== null && row.latency_ms > 0,
+      hasSession: row.is_of_session,
+    }),
+  );
+  return found.toSorted(byQuery);
 }
 
 /** Returns the live queries that a recording must produce. */
 export function expected({ retrievals, missing }: Recording): readonly Stored[] {
-  return retrievals.map(({ query, results, error, session }) => ({
-    query,
-    results: results.map((result) => [
-      idOf(result, missing.includes('id')),
-      missing.includes('score') ? null : result.score,
-    ]),
-    error: error !== null && missing.includes('error') ? 'error' : error,
-    hasLatency: true,
-    hasSession: session !== null && !missing.includes('session'),
-  }));
+  const retrieved = retrievals.map(
+    ({ query, results, error, session }): Stored => ({
+      query,
+      results: results.map((result) => [
+        idOf(result, missing.includes('id')),
+        missing.includes('score') ? null : result.score,
+      ]),
+      error: error !== null && missing.includes('error') ? 'error' : error,
+      hasLatency: true,
+      hasSession: session !== null && !missing.includes('session'),
+    }),
+  );
+  return retrieved.toSorted(byQuery);
 }
 
 function idOf({ id, text }: Retrieval['results'][number], isMissing: boolean): string | null {
   return id === null || isMissing ? contentId(text) : id;
+}
+
+/** Retrievals within one millisecond are stored without an order; those of one query keep theirs. */
+function byQuery(a: Stored, b: Stored): number {
+  return (a.query ?? '').localeCompare(b.query ?? '');
 }
