@@ -18,10 +18,10 @@ const agentQueries = ['late parcel lost', 'lost phone recovery codes'];
 const ANSWER = 'This is what the help pages say.';
 
 export async function startFakeLlm() {
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    answer(JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChatRequest, response);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(JSON.parse(Buffer.concat(chunks).toString('utf8')) as ChatRequest, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

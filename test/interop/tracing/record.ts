@@ -50,7 +50,12 @@ export async function record(combination: Combination): Promise<Recording> {
     });
     const date = new Date().toISOString().slice(0, 10);
     return {
-      ...{ name, framework, instrumentation, switchedOn, missing, date },
+      name,
+      framework,
+      instrumentation,
+      switchedOn,
+      missing,
+      date,
       ...(JSON.parse(stdout) as Pick<Recording, 'python' | 'versions' | 'retrievals'>),
       requests: receiver.requests,
     };
@@ -73,16 +78,18 @@ async function install({ packages, extras = [] }: Combination): Promise<string> 
 
 async function startReceiver() {
   const requests: ExportRequest[] = [];
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    requests.push({
-      path: request.url ?? '',
-      contentType: request.headers['content-type'] ?? '',
-      contentEncoding: request.headers['content-encoding'] ?? 'identity',
-      body: Buffer.concat(chunks).toString('base64'),
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      requests.push({
+        path: request.url ?? '',
+        contentType: request.headers['content-type'] ?? '',
+        contentEncoding: request.headers['content-encoding'] ?? 'identity',
+        body: Buffer.concat(chunks).toString('base64'),
+      });
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
-    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
