@@ -45,6 +45,12 @@ const pieces = [
   '..',
 ];
 
+/** Ids as they arrive: texts made by JSON.parse, whose parts are already joined. */
+function idsOf(owner: string): string[] {
+  const ids = pieces.flatMap((piece) => [0, 1, 2, 3].map((n) => `${owner}/${piece}/${n}`));
+  return JSON.parse(JSON.stringify(ids)) as string[];
+}
+
 export function measureIsolation(answers: number, seed = SEED) {
   const random = generator(seed);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
@@ -53,11 +59,6 @@ export function measureIsolation(answers: number, seed = SEED) {
     names.add(Array.from({ length: 1 + Math.floor(random() * 4) }, () => pick(pieces)).join(''));
   names.delete('public');
   const tenants = [...names];
-  /** As ids arrive: texts that JSON.parse made, not ones that are still joined lazily. */
-  const idsOf = (owner: string): string[] =>
-    JSON.parse(
-      JSON.stringify(pieces.flatMap((piece) => [0, 1, 2, 3].map((n) => `${owner}/${piece}/${n}`))),
-    ) as string[];
   const own = new Map(tenants.map((tenant) => [tenant, idsOf(tenant)]));
   const shared = idsOf('public');
   const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];

@@ -82,7 +82,7 @@ async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpPa
     logger,
     hashKey,
     cleanups,
-    onViolations: daemon.hooks.reportViolations,
+    onViolations: (pipelines) => daemon.hooks.reportViolations(pipelines),
   });
   const largeBodies = createJsonBodyReader();
   cleanups.defer('reader of large bodies', () => largeBodies.close());

@@ -97,7 +97,7 @@ export async function withSimulatedDaemon<T>(
       logger,
       hashKey,
       cleanups,
-      onViolations: daemon.hooks.reportViolations,
+      onViolations: (pipelines) => daemon.hooks.reportViolations(pipelines),
     });
     const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();

@@ -14,6 +14,7 @@ function blocksOf(content: Content, now: Date): string[] {
 }
 
 function blockOf(node: ContentNode, now: Date): string[] {
+  // oxlint-disable-next-line switch-exhaustiveness-check -- the others are inline
   switch (node.kind) {
     case 'section':
       return [`## ${textOf(node.title, now)}`, ...blocksOf(node.lead, now), ...blocksOf(node.content, now)];
@@ -42,8 +43,11 @@ function blockOf(node: ContentNode, now: Date): string[] {
   }
 }
 
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
 function tableOf({ columns, rows }: Table, now: Date): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [
     line(columns.map(({ title }) => escaped(title))),
     line(columns.map(({ isNumber }) => (isNumber ? '--:' : '---'))),

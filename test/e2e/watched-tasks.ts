@@ -21,7 +21,7 @@ async function aVisitor(browser: ReturnType<typeof useBrowser>, url: string) {
   return {
     page,
     card: page.getByRole('region', { name: 'docs' }),
-    async click(target: Locator) {
+    click: async (target: Locator): Promise<void> => {
       clicks += 1;
       expect(clicks, 'clicks from the status page').toBeLessThanOrEqual(MAX_CLICKS);
       await target.click();

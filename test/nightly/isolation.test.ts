@@ -11,6 +11,8 @@ it('reports no clean answer of a million, and every answer with a document of an
   expect(result).toMatchObject({ clean_answers_reported: 0, leaks_found: leaks });
 });
 
-it('finds and stores each of 10,000 violations on every way in over kills of the daemon', { timeout: 1_800_000 }, () =>
-  injectViolations('postgres', 3334),
-);
+it('finds and stores each of 10,000 violations on every way in over kills of the daemon', {
+  timeout: 1_800_000,
+}, async () => {
+  expect(await injectViolations('postgres', 3334)).toBe(10_002);
+});

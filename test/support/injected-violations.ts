@@ -62,8 +62,9 @@ const waysIn = [
  * be stored once and the first one to be paged within a minute.
  *
  * @param violations violating queries of each of the three ways in
+ * @returns the number of stored violations
  */
-export async function injectViolations(backend: 'postgres' | 'redis', violations: number): Promise<void> {
+export async function injectViolations(backend: 'postgres' | 'redis', violations: number): Promise<number> {
   const webhook = await startFaultServer(json({}));
   onTestFinished(() => webhook.close());
   const redis = backend === 'redis' ? await startRedis() : null;
@@ -145,4 +146,5 @@ pipelines:
   const incidents = await query('select from incidents');
   expect(incidents).toHaveLength(1);
   await daemon.stop();
+  return rows.length;
 }

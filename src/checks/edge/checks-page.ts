@@ -119,11 +119,14 @@ function changesByCheck(data: ChecksPageData): Content {
     });
 }
 
+function newestOf(row: FoldedChange<CheckTransition>): CheckTransition {
+  return row.kind === 'change' ? row.change : row.newest;
+}
+
 /** Changes of one check. Consecutive changes between OK and no data are collapsed. */
 function changeTable(transitions: readonly CheckTransition[], { checks }: ChecksPageData): Table {
   const stateOf = (one: CheckTransition) =>
     checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
-  const newestOf = (row: FoldedChange<CheckTransition>) => (row.kind === 'change' ? row.change : row.newest);
   return table('Changes of verdicts, newest first', foldFlapping(transitions), [
     ['When (UTC)', (row) => evidence(newestOf(row), stateOf(newestOf(row)))],
     ['Became', (row) => became(newestOf(row))],

@@ -102,6 +102,7 @@ function problemIn({ code, responseCode, message }: SmtpError, host: string, fie
     case 'ECONNECTION':
     case 'ESOCKET':
       return `${server} could not be reached (${message}): check ${field}.url.`;
+    case undefined:
     default:
       return `${server} did not take the message${reply}${reply === '' ? ` (${message})` : ''}.`;
   }

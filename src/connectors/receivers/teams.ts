@@ -27,15 +27,15 @@ export function createTeams(config: z.infer<typeof teamsSchema>, field: string):
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 
+function paragraph(text: string, style: object = {}): object {
+  return { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: clipped(text, MAX_TEXT), ...style }] };
+}
+
 /** An Adaptive Card in version 1.4. Text runs show their text unchanged, so names with `_` or `*` are not formatted. */
 export function teamsBody(message: Message): object {
   const { event, severity, lines, diagnosis } = message;
   const title = clipped(titleOf(message), MAX_TITLE);
   const color = event === 'closed' ? 'Good' : severity === 'critical' ? 'Attention' : 'Warning';
-  const paragraph = (text: string, style: object = {}) => ({
-    type: 'RichTextBlock',
-    inlines: [{ type: 'TextRun', text: clipped(text, MAX_TEXT), ...style }],
-  });
   const texts = [lines.join('\n'), diagnosis].filter((text) => text !== '');
   return {
     type: 'message',

@@ -108,9 +108,3 @@ function isAllowed(patterns: readonly FilledPattern[], value: string): boolean {
     if (matchesPattern(patterns[index] as FilledPattern, value)) return true;
   return false;
 }
-
-/** Returns the outcome of an evaluation, for counts. */
-export function outcomeOfRule(found: ReturnType<typeof evaluateRule>): IsolationOutcome {
-  if (found === null) return 'allowed';
-  return typeof found === 'string' ? found : 'violated';
-}

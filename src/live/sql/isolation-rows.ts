@@ -56,6 +56,10 @@ export const countColumns: Columns<IsolationCount> = [
   ['queries', 'integer', (c) => c.queries],
 ];
 
+function names(columns: Columns<never>): string {
+  return columns.map(([name]) => name).join(', ');
+}
+
 /**
  * Common table expressions `violated` and `checked` of the statement that stores an arrival.
  *
@@ -64,7 +68,6 @@ export const countColumns: Columns<IsolationCount> = [
 export function isolationSql(next: (place: number) => string): string {
   const unnest = (columns: Columns<never>, from: number): string =>
     columns.map(([, type], index) => `${next(from + index)}::${type}[]`).join(', ');
-  const names = (columns: Columns<never>): string => columns.map(([name]) => name).join(', ');
   const values = violationColumns.map(([name]) => (name === 'documents' ? 'v.documents::jsonb' : `v.${name}`));
   return `violated as (
     insert into isolation_violations (${names(violationColumns)})

@@ -170,10 +170,12 @@ function strips(
   };
 }
 
+function startOf({ intervals }: StripsChart['strips'][number]): number {
+  return intervals[0]?.from.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
 function longest(strips: StripsChart['strips']): readonly VerdictInterval[] {
-  const start = ({ intervals }: StripsChart['strips'][number]) =>
-    intervals[0]?.from.getTime() ?? Number.POSITIVE_INFINITY;
-  return strips.toSorted((a, b) => start(a) - start(b))[0]?.intervals ?? [];
+  return strips.toSorted((a, b) => startOf(a) - startOf(b))[0]?.intervals ?? [];
 }
 
 interface MeasureRow {

@@ -1,5 +1,5 @@
 /** One answer with another tenant's document: stored before the 202, on every way in, over kills of the daemon, and paged. */
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 import { injectViolations } from '../../support/injected-violations.ts';
 import { missing } from '../../support/missing.ts';
 
@@ -7,6 +7,6 @@ const backends = missing('redis-server') ? (['postgres'] as const) : (['postgres
 
 it.each(backends)(
   'finds and stores every violation on every way in over kills of the daemon, and pages within a minute (queue: %s)',
-  (backend) => injectViolations(backend, 120),
+  async (backend) => expect(await injectViolations(backend, 120)).toBe(360),
   300_000,
 );

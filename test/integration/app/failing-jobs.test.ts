@@ -63,6 +63,7 @@ const payloads: Readonly<Record<string, object>> = {
   'run-golden-set': { run_id: 'r' },
   'ask-golden-batch': { run_id: 'r', lane: 'l', step: 0 },
   'check-index': { pipeline: 'docs' },
+  'report-violations': { pipeline: 'docs' },
 };
 
 describe('a job whose tables are gone', () => {

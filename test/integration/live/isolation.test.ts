@@ -159,7 +159,11 @@ describe('stored violations', () => {
     ];
     await ingestQueries([acme('q1', results, { segments: { tenant: 'acme', region: 'eu' } })]);
     const found = await isolation().list({ limit: 10 });
-    expect(found.map(({ rule, documents: named }) => [rule, named.map(({ id }) => id)]).toSorted()).toEqual([
+    expect(
+      found
+        .map(({ rule, documents: named }) => [rule, named.map(({ id }) => id)] as const)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ).toEqual([
       ['regions', ['acme/1']],
       ['tenants', ['beta/1']],
     ]);

@@ -106,7 +106,10 @@ describe('a tracked query', () => {
     expect(toLiveQuery(liveQuerySchema.parse(item)).results).toEqual([
       { id: 'a', score: null, fields: { region: 'eu', level: '3', archived: 'false' } },
     ]);
-    for (const refused of [{ region: 'x'.repeat(129) }, Object.fromEntries([...'abcdefghi'].map((key) => [key, 'x']))])
+    for (const refused of [
+      { region: 'x'.repeat(129) },
+      Object.fromEntries(Array.from('abcdefghi').map((key) => [key, 'x'])),
+    ])
       expect(() => sent({ results: [{ id: 'a', fields: refused }] })).toThrow(InvalidField);
   });
 

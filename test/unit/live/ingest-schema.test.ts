@@ -304,7 +304,7 @@ it.each<[object, string, string]>([
     'results[0].fields.region has 129 characters, maximum 128',
   ],
   [
-    { results: [{ id: 'a', fields: Object.fromEntries([...'abcdefghi'].map((key) => [key, key])) }] },
+    { results: [{ id: 'a', fields: Object.fromEntries(Array.from('abcdefghi').map((key) => [key, key])) }] },
     'invalid_field',
     'results[0].fields has more than 8 keys',
   ],

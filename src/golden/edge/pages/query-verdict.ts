@@ -24,6 +24,10 @@ export function queryVerdict(
   ];
 }
 
+function shown(score: number): string {
+  return formatValue(score, 'score');
+}
+
 function outcomeOf({ query, after, before }: QueryPageData): string {
   const { answer, scores, run } = after;
   if (answer === null) return 'This run has no results for the query.';
@@ -37,7 +41,6 @@ function outcomeOf({ query, after, before }: QueryPageData): string {
   const k = Math.max(...run.settings.cutoffs);
   const now = scores[`ndcg@${k}`] ?? 0;
   const old = before?.scores[`ndcg@${k}`];
-  const shown = (score: number): string => formatValue(score, 'score');
   const tail = returned === 0 ? ': the retriever returned nothing' : '';
   if (before === null || before.answer === null || old === undefined) return `nDCG@${k} is ${shown(now)}${tail}.`;
   if (shown(old) === shown(now)) return `nDCG@${k} is unchanged: ${shown(now)}${tail}.`;

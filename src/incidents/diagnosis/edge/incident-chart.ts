@@ -103,7 +103,7 @@ function limitsOf(unit: Unit): readonly [number | null, number | null] {
 function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
   if (measured === undefined) return [];
   if (rule.startsWith('RecalldDensityDrift')) return densityLevels[measured.measure] ?? [];
-  const { threshold = null, comparedWith = null } = worst;
+  const { threshold, comparedWith = null } = worst;
   const unit = unitOf(measured);
   const level = (value: number, text: string, isThreshold: boolean): TrendLevel => ({
     value,

@@ -54,9 +54,12 @@ function textAt(plot, at) {
 const MIN_DRAG = 8;
 const MINUTE = 60_000;
 
+function minute(at) {
+  return new Date(at).toISOString().slice(0, 16);
+}
+
 function showBetween(from, until) {
   const address = new URL(location.href);
-  const minute = (at) => new Date(at).toISOString().slice(0, 16);
   address.searchParams.delete('range');
   address.searchParams.set('from', minute(from));
   address.searchParams.set('until', minute(Math.max(until, from + 2 * MINUTE)));
@@ -71,7 +74,7 @@ for (const plot of plots) {
     if (start === null) return;
     const { left, width } = plot.getBoundingClientRect();
     const share = (x) => Math.min(1, Math.max(0, (x - left) / width));
-    const [low, high] = [share(start.clientX), share(event.clientX)].sort((a, b) => a - b);
+    const [low, high] = [share(start.clientX), share(event.clientX)].toSorted((a, b) => a - b);
     start.area.setAttribute('x', `${100 * low}%`);
     start.area.setAttribute('width', `${100 * (high - low)}%`);
   });
@@ -94,7 +97,7 @@ for (const plot of plots) {
     start = null;
     area.remove();
     if (Math.abs(event.clientX - clientX) < MIN_DRAG) return;
-    const [from, until] = [at, timeAt(plot, event)].sort((a, b) => a - b);
+    const [from, until] = [at, timeAt(plot, event)].toSorted((a, b) => a - b);
     showBetween(from, until);
   });
 }

@@ -175,7 +175,7 @@ const POWER = 1e5;
 /** Ten with a raised exponent. */
 function power(value: number): string {
   const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
-  return `10${[...String(Math.round(Math.log10(value)))].map((digit) => digits[Number(digit)] ?? '').join('')}`;
+  return `10${String(Math.round(Math.log10(value))).replaceAll(/\d/g, (digit) => digits[Number(digit)] ?? '')}`;
 }
 
 /** Texts of the numbered lines of events. */
@@ -219,7 +219,7 @@ function Values({
   readonly series: readonly TrendSeries[];
   readonly unit: Unit;
 }) {
-  const times = [...new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())))].sort(
+  const times = [...new Set(series.flatMap(({ points }) => points.map(({ at }) => at.getTime())))].toSorted(
     (a, b) => a - b,
   );
   const byTime = series.map(({ points }) => new Map(points.map((point) => [point.at.getTime(), point])));

@@ -52,13 +52,14 @@ export function reportMarkdown(report: WeeklyReport, now: Date): string {
   return `# ${titleOf(report)}\n\n${markdown(reportContent(report), now)}`;
 }
 
+function part(name: string, lines: readonly string[]): string {
+  const items = lines.map((line) => `• ${line.replaceAll(/[&<>]/g, (sign) => entities[sign] ?? sign)}`);
+  return [`*${name}*`, ...items].join('\n');
+}
+
 /** @returns the body of a message for an incoming webhook of Slack, with the first part of the report */
 export function reportSlack(report: WeeklyReport, now: Date): object {
   const title = titleOf(report);
-  const part = (name: string, lines: readonly string[]): string =>
-    [`*${name}*`, ...lines.map((line) => `• ${line.replaceAll(/[&<>]/g, (sign) => entities[sign] ?? sign)}`)].join(
-      '\n',
-    );
   const facts = glance(report);
   const lines = facts.kind === 'facts' ? facts.facts.map(({ name, value }) => `${name}: ${plainText(value, now)}`) : [];
   const todo = whatToDo(report);

@@ -46,7 +46,7 @@ describeWithRedis('a connection to Redis', () => {
     });
     expect(await searchIndex(server.url).describe(never)).toEqual({
       kind: 'unsupported',
-      reason: `A description requires the query engine (Redis 8, or Redis Stack), and redis://${host} does not know FT.INFO.`,
+      reason: `A description requires the query engine (Redis 8, or Redis Stack), but redis://${host} does not support FT.INFO.`,
     });
   });
 

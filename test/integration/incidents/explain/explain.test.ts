@@ -127,7 +127,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'a vector of another model': {
     verdict: 'not_indexed',
-    says: /Its vector was not made by this embedder/,
+    says: /Its vector was not computed by this embedder/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.revector(idOf(place), (vectors[place] ?? []).map((value) => -value).toReversed());
@@ -138,7 +138,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'no vector': {
     verdict: 'not_indexed',
-    says: /It is in the store without a vector/,
+    says: /It is in the store, but has no vector/,
     isLeftOut: ({ unvector }) => unvector === null,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);

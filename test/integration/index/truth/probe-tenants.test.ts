@@ -80,7 +80,7 @@ describe('golden probe-tenants', () => {
       { segment: 'tenant=x' },
       /has no segment "tenant=x"\. Its segments: tenant=a, tenant=b, tenant=c/,
     ],
-    ['a segment that is no tag', { segment: 'a' }, /"a" is not written as key=value/],
+    ['a segment that is no tag', { segment: 'a' }, /"a" does not have the form key=value/],
     ['a segment against itself', { forbid: ['tenant=a'] }, /cannot be forbidden for itself/],
     ['a pipeline whose manifest was not read', { pipeline: 'other' }, /recalld index check --pipeline other/],
   ])('rejects %s', async (_, options, sentence) => {
@@ -89,6 +89,6 @@ describe('golden probe-tenants', () => {
 
   it('names the missing setting when the store keeps no texts', async () => {
     world.store.hold(world.lines.map(({ id }) => chunkOf(id, { content: null })));
-    await expect(probe()).rejects.toThrow(/no text for any drawn document .* Set vector_store.content/);
+    await expect(probe()).rejects.toThrow(/no text for any sampled document .* Set vector_store.content/);
   });
 });

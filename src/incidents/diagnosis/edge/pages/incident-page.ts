@@ -253,8 +253,7 @@ function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
   const marks = sent.flatMap(({ event, sentAt }) =>
     sentAt === null ? [] : [{ at: sentAt, text: `${eventTexts[event]} sent`, kind: 'notification' as const }],
   );
-  const keyOf = ({ at, text }: TrendMark): string => `${text} ${at.toISOString().slice(0, 16)}`;
-  return [...new Map(marks.map((mark) => [keyOf(mark), mark])).values()];
+  return [...new Map(marks.map((mark) => [`${mark.text} ${mark.at.toISOString().slice(0, 16)}`, mark])).values()];
 }
 
 function byTime(a: TrendMark, b: TrendMark): number {

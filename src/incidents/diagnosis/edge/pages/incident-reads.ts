@@ -113,16 +113,17 @@ async function shownQuery(
   };
 }
 
+function rankIn(documents: readonly RetrievedDocument[], id: string): number | null {
+  const index = documents.findIndex((one) => one.id === id);
+  return index < 0 ? null : index + 1;
+}
+
 /** Returns the relevant documents that either answer has, with their ranks, the highest earlier rank first. */
 export function relevantRanks(
   { judgments }: Pick<GoldenQuery, 'judgments'>,
   before: readonly RetrievedDocument[],
   now: readonly RetrievedDocument[],
 ) {
-  const rankIn = (documents: readonly RetrievedDocument[], id: string): number | null => {
-    const index = documents.findIndex((one) => one.id === id);
-    return index < 0 ? null : index + 1;
-  };
   const last = Number.POSITIVE_INFINITY;
   return judgments
     .filter(({ grade }) => grade > 0)

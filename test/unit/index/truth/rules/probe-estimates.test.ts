@@ -82,20 +82,22 @@ describe('roundsSinceChange', () => {
   const kept = (tallies: readonly (readonly [found: number, n: number])[]): number =>
     roundsSinceChange(hourly(tallies)).length;
   const clean = [0, 16] as const;
+  const times = (count: number, tally: readonly [found: number, n: number]) =>
+    Array.from({ length: count }, () => tally);
 
   it('drops the rounds of a fault from the first clean round after the repair on', () => {
-    expect(kept([...Array(20).fill(clean), [96, 96], [96, 96], [96, 96], clean])).toBe(1);
-    expect(kept([...Array(20).fill(clean), [96, 96], [96, 96], [96, 96], clean, clean])).toBe(2);
+    expect(kept([...times(20, clean), [96, 96], [96, 96], [96, 96], clean])).toBe(1);
+    expect(kept([...times(20, clean), [96, 96], [96, 96], [96, 96], clean, clean])).toBe(2);
   });
 
   it('drops the healthy rounds before a fault, so that its share is not diluted', () => {
-    expect(kept([...Array(20).fill(clean), [48, 96]])).toBe(1);
+    expect(kept([...times(20, clean), [48, 96]])).toBe(1);
   });
 
   it('keeps the rounds of a rare fault until enough clean documents contradict it', () => {
-    const rare = Array(6).fill([4, 96]);
+    const rare = times(6, [4, 96]);
     expect(kept([...rare, clean, clean])).toBe(8);
-    expect(kept([...rare, ...Array(30).fill(clean)])).toBe(30);
+    expect(kept([...rare, ...times(30, clean)])).toBe(30);
   });
 
   it('keeps every round while the share stays the same in at least 99 % of days', () => {
