@@ -16,7 +16,7 @@ import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 import { densityTables } from '../density/context.ts';
 import { experimentTables } from '../experiments/context.ts';
-import { createExportRows } from '../export/sql/export-rows.ts';
+import { exportTables } from '../export/context.ts';
 import { goldenTables } from '../golden/context.ts';
 import { incidentTables } from '../incidents/context.ts';
 import { indexTables } from '../index/context.ts';
@@ -60,7 +60,7 @@ export function createDb(pool: Pool, by: string | null = null): Db {
     judging: judgingTables(pool),
     experiments: experimentTables(pool),
     checks: createCheckStore(pool),
-    exportRows: createExportRows(pool),
+    ...exportTables(pool),
     ...incidentTables(pool),
   };
 }

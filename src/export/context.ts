@@ -1,8 +1,11 @@
 /** Tables that export adds to the context. */
-import type { ExportRows } from './sql/export-rows.ts';
+import type { Pool } from 'pg';
+import { createExportRows } from './sql/export-rows.ts';
+
+export function exportTables(pool: Pool) {
+  return { exportRows: createExportRows(pool) };
+}
 
 declare module '../core/context.ts' {
-  interface Db {
-    readonly exportRows: ExportRows;
-  }
+  interface Db extends Readonly<ReturnType<typeof exportTables>> {}
 }

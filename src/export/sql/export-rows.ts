@@ -9,8 +9,6 @@ import type { DayDigest, DayRange } from '../rules/plan-days.ts';
 
 const LOCK_RETRY_MS = 1000;
 
-export type ExportRows = ReturnType<typeof createExportRows>;
-
 export function createExportRows(pool: Pool) {
   return {
     /** Returns the number of rows and the time of the last change of each day that has rows, in order. */
